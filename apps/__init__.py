@@ -1,0 +1,1 @@
+"""What runs: the catalog of MPI programs, the engine that simulates them, the records it returns."""

@@ -1,0 +1,50 @@
+/* Who owns which part of the matrix and of the vectors, and who sends what to whom.
+ *
+ * The ranks form R row groups.  Group g owns a block of rows; its ranks split the columns.  The vectors are split
+ * like the columns: every rank holds the part that belongs to its columns, so each part is held once in every group.
+ *
+ * A product q = A p is made in three steps: partial sums over the own columns; their sum over the group; every rank
+ * then fetches the part of q that belongs to its columns.
+ *
+ * P = k R^2 with k = 1 or 2 (all powers of two) is the benchmark's own layout, message by message: R groups of k R
+ * ranks, k pieces per block of rows.  k = 3 (3, 12, 27, 48 ranks) is the same with three pieces.  Any other P has
+ * R = sqrt(P), rounded, groups whose numbers of ranks differ by at most one and whose blocks of rows are in
+ * proportion to them, so that every rank owns an equal share of the matrix. */
+#ifndef CG_LAYOUT_H
+#define CG_LAYOUT_H
+
+#include <stdbool.h>
+
+/* Elements [start, start + count) of a vector travel to or from `rank`. */
+typedef struct {
+  int rank, start, count;
+} Part;
+
+/* Messages in flight together: all receives are posted, all sends are made, all receives are waited for. */
+typedef struct {
+  Part *receives, *sends;
+  int nreceives, nsends;
+  bool add; /* what arrives is added to what is there; otherwise it replaces it */
+} Phase;
+
+typedef struct {
+  Phase *phases;
+  int nphases;
+} Plan;
+
+typedef struct {
+  int groups, group;    /* R, and this rank's row group */
+  int width, place;     /* ranks in the group, and this rank's place in it */
+  int row_start, rows;  /* owned rows of the matrix, numbered from 0 */
+  int column_start, columns;
+  Plan sum;             /* the partial product over the group; element 0 is row row_start */
+  Plan fetch;           /* from the summed rows (sends, numbered from row_start) to the own columns (receives, numbered
+                           from column_start) */
+  Plan scalar;          /* one or two numbers; Part.start orders what is added, Part.count is unused */
+} Layout;
+
+/* For 1 <= nranks <= n. */
+Layout layout_make(int n, int rank, int nranks);
+void layout_free(Layout *layout);
+
+#endif

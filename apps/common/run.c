@@ -1,0 +1,337 @@
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <simgrid/engine.h>
+#include <smpi/smpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- arguments --- */
+
+static const char *argument(Run *run, const char *name)
+{
+  size_t length = strlen(name);
+  for (int i = 1; i < run->argc; i++)
+    if (!strncmp(run->argv[i], name, length) && run->argv[i][length] == '=') {
+      run->used |= 1UL << i;
+      return run->argv[i] + length + 1;
+    }
+  run_refuse(run, "argument %s= is missing", name);
+  return NULL;
+}
+
+void run_refuse(Run *run, const char *format, ...)
+{
+  if (run->problem[0])
+    return;
+  va_list rest;
+  va_start(rest, format);
+  vsnprintf(run->problem, sizeof run->problem, format, rest);
+  va_end(rest);
+}
+
+double run_number(Run *run, const char *name)
+{
+  const char *text = argument(run, name);
+  if (!text)
+    return 0;
+  char *end;
+  double value = strtod(text, &end);
+  if (end == text || *end || !isfinite(value)) {
+    run_refuse(run, "argument %s=%.80s is not a number", name, text);
+    return 0;
+  }
+  return value;
+}
+
+int run_integer(Run *run, const char *name)
+{
+  const char *text = argument(run, name);
+  if (!text)
+    return 0;
+  char *end;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (end == text || *end || errno || value != (int)value) {
+    run_refuse(run, "argument %s=%.80s is not an integer", name, text);
+    return 0;
+  }
+  return (int)value;
+}
+
+Run run_begin(int argc, char **argv)
+{
+  Run run = {.argc = argc, .argv = argv};
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &run.nranks);
+  if (argc > 8 * (int)sizeof run.used)
+    run_refuse(&run, "more than %d arguments", 8 * (int)sizeof run.used);
+
+  const char *mode = argument(&run, "mode");
+  run.verify = mode && !strcmp(mode, "verify");
+  if (mode && !run.verify && strcmp(mode, "skeleton"))
+    run_refuse(&run, "mode=%.80s is neither verify nor skeleton", mode);
+  run.flop_scale = run_number(&run, "flop_scale");
+  if (run.flop_scale < 0)
+    run_refuse(&run, "flop_scale is negative");
+  run.iterations = run_integer(&run, "iterations");
+  if (run.iterations < 1)
+    run_refuse(&run, "iterations=%d is not positive", run.iterations);
+  else
+    run.iteration_end_s = malloc((size_t)run.iterations * sizeof *run.iteration_end_s);
+  return run;
+}
+
+/* A JSON string literal. */
+static void print_text(const char *text)
+{
+  putchar('"');
+  for (; *text; text++)
+    if (*text == '"' || *text == '\\')
+      printf("\\%c", *text);
+    else if ((unsigned char)*text < 0x20)
+      printf("\\u%04x", *text);
+    else
+      putchar(*text);
+  putchar('"');
+}
+
+bool run_ready(Run *run)
+{
+  for (int i = 1; i < run->argc; i++)
+    if (!(run->used >> i & 1))
+      run_refuse(run, "argument %.80s is unknown", run->argv[i]);
+  if (!run->problem[0])
+    return true;
+  if (run->rank == 0) {
+    printf("{\"refused\": ");
+    print_text(run->problem);
+    printf("}\n");
+    fflush(stdout);
+  }
+  return false;
+}
+
+/* --- memory --- */
+
+static void *checked(void *memory)
+{
+  if (!memory) {
+    fprintf(stderr, "out of memory\n");
+    abort();
+  }
+  return memory;
+}
+
+void *run_array(const Run *run, size_t count, size_t size)
+{
+  return run->verify ? checked(calloc(count ? count : 1, size)) : NULL;
+}
+
+double *run_buffer(Run *run, size_t count)
+{
+  size_t bytes = (count ? count : 1) * sizeof(double);
+  return checked(run->verify ? calloc(1, bytes) : smpi_shared_malloc(bytes, "run_buffer", 0));
+}
+
+void run_buffer_free(Run *run, double *buffer)
+{
+  if (run->verify)
+    free(buffer);
+  else
+    smpi_shared_free(buffer);
+}
+
+/* --- the timed section --- */
+
+void run_start(Run *run)
+{
+  MPI_Barrier(MPI_COMM_WORLD);
+  run->sent = (Traffic){0};
+  run->compute_s = run->flops = 0;
+  run->start_s = simgrid_get_clock();
+}
+
+void run_first_iteration(Run *run) { run->before_iterations = run->sent; }
+
+void run_iteration(Run *run)
+{
+  if (run->iterations_done == 0) {
+    Traffic before = run->before_iterations, now = run->sent;
+    run->per_iteration = (Traffic){now.messages - before.messages, now.bytes - before.bytes,
+                                   now.self_messages - before.self_messages, now.self_bytes - before.self_bytes};
+  }
+  run->iteration_end_s[run->iterations_done++] = simgrid_get_clock();
+}
+
+void run_stop(Run *run) { run->stop_s = simgrid_get_clock(); }
+
+void charge_flops(Run *run, double flops)
+{
+  run->flops += flops;
+  if (run->flop_scale == 0 || flops == 0)
+    return;
+  double from_s = simgrid_get_clock();
+  smpi_execute_flops_benched(flops * run->flop_scale); /* plain smpi_execute_flops is skipped with simulate-computation:no */
+  run->compute_s += simgrid_get_clock() - from_s;
+}
+
+/* --- messages --- */
+
+void run_send(Run *run, const double *data, int count, int destination, int tag)
+{
+  long bytes = (long)count * (long)sizeof(double);
+  run->sent.messages++;
+  run->sent.bytes += bytes;
+  if (destination == run->rank) {
+    run->sent.self_messages++;
+    run->sent.self_bytes += bytes;
+  }
+  MPI_Send(data, count, MPI_DOUBLE, destination, tag, MPI_COMM_WORLD);
+}
+
+void run_receive(Run *run, double *data, int count, int source, int tag)
+{
+  (void)run;
+  MPI_Recv(data, count, MPI_DOUBLE, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+MPI_Request run_start_receive(Run *run, double *data, int count, int source, int tag)
+{
+  (void)run;
+  MPI_Request request;
+  MPI_Irecv(data, count, MPI_DOUBLE, source, tag, MPI_COMM_WORLD, &request);
+  return request;
+}
+
+void run_wait(Run *run, MPI_Request *request)
+{
+  (void)run;
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static void reduce_all(double *values, int count, MPI_Op op)
+{
+  double *mine = checked(malloc((size_t)count * sizeof *mine));
+  memcpy(mine, values, (size_t)count * sizeof *mine);
+  MPI_Allreduce(mine, values, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
+  free(mine);
+}
+
+void run_sum(Run *run, double *values, int count)
+{
+  (void)run;
+  reduce_all(values, count, MPI_SUM);
+}
+
+void run_maximum(Run *run, double *values, int count)
+{
+  (void)run;
+  reduce_all(values, count, MPI_MAX);
+}
+
+/* --- the record --- */
+
+typedef struct {
+  char host[MPI_MAX_PROCESSOR_NAME];
+  double start_s, stop_s, compute_s, flops;
+  Traffic sent, per_iteration;
+} RankRecord;
+
+static void print_per_rank(const char *name, const RankRecord *records, int nranks, size_t offset, bool real)
+{
+  printf(", \"%s\": [", name);
+  for (int r = 0; r < nranks; r++) {
+    const char *field = (const char *)&records[r] + offset;
+    if (real)
+      printf("%s%.17g", r ? ", " : "", *(const double *)field);
+    else
+      printf("%s%ld", r ? ", " : "", *(const long *)field);
+  }
+  putchar(']');
+}
+
+static const char *verdict(const Run *run, const Check *checks, int nchecks, double epsilon, bool official)
+{
+  if (!run->verify || !official)
+    return "null";
+  for (int i = 0; i < nchecks; i++) /* written so that NaN fails */
+    if (!(fabs(checks[i].computed - checks[i].reference) <= epsilon * fabs(checks[i].reference)))
+      return "false";
+  return "true";
+}
+
+static void print_record(const Run *run, const RankRecord *records, const double *iteration_end_s, const Check *checks,
+                         int nchecks, double epsilon, bool official)
+{
+  printf("{\"ranks\": %d, \"iterations\": %d", run->nranks, run->iterations);
+  printf(", \"verified\": %s, \"checks\": {", verdict(run, checks, nchecks, epsilon, official));
+  for (int i = 0; run->verify && i < nchecks; i++) {
+    printf("%s\"%s\": ", i ? ", " : "", checks[i].name);
+    if (isfinite(checks[i].computed))
+      printf("[%.17g, %.17g]", checks[i].computed, checks[i].reference);
+    else
+      printf("[null, %.17g]", checks[i].reference);
+  }
+  printf("}, \"host\": [");
+  for (int r = 0; r < run->nranks; r++) {
+    printf(r ? ", " : "");
+    print_text(records[r].host);
+  }
+  putchar(']');
+#define REAL(field) print_per_rank(#field, records, run->nranks, offsetof(RankRecord, field), true)
+#define COUNT(name, field) print_per_rank(name, records, run->nranks, offsetof(RankRecord, field), false)
+  REAL(start_s);
+  REAL(stop_s);
+  REAL(compute_s);
+  REAL(flops);
+  COUNT("messages", sent.messages);
+  COUNT("bytes", sent.bytes);
+  COUNT("self_messages", sent.self_messages);
+  COUNT("self_bytes", sent.self_bytes);
+  COUNT("iteration_messages", per_iteration.messages);
+  COUNT("iteration_bytes", per_iteration.bytes);
+  COUNT("iteration_self_messages", per_iteration.self_messages);
+  COUNT("iteration_self_bytes", per_iteration.self_bytes);
+#undef REAL
+#undef COUNT
+  printf(", \"iteration_end_s\": [");
+  for (int r = 0; r < run->nranks; r++) {
+    printf(r ? ", [" : "[");
+    for (int i = 0; i < run->iterations_done; i++)
+      printf("%s%.17g", i ? ", " : "", iteration_end_s[(size_t)r * (size_t)run->iterations_done + (size_t)i]);
+    putchar(']');
+  }
+  printf("]}\n");
+  fflush(stdout);
+}
+
+void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official)
+{
+  RankRecord mine = {.start_s = run->start_s, .stop_s = run->stop_s, .compute_s = run->compute_s,
+                     .flops = run->flops, .sent = run->sent, .per_iteration = run->per_iteration};
+  int length;
+  MPI_Get_processor_name(mine.host, &length);
+
+  bool root = run->rank == 0;
+  size_t n = (size_t)run->nranks, k = (size_t)run->iterations_done;
+  RankRecord *records = root ? checked(malloc(n * sizeof *records)) : NULL;
+  double *iteration_end_s = root ? checked(malloc((n * k + 1) * sizeof(double))) : NULL;
+  MPI_Gather(&mine, sizeof mine, MPI_BYTE, records, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Gather(run->iteration_end_s, (int)k, MPI_DOUBLE, iteration_end_s, (int)k, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  if (root)
+    print_record(run, records, iteration_end_s, checks, nchecks, epsilon, official);
+  free(records);
+  free(iteration_end_s);
+}
+
+int run_end(Run *run)
+{
+  free(run->iteration_end_s);
+  MPI_Finalize();
+  return 0;
+}

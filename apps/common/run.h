@@ -1,0 +1,94 @@
+/* What every kernel shares: its arguments, its simulated clock, the messages it sends, the record it prints.
+ *
+ * A kernel runs in one of two modes that send exactly the same messages and charge exactly the same flops:
+ * `verify` does the arithmetic and checks the published value, `skeleton` skips arithmetic and memory.
+ * There are no global variables: all state of a rank is in its Run, so that no privatisation is needed. */
+#ifndef APPS_COMMON_RUN_H
+#define APPS_COMMON_RUN_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+  long messages, bytes;           /* point-to-point messages sent, and their payload */
+  long self_messages, self_bytes; /* the part of them that this rank sent to itself */
+} Traffic;
+
+typedef struct {
+  int argc;
+  char **argv;
+  unsigned long used; /* bit i: argv[i] was asked for */
+  char problem[256];  /* first complaint about the arguments; empty: none */
+
+  int rank, nranks;
+  bool verify;       /* arithmetic is done and checked */
+  double flop_scale; /* flops injected per flop counted: 1 / sustained fraction of peak; 0: none injected */
+
+  double start_s, stop_s; /* simulated clock at the two ends of the timed section */
+  double compute_s;       /* simulated time this rank spent in charge_flops, in the timed section */
+  double flops;           /* counted in the timed section */
+  Traffic sent;           /* of the timed section */
+  Traffic before_iterations, per_iteration;
+  int iterations, iterations_done;
+  double *iteration_end_s; /* simulated clock at the end of each iteration */
+} Run;
+
+/* Starts MPI and reads the arguments `mode=verify|skeleton`, `flop_scale=X`, `iterations=K`. */
+Run run_begin(int argc, char **argv);
+
+/* The value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
+double run_number(Run *run, const char *name);
+int run_integer(Run *run, const char *name);
+
+/* Remembers why the run cannot be done.  Only the first reason is kept. */
+void run_refuse(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* False when the arguments were refused, or one of them was not used: rank 0 has then said why, and main must
+ * end at once with run_end().  Every rank gets the same answer. */
+bool run_ready(Run *run);
+
+/* Memory for arithmetic, zeroed: NULL in a skeleton. */
+void *run_array(const Run *run, size_t count, size_t size);
+
+/* Memory for messages of up to `count` doubles, zeroed.  In a skeleton its content means nothing, and SMPI is told
+ * so: all such buffers share their pages, and nothing is copied. */
+double *run_buffer(Run *run, size_t count);
+void run_buffer_free(Run *run, double *buffer);
+
+/* The timed section: a barrier, then the clock starts.  run_first_iteration() marks the end of what precedes the
+ * iterations (nothing, when it is not called), run_iteration() the end of one iteration. */
+void run_start(Run *run);
+void run_first_iteration(Run *run);
+void run_iteration(Run *run);
+void run_stop(Run *run);
+
+/* This rank computes: busy for flops * flop_scale / host speed seconds. */
+void charge_flops(Run *run, double flops);
+
+/* Point-to-point messages of `count` doubles in MPI_COMM_WORLD. */
+void run_send(Run *run, const double *data, int count, int destination, int tag);
+void run_receive(Run *run, double *data, int count, int source, int tag);
+MPI_Request run_start_receive(Run *run, double *data, int count, int source, int tag);
+void run_wait(Run *run, MPI_Request *request);
+
+/* values := sum over all ranks of values. */
+void run_sum(Run *run, double *values, int count);
+/* values := maximum over all ranks of values. */
+void run_maximum(Run *run, double *values, int count);
+
+/* One published value against the computed one. */
+typedef struct {
+  const char *name;
+  double computed, reference;
+} Check;
+
+/* The record: one JSON line on standard output, by rank 0.  `checks` are the verification values, compared by
+ * relative error with `epsilon`; a run of fewer iterations than the official number passes official=false and is
+ * not judged.  Every rank must call it. */
+void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official);
+
+/* Frees what run_begin took and ends MPI; main returns its value. */
+int run_end(Run *run);
+
+#endif

@@ -1,0 +1,1 @@
+"""What a program runs on: grids as values, SimGrid platform files, placement."""
