@@ -1,5 +1,7 @@
 """The one kind of error that a user can mend: it becomes a single line and exit status 2."""
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """Wrong input: where it is, what is wrong with it, what to do.
@@ -14,3 +16,15 @@ class UserError(Exception):
 
 class PlatformError(UserError):
     """A scenario, a platform file or a placement that cannot be used."""
+
+
+def nearest(name: str, known: Iterable[str], *, limit: int = 8) -> str:
+    """The remedy for an unknown name: the names that look like it, else the first known ones."""
+    import difflib
+
+    names = [str(one) for one in known]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    if close and len(names) > limit:
+        return f"Near: {', '.join(close)}"
+    rest = f", and {len(names) - limit} more" if len(names) > limit else ""
+    return f"Known: {', '.join(names[:limit])}{rest}"

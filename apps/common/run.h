@@ -26,6 +26,7 @@ typedef struct {
   double flop_scale; /* flops injected per flop counted: 1 / sustained fraction of peak; 0: none injected */
 
   double start_s, stop_s; /* simulated clock at the two ends of the timed section */
+  double wall_start_s, wall_stop_s; /* the real clock there */
   double compute_s;       /* simulated time this rank spent in charge_flops, in the timed section */
   double flops;           /* counted in the timed section */
   Traffic sent;           /* of the timed section */

@@ -1,0 +1,85 @@
+"""The programs that come with the project: one folder per kernel, described by its ``kernel.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from apps.errors import KernelError
+
+_HERE = Path(__file__).parent
+_COMMON = _HERE / "common"
+_KEYS = {"title", "sources", "iterations", "reference_efficiency", "classes"}
+
+
+@dataclass(frozen=True)
+class App:
+    """A kernel: where its sources are and which classes it knows."""
+
+    name: str
+    title: str
+    folder: Path
+    sources: tuple[Path, ...]  # C files, the shared ones included
+    iterations_parameter: str  # the parameter that holds the official number of iterations
+    reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
+    classes: Mapping[str, Mapping[str, float]] = field(hash=False)
+
+    @property
+    def headers(self) -> tuple[Path, ...]:
+        """Files that the sources include: they belong to the identity of the program."""
+        return tuple(sorted([*self.folder.glob("*.h"), *_COMMON.glob("*.h")]))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a program is asked to compute: a class such as B is a preset of parameters."""
+
+    app: str
+    params: tuple[tuple[str, float], ...]
+    preset: str | None = None
+
+    @property
+    def iterations(self) -> int:
+        """The official number of iterations."""
+        return int(dict(self.params)[app(self.app).iterations_parameter])
+
+    def __str__(self) -> str:
+        return f"{self.app} {self.preset}" if self.preset else self.app
+
+
+@cache
+def app_names() -> tuple[str, ...]:
+    """The known kernels, in alphabetical order."""
+    return tuple(sorted(path.parent.name for path in _HERE.glob("*/kernel.toml")))
+
+
+@cache
+def app(name: str) -> App:
+    """The kernel of that name; raises KernelError with the known names."""
+    if name not in app_names():
+        raise KernelError(f"app {name!r}", "no such program", f"Known: {', '.join(app_names())}")
+    path = _HERE / name / "kernel.toml"
+    data = tomllib.loads(path.read_text())
+    if set(data) != _KEYS:
+        odd = ", ".join(sorted(set(data) ^ _KEYS))
+        raise KernelError(str(path), f"missing or unknown keys: {odd}", f"Give exactly {', '.join(sorted(_KEYS))}")
+    return App(
+        name=name,
+        title=data["title"],
+        folder=path.parent,
+        sources=(_COMMON / "run.c", *(path.parent / source for source in data["sources"])),
+        iterations_parameter=data["iterations"],
+        reference_efficiency=data["reference_efficiency"],
+        classes=data["classes"],
+    )
+
+
+def problem(app_name: str, preset: str) -> Problem:
+    """The official problem of a class; raises KernelError with the known classes."""
+    classes = app(app_name).classes
+    if preset not in classes:
+        raise KernelError(f"class {preset!r}", f"{app_name} has no such class", f"Known: {', '.join(classes)}")
+    return Problem(app_name, tuple(classes[preset].items()), preset)

@@ -1,0 +1,18 @@
+"""What can go wrong with a run."""
+
+from platforms.errors import UserError
+
+
+class KernelError(UserError):
+    """A program, class, size or rank count that cannot be run."""
+
+
+class SimulationError(Exception):
+    """A simulation that was started and did not succeed: deadlock, abort, crash, time limit.
+
+    The message is one line; ``log`` keeps the end of what SimGrid and the program said.  Exit status 1.
+    """
+
+    def __init__(self, what: str, log: str = ""):
+        super().__init__(what)
+        self.log = log

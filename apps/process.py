@@ -1,0 +1,104 @@
+"""One child process and everything it starts: bounded in time and output, ended whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_OUTPUT_LIMIT_BYTES = 256 << 20
+_SHOWN_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that has ended."""
+
+    status: int  # exit status; negative: the signal that ended it
+    output: str
+    log: str  # the end of its standard error
+    wall_s: float
+    peak_memory_bytes: int  # of the largest process among it and its children
+    timed_out: bool = False
+    too_loud: bool = False  # ended because it wrote more than the limit
+
+
+def die_with_parent() -> list[str]:
+    """Words before a command that make it end when its parent is killed, where the system can do that."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+
+
+def run_bounded(
+    command: Sequence[str], *, folder: Path, time_limit_s: float | None, environment: dict[str, str] | None = None
+) -> Finished:
+    """Runs a command in ``folder`` in a process group of its own, and waits for it.
+
+    Nothing of the group is left when this returns or raises, by time limit, interrupt or error.
+    """
+    out_path, log_path = folder / "stdout", folder / "stderr"
+    started = time.perf_counter()
+    with open(out_path, "wb") as out, open(log_path, "wb") as log:
+        child = subprocess.Popen(
+            [*die_with_parent(), *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        reason = _wait(child, started, time_limit_s, (out_path, log_path))
+    finally:
+        _kill_group(child.pid)
+        status, usage = _reap(child)
+    return Finished(
+        status=status,
+        output=_tail(out_path, _OUTPUT_LIMIT_BYTES),
+        log=_tail(log_path, _SHOWN_BYTES),
+        wall_s=time.perf_counter() - started,
+        peak_memory_bytes=usage.ru_maxrss * 1024,
+        timed_out=reason == "time",
+        too_loud=reason == "output",
+    )
+
+
+def _wait(child: subprocess.Popen, started: float, time_limit_s: float | None, files: Sequence[Path]) -> str:
+    """Sleeps, ever longer, until the child has ended ("end") or a bound is passed ("time", "output")."""
+    pause_s = 0.001
+    while True:
+        # WNOWAIT leaves the child to be reaped with its resource usage.
+        if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return "end"
+        if time_limit_s is not None and time.perf_counter() - started > time_limit_s:
+            return "time"
+        if sum(path.stat().st_size for path in files) > _OUTPUT_LIMIT_BYTES:
+            return "output"
+        time.sleep(pause_s)
+        pause_s = min(1.3 * pause_s, 0.05)
+
+
+def _reap(child: subprocess.Popen):
+    _, wait_status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(wait_status)  # so that Popen does not wait again
+    return child.returncode, usage
+
+
+def _kill_group(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _tail(path: Path, limit_bytes: int) -> str:
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - limit_bytes))
+        return file.read().decode("utf-8", "replace")

@@ -1,0 +1,80 @@
+"""Command line: run one kernel on a platform and print its record."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from apps.catalog import app_names, problem
+from apps.errors import KernelError
+from apps.options import add_settings_arguments, exit_status, settings_from_arguments
+from apps.record import RunRecord
+from apps.spec import MODES, RunSpec, Target
+from platforms.options import (
+    add_placement_arguments,
+    add_platform_arguments,
+    placement_from_arguments,
+    platform_from_arguments,
+)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m apps.run", description=__doc__)
+    parser.add_argument("--app", required=True, metavar="NAME", help=f"one of {', '.join(app_names())}")
+    parser.add_argument("--class", dest="preset", default="S", metavar="C", help="problem class (default: S)")
+    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
+    parser.add_argument("--mode", default="skeleton", metavar="MODE", help=f"{' or '.join(MODES)} (default: skeleton)")
+    add_platform_arguments(parser)
+    add_placement_arguments(parser)
+    add_settings_arguments(parser)
+    parser.add_argument("--time-limit", type=float, metavar="S", help="give up after S seconds of wall time")
+    parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
+    return parser
+
+
+def summary(record: RunRecord) -> str:
+    """A few lines for a reader."""
+    slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank] + record.comm_s[rank])
+    verified = {True: "passed", False: "FAILED", None: "not checked"}[record.verified]
+    return "\n".join(
+        (
+            f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate",
+            f"slowest rank  {slowest} on {record.host[slowest]}: computing {record.compute_s[slowest]:.6g} s, "
+            f"in MPI {record.comm_s[slowest]:.6g} s",
+            f"messages      {sum(record.messages)} with {sum(record.bytes)} bytes; "
+            f"per iteration {sum(record.iteration_messages)} with {sum(record.iteration_bytes)} bytes",
+            f"flops         {record.flops:.6g}",
+            f"verification  {verified}",
+        )
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    asked = problem(args.app, args.preset)
+    if args.time_limit is not None and not args.time_limit > 0:
+        raise KernelError(f"--time-limit {args.time_limit}", "not positive", "Give seconds of wall time")
+    settings = settings_from_arguments(args)
+    if args.mode not in MODES:
+        raise KernelError(f"--mode {args.mode}", "no such mode", f"Known: {', '.join(MODES)}")
+    platform = platform_from_arguments(args)
+    placement = placement_from_arguments(args, platform, args.ranks)
+    spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
+    from apps.smpi import simulate
+
+    record = simulate(spec, time_limit_s=args.time_limit)
+    print(json.dumps(record.to_json()) if args.json else summary(record))
+    if record.verified is False:
+        print(f"error: {asked} on {record.ranks} ranks: verification failed", file=sys.stderr)
+        return 1
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

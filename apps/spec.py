@@ -1,0 +1,147 @@
+"""What is asked of the engine: a problem on a platform, and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.catalog import Problem, app
+from apps.errors import KernelError
+from platforms.platform import Platform
+
+MODES = ("skeleton", "verify")
+COMPUTE = ("injected", "none")
+# What the engine sets itself; a user's value would make records incomparable or break them.
+ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
+_RESERVED_OPTIONS = {*ENGINE_OPTIONS, "smpi/privatization", "smpi/np", "smpi/hostfile", "smpi/tmpdir"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A problem, the platform it runs on and the host of every rank."""
+
+    problem: Problem
+    platform: Platform
+    placement: tuple[str, ...]
+
+    def __post_init__(self):
+        if not self.placement:
+            raise KernelError("placement", "no ranks", "Place at least one rank")
+
+    @property
+    def nranks(self) -> int:
+        return len(self.placement)
+
+    @property
+    def nodes(self) -> int:
+        """Hosts in use."""
+        return len(set(self.placement))
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One simulation, completely: equal specs give equal records, to the last digit."""
+
+    target: Target
+    mode: str = "skeleton"  # or "verify": with arithmetic, checked
+    compute: str = "injected"  # or "none": computation takes no simulated time
+    efficiency: float = 1.0  # sustained share of a host's speed, (0, 1]
+    iterations: int | None = None  # how many to run; None: all
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, besides those of the platform
+
+    def __post_init__(self):
+        if self.mode not in MODES:
+            raise KernelError(f"mode {self.mode!r}", "no such mode", f"Known: {', '.join(MODES)}")
+        if self.compute not in COMPUTE:
+            raise KernelError(f"compute {self.compute!r}", "no such choice", f"Known: {', '.join(COMPUTE)}")
+        if not 0 < self.efficiency <= 1:
+            raise KernelError("efficiency", f"{self.efficiency} is not in (0, 1]", "Give a share of the peak speed")
+        official = self.target.problem.iterations
+        if self.iterations is not None and not 1 <= self.iterations <= official:
+            raise KernelError(
+                "iterations",
+                f"{self.iterations} is not between 1 and the {official} of {self.target.problem}",
+                "Give a number in that range, or full",
+            )
+        for key, value in self.options:
+            if key in _RESERVED_OPTIONS:
+                raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
+            if set(key + value) & set(" \t\n*?[]\\'\"$`"):  # smpirun would take them apart
+                raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
+
+    @property
+    def iterations_to_run(self) -> int:
+        return self.target.problem.iterations if self.iterations is None else self.iterations
+
+    @property
+    def flop_scale(self) -> float:
+        """Flops injected per flop counted: hosts are described by their peak speed, kernels sustain a part of it."""
+        return 0.0 if self.compute == "none" else 1 / self.efficiency
+
+    def identity(self) -> dict:
+        """Every field that decides the result, as JSON values."""
+        problem = self.target.problem
+        return {
+            "app": problem.app,
+            "class": problem.preset,
+            "params": dict(problem.params),
+            "platform_hash": self.target.platform.content_hash,
+            "host": list(self.target.placement),
+            "engine": "smpi",
+            "mode": self.mode,
+            "compute": self.compute,
+            "efficiency": self.efficiency,
+            "iterations": self.iterations_to_run,
+            "options": dict(self.options),
+        }
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How runs are made, whatever the target: the same for the truth and for the evidence."""
+
+    compute: str = "injected"
+    efficiency: str = "reference"  # a number, "reference" or "measured"; the last two depend on the app
+    iterations: int | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+    def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
+        """The run of a target under these settings."""
+        return RunSpec(
+            target=target,
+            mode=mode,
+            compute=self.compute,
+            efficiency=resolve_efficiency(self.efficiency, target.problem.app),
+            iterations=self.iterations,
+            options=self.options,
+        )
+
+
+def parse_options(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """SimGrid options given as KEY:VALUE; the last value of a key counts."""
+    options = {}
+    for text in texts:
+        key, colon, value = text.partition(":")
+        if not key or not colon:
+            raise KernelError(f"--cfg {text}", "not of the form KEY:VALUE", "Write for example --cfg smpi/async-small-thresh:65536")
+        options[key] = value
+    return tuple(sorted(options.items()))
+
+
+def resolve_efficiency(text: str, app_name: str) -> float:
+    """``reference``, ``measured`` or a number, as a share of the peak speed for that app."""
+    if text == "reference":
+        return app(app_name).reference_efficiency
+    if text == "measured":
+        from apps.calibrate import measured_efficiency
+
+        return measured_efficiency(app_name)
+    try:
+        value = float(text)
+    except ValueError:
+        raise KernelError(
+            f"--efficiency {text}", "neither a number nor a known word", "Give a number in (0, 1], reference or measured"
+        ) from None
+    if not 0 < value <= 1:
+        raise KernelError(f"--efficiency {text}", "not in (0, 1]", "Give a share of the peak speed")
+    return value

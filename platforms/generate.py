@@ -1,0 +1,42 @@
+"""Write a scenario as a SimGrid platform file: ``python -m platforms.generate --scenario grid3x9 --output FILE``."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from platforms.errors import UserError
+from platforms.options import add_scenario_arguments, grid_from_arguments
+from platforms.xml import platform_xml
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m platforms.generate", description=__doc__.partition(":")[0] + ".")
+    add_scenario_arguments(parser)
+    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    try:
+        content = platform_xml(grid_from_arguments(args))
+        if args.output == "-":
+            sys.stdout.write(content.decode())
+        else:
+            _write(Path(args.output), content)
+    except UserError as err:
+        print(f"error: {err}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as err:
+        raise UserError(f"--output {path}", f"cannot be written: {err.strerror}", "Choose another place") from err
+
+
+if __name__ == "__main__":
+    sys.exit(main())

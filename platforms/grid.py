@@ -1,0 +1,134 @@
+"""A grid as a value: clusters of equal nodes, joined by wide-area links.  ``platforms.xml`` writes it for SimGrid."""
+
+import math
+import re
+from dataclasses import dataclass
+from itertools import combinations
+
+from platforms.errors import PlatformError
+from platforms.platform import Power
+
+# Power of a node per flop/s of all its cores.  The group behind the grid scenarios publishes 20 W dynamic and 4 W
+# static for a node of 40 Gflop/s, 25 W and 5 W for 50: proportional to speed.
+DYNAMIC_W_PER_FLOPS = 0.5e-9
+STATIC_W_PER_FLOPS = 0.1e-9
+
+WAN_SHAPES = ("mesh", "star")
+ROOT_ZONE = "grid"  # its name in the platform file, where names of zones and hosts are unique
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What a link is made of; its name follows from where it lies."""
+
+    bandwidth_Bps: float  # byte/s, > 0
+    latency_s: float  # one way, >= 0
+
+
+@dataclass(frozen=True)
+class GridCluster:
+    """Equal nodes, each with a full-duplex link of its own to a backbone that they share."""
+
+    name: str
+    nodes: int  # >= 1
+    speed_flops: float  # of one core, flop/s, > 0
+    node: Wire
+    backbone: Wire
+    cores: int = 1  # of a node
+    power: Power | None = None  # of a node; None: in proportion to its speed, see default_power
+
+    @property
+    def node_power(self) -> Power:
+        return self.power or default_power(self.speed_flops * self.cores)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}-{i}" for i in range(self.nodes))
+
+
+@dataclass(frozen=True)
+class WanLink:
+    """A wide-area link between two clusters (mesh), or between a cluster and the hub (star: ``second`` is None)."""
+
+    first: str
+    second: str | None
+    wire: Wire
+
+    @property
+    def name(self) -> str:
+        return f"wan_{self.first}_{self.second or 'hub'}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Clusters and what joins them.  Checked when made: raises PlatformError."""
+
+    name: str
+    network: str
+    clusters: tuple[GridCluster, ...]
+    wan_shape: str  # "mesh": a link per pair of clusters; "star": a link per cluster to a hub
+    wan_links: tuple[WanLink, ...]  # exactly those that the shape needs
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid options, written into the platform's <config>
+
+    def __post_init__(self):
+        where = f"grid {self.name!r}"
+        if not self.clusters:
+            raise PlatformError(where, "no clusters", "Give at least one")
+        for cluster in self.clusters:
+            _check_cluster(cluster, f"{where}, cluster {cluster.name!r}")
+        names = [ROOT_ZONE, *(cluster.name for cluster in self.clusters)]
+        names += [host for cluster in self.clusters for host in cluster.host_names]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise PlatformError(where, f"the name {twice!r} stands for two things", "Rename a cluster")
+        if self.wan_shape not in WAN_SHAPES:
+            raise PlatformError(where, f"no WAN shape {self.wan_shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+        ends = [(link.first, link.second) for link in self.wan_links]
+        if sorted(ends, key=str) != sorted(wan_ends(self.wan_shape, [c.name for c in self.clusters]), key=str):
+            raise PlatformError(where, f"its WAN links are not those of a {self.wan_shape}", "Give each exactly once")
+        for link in self.wan_links:
+            _check_wire(link.wire, f"{where}, link {link.name}")
+
+    def wan_route(self, first: str, second: str) -> tuple[WanLink, ...]:
+        """The wide-area links between two clusters, in order from the first to the second."""
+        by_ends = {(link.first, link.second): link for link in self.wan_links}
+        if self.wan_shape == "star":
+            return by_ends[first, None], by_ends[second, None]
+        return (by_ends.get((first, second)) or by_ends[second, first],)
+
+
+def default_power(node_flops: float) -> Power:
+    """Power of a node of this speed, flop/s of all cores: 40 Gflop/s idle at 4 W and take 24 W at full load."""
+    idle_w = STATIC_W_PER_FLOPS * node_flops
+    return Power(idle_w, idle_w + DYNAMIC_W_PER_FLOPS * node_flops, epsilon_w=idle_w)
+
+
+def wan_ends(shape: str, clusters: list[str]) -> list[tuple[str, str | None]]:
+    """The ends of the wide-area links that a shape needs, in order.  A lone cluster needs none."""
+    if len(clusters) < 2:
+        return []
+    return [(name, None) for name in clusters] if shape == "star" else list(combinations(clusters, 2))
+
+
+def _check_cluster(cluster: GridCluster, where: str) -> None:
+    if not _NAME.fullmatch(cluster.name):
+        raise PlatformError(where, "not a name that SimGrid can use", "Use letters, digits, '_', '-' and '.'")
+    if cluster.nodes < 1:
+        raise PlatformError(where, f"{cluster.nodes} nodes", "Give at least 1")
+    if cluster.cores < 1:
+        raise PlatformError(where, f"{cluster.cores} cores per node", "Give at least 1")
+    if not 0 < cluster.speed_flops < math.inf:
+        raise PlatformError(where, f"speed is {cluster.speed_flops} flop/s", "Give a positive one")
+    power = cluster.node_power
+    if not 0 <= power.idle_w <= power.epsilon_w <= power.full_w < math.inf:
+        raise PlatformError(where, f"{power.idle_w} W idle and {power.full_w} W at full load", "Give 0 <= idle <= full")
+    _check_wire(cluster.node, f"{where}, node links")
+    _check_wire(cluster.backbone, f"{where}, backbone")
+
+
+def _check_wire(wire: Wire, where: str) -> None:
+    if not 0 < wire.bandwidth_Bps < math.inf:
+        raise PlatformError(where, f"bandwidth is {wire.bandwidth_Bps} byte/s", "Give a positive one")
+    if not 0 <= wire.latency_s < math.inf:
+        raise PlatformError(where, f"latency is {wire.latency_s} s", "Give 0 or more")

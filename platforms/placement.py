@@ -1,0 +1,114 @@
+"""Who runs where.  A placement is a tuple of host names in rank order: rank r runs on ``placement[r]``."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from platforms.errors import PlatformError, nearest
+from platforms.platform import Host, Platform
+
+Placement = tuple[str, ...]
+
+_COUNTED = re.compile(r"(?P<host>.+):(?P<count>\d+)")
+
+
+def block(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement:
+    """Fill the clusters in order, in even shares where they fit.
+
+    The first clusters take one rank more where the clusters do not divide the ranks.  What a full cluster cannot take
+    passes on to the following ones, and back to earlier ones if those are full too.  Within a cluster from host 0,
+    ``ranks_per_host`` consecutive ranks to each host.  Raises PlatformError where the ranks do not fit.
+    """
+    slots = _slots(platform, nranks, ranks_per_host)
+    even, odd = divmod(nranks, len(slots))
+    shares = [0] * len(slots)
+    carry = 0
+    for i, free in enumerate(slots):
+        wanted = even + (i < odd) + carry
+        shares[i] = min(wanted, len(free))
+        carry = wanted - shares[i]
+    for i, free in enumerate(slots):
+        more = min(carry, len(free) - shares[i])
+        shares[i] += more
+        carry -= more
+    return tuple(host for free, share in zip(slots, shares, strict=True) for host in free[:share])
+
+
+def cyclic(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement:
+    """Deal the ranks to the clusters in turn, each to the cluster's first free place; full clusters are left out.
+
+    Raises PlatformError where the ranks do not fit.
+    """
+    slots = _slots(platform, nranks, ranks_per_host)
+    rounds = max(len(free) for free in slots)
+    dealt = [free[turn] for turn in range(rounds) for free in slots if turn < len(free)]
+    return tuple(dealt[:nranks])
+
+
+MAPPINGS: dict[str, Callable[..., Placement]] = {"block": block, "cyclic": cyclic}
+
+
+def probe_placement(platform: Platform) -> Placement:
+    """One rank per cluster, on its first host: the NCT nodes of the HCF paper."""
+    return tuple(cluster.hosts[0].name for cluster in platform.clusters)
+
+
+def read_host_file(path: str | Path, platform: Platform) -> Placement:
+    """A placement from a file: one host per line in rank order, or ``host:k`` for k consecutive ranks.
+
+    Empty lines and what follows a # are skipped.  A host may stand there several times, more often than it has cores
+    too: its ranks then share the cores.  Raises PlatformError naming file and line.
+    """
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as err:
+        reason = err.strerror if isinstance(err, OSError) else "not UTF-8 text"
+        raise PlatformError(f"host file {path}", f"cannot be read: {reason}", "Give one host per line") from err
+    placement: list[str] = []
+    for number, line in enumerate(lines, 1):
+        entry = line.partition("#")[0].strip()
+        if entry:
+            placement += _hosts_of(entry, platform, f"{path}:{number}")
+    if not placement:
+        raise PlatformError(f"host file {path}", "names no host", "Give one host per line")
+    return tuple(placement)
+
+
+def write_host_file(path: str | Path, placement: Sequence[str]) -> None:
+    """One host per line in rank order, as smpirun and read_host_file read it."""
+    try:
+        Path(path).write_text("".join(f"{host}\n" for host in placement), encoding="utf-8")
+    except OSError as err:
+        raise PlatformError(f"host file {path}", f"cannot be written: {err.strerror}", "Choose another place") from err
+
+
+def _hosts_of(entry: str, platform: Platform, where: str) -> list[str]:
+    if entry in platform:
+        return [entry]
+    counted = _COUNTED.fullmatch(entry)
+    name, count = (counted["host"].strip(), int(counted["count"])) if counted else (entry, 1)
+    if name not in platform:
+        remedy = nearest(name, (host.name for host in platform.hosts))
+        raise PlatformError(where, f"no host {name!r} in platform {platform.name}", remedy)
+    if count < 1:
+        raise PlatformError(where, f"{count} ranks on {name!r}", "Give at least 1, or leave the line out")
+    return [name] * count
+
+
+def _slots(platform: Platform, nranks: int, ranks_per_host: int) -> list[list[str]]:
+    """Per cluster the host of each place for a rank, in order.  Checks that the ranks fit."""
+    where = f"platform {platform.name}"
+    if nranks < 1:
+        raise PlatformError(where, f"{nranks} ranks", "Give at least 1")
+    if ranks_per_host < 1:
+        raise PlatformError(where, f"{ranks_per_host} ranks per host", "Give at least 1")
+    weakest: Host = min(platform.hosts, key=lambda host: host.cores)
+    if ranks_per_host > weakest.cores:
+        cores = f"{weakest.cores} core{'s' if weakest.cores > 1 else ''}"
+        problem = f"{ranks_per_host} ranks per host, but host {weakest.name} has {cores}"
+        raise PlatformError(where, problem, "Give at most the cores, or a host file, which may go beyond")
+    places = len(platform.hosts) * ranks_per_host
+    if nranks > places:
+        problem = f"{nranks} ranks do not fit: {len(platform.hosts)} hosts with {ranks_per_host} each"
+        raise PlatformError(where, problem, f"Give at most {places} ranks, or more ranks per host")
+    return [[host.name for host in cluster.hosts for _ in range(ranks_per_host)] for cluster in platform.clusters]

@@ -1,0 +1,128 @@
+"""What a program runs on, as plain values: hosts in clusters, and the routes between hosts.
+
+SI units.  The values come from SimGrid itself (``platforms.read``), for our own platforms and any other alike.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from platforms.errors import PlatformError, nearest
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a host takes, in W, by SimGrid's energy plugin: idle + load x (full - epsilon) + (epsilon - idle)."""
+
+    idle_w: float  # switched on, nothing to do, >= 0
+    full_w: float  # every core busy, >= idle_w
+    epsilon_w: float  # the limit of a load that goes to zero; equal to idle_w where the file names two values
+
+    def at_load(self, share: float) -> float:
+        """W with ``share`` of the cores busy, 0 to 1."""
+        return self.idle_w if share <= 0 else self.epsilon_w + share * (self.full_w - self.epsilon_w)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A node of the platform."""
+
+    name: str
+    speed_flops: float  # of one core, flop/s, > 0
+    cores: int  # >= 1
+    power: Power | None = None  # None: the platform gives no watts
+
+    @property
+    def node_flops(self) -> float:
+        """Speed of all cores together, flop/s."""
+        return self.speed_flops * self.cores
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Hosts of one leaf zone and of one kind, in the order in which the platform declares them."""
+
+    name: str
+    hosts: tuple[Host, ...]  # at least one
+
+    @property
+    def speed_flops(self) -> float:
+        """Speed of one core of every host here, flop/s."""
+        return self.hosts[0].speed_flops
+
+    @property
+    def cores(self) -> int:
+        """Cores of every host here."""
+        return self.hosts[0].cores
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of a route, as one direction of it sees an idle network."""
+
+    name: str
+    bandwidth_Bps: float  # byte/s, > 0
+    latency_s: float  # one way, >= 0
+    sharing: str  # "shared", "fatpipe", "splitduplex", "wifi" or "nonlinear", SimGrid's sharing policies
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way of a message from one host to another, before any factor of a network model."""
+
+    source: str
+    destination: str
+    latency_s: float  # the sum over the links, plus what a Vivaldi zone adds
+    links: tuple[Link, ...]  # in the order in which SimGrid lists them; empty where a zone has none
+
+    @property
+    def bandwidth_Bps(self) -> float:
+        """byte/s of the narrowest link; infinite without links."""
+        return min((link.bandwidth_Bps for link in self.links), default=float("inf"))
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        return tuple(link.name for link in self.links)
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform that SimGrid has loaded.  Two platforms of one content hash are the same platform."""
+
+    name: str  # for tables and messages: the scenario, or the file's name
+    path: Path  # absolute: the file that SimGrid is given
+    content_hash: str  # SHA-256 of the file and of the profiles that it names, hexadecimal
+    clusters: tuple[Cluster, ...]
+    network: str | None = None  # the named network of a generated platform; None: the file defines its own
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid options in the file's <config>, which SimGrid honours by itself
+    _by_name: dict[str, tuple[Host, Cluster]] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self):
+        index = {host.name: (host, cluster) for cluster in self.clusters for host in cluster.hosts}
+        object.__setattr__(self, "_by_name", index)
+
+    @cached_property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts, cluster by cluster."""
+        return tuple(host for cluster in self.clusters for host in cluster.hosts)
+
+    def host(self, name: str) -> Host:
+        """Raises PlatformError, with near matches, for a name that is not a host."""
+        return self._find(name)[0]
+
+    def cluster_of(self, host_name: str) -> Cluster:
+        """The cluster of a host.  Raises PlatformError for a name that is not a host."""
+        return self._find(host_name)[1]
+
+    def __contains__(self, host_name: object) -> bool:
+        return host_name in self._by_name
+
+    def __iter__(self) -> Iterator[Host]:
+        return iter(self.hosts)
+
+    def _find(self, name: str) -> tuple[Host, Cluster]:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise PlatformError(f"platform {self.name!r}", f"no host {name!r}", nearest(name, self._by_name)) from None

@@ -1,0 +1,224 @@
+"""Grids by name (the six of the HCF paper, any grid{N}x{M}) and from TOML files of the user's own."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from platforms.errors import PlatformError, nearest
+from platforms.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
+from platforms.network import DEFAULT_NETWORK, named_network
+from platforms.platform import Power
+
+_TABLE = tomllib.loads(Path(__file__).with_name("scenarios.toml").read_text("utf-8"))
+
+SCENARIOS: tuple[str, ...] = tuple(_TABLE)  # of Fanfakh 2019, Table 1, in its order
+
+GRID_NAME = re.compile(r"grid([1-9]\d{0,4})x([1-9]\d{0,5})")
+_WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
+_KEYS = {
+    "": ("name", "network", "clusters", "wan", "options"),
+    "clusters": ("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
+    "wan": ("shape", *_WIRE_KEYS, "links"),
+    "wan.links": ("between", "cluster", *_WIRE_KEYS),
+    "power": ("idle_w", "full_w"),
+    "wire": _WIRE_KEYS,
+}
+
+
+def named_grid(name: str, network: str = DEFAULT_NETWORK, speeds_flops: Sequence[float] | None = None) -> Grid:
+    """A grid by its name: one of SCENARIOS, or any grid{N}x{M}, N clusters of M nodes.
+
+    ``speeds_flops``: of a node of each cluster, N of them; needed unless the name is in SCENARIOS.  Clusters are called
+    c1, c2, ..., their hosts c1-0, c1-1, ...  Raises PlatformError for names, networks and speeds that do not fit.
+    """
+    where = f"scenario {name!r}"
+    shape = GRID_NAME.fullmatch(name)
+    if shape is None:
+        remedy = f"Known: {', '.join(SCENARIOS)}, any grid{{N}}x{{M}} with --speeds, a .toml file"
+        raise PlatformError(where, "no such scenario", remedy)
+    count, nodes = int(shape[1]), int(shape[2])
+    if speeds_flops is None:
+        if name not in _TABLE:
+            remedy = f"Give {count} of them: --speeds 40,50,... (Gflop/s)"
+            raise PlatformError(where, "its speeds are not known", remedy)
+        speeds_flops = [gflops * 1e9 for gflops in _TABLE[name]["speeds_gflops"]]
+    if len(speeds_flops) != count:
+        raise PlatformError(where, f"{len(speeds_flops)} speeds for {count} clusters", "Give one speed per cluster")
+    net = named_network(network)
+    clusters = tuple(
+        GridCluster(f"c{i}", nodes, float(speed), net.node, net.backbone) for i, speed in enumerate(speeds_flops, 1)
+    )
+    links = tuple(WanLink(*ends, net.wan) for ends in wan_ends("mesh", [cluster.name for cluster in clusters]))
+    return Grid(name, net.name, clusters, "mesh", links, net.options)
+
+
+def read_grid(path: str | Path, network: str | None = None) -> Grid:
+    """A grid from a TOML file; ``network`` replaces the file's ``network``.
+
+    ::
+
+        network = "gigabit"                 # gives what is not given below; default gigabit
+        [[clusters]]
+        nodes = 12                          # needed
+        speed_gflops = 40                   # needed: of one core
+        cores = 1                           # of a node
+        name = "c1"                         # default c1, c2, ...
+        node = { bandwidth_gbit_s = 1, latency_us = 50 }        # and backbone = { ... }: either key or both
+        power = { idle_w = 4, full_w = 24 }                     # of a node; default: in proportion to its speed
+        [wan]
+        shape = "mesh"                      # or "star": one link per cluster to a hub
+        bandwidth_gbit_s = 10               # of all WAN links, and latency_us
+        [[wan.links]]                       # a link of its own kind
+        between = ["c1", "c2"]              # in a star: cluster = "c1"
+        latency_us = 5000
+        [options]                           # SimGrid options, added to those of the network
+        "network/crosstraffic" = "no"
+
+    Raises PlatformError naming the file and the key for whatever is wrong in it.
+    """
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except OSError as err:
+        raise PlatformError(str(path), f"cannot be read: {err.strerror}", "Give a scenario file in TOML") from err
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+        raise PlatformError(str(path), f"not TOML: {err}", "Mend the line") from err
+    entry = _Entry(table, f"{path}", "")
+    net = named_network(network or entry.text("network", DEFAULT_NETWORK))
+    clusters = tuple(_cluster(one, i, net.node, net.backbone) for i, one in enumerate(entry.tables("clusters"), 1))
+    if not clusters:
+        raise PlatformError(str(path), "no [[clusters]]", "Give at least one, with nodes and speed_gflops")
+    shape, links = _wan(entry.table("wan", "wan"), [cluster.name for cluster in clusters], net.wan)
+    options = dict(net.options) | entry.options("options")
+    try:
+        return Grid(entry.text("name", path.stem), net.name, clusters, shape, links, tuple(options.items()))
+    except PlatformError as err:
+        raise PlatformError(f"{path}: {err.where}", err.problem, err.remedy) from None
+
+
+def _cluster(entry: "_Entry", number: int, node: Wire, backbone: Wire) -> GridCluster:
+    return GridCluster(
+        entry.text("name", f"c{number}"),
+        entry.integer("nodes"),
+        entry.number("speed_gflops") * 1e9,
+        entry.table("node", "wire").wire(node),
+        entry.table("backbone", "wire").wire(backbone),
+        cores=entry.integer("cores", 1),
+        power=_power(entry.table("power", "power")) if entry.has("power") else None,
+    )
+
+
+def _power(entry: "_Entry") -> Power:
+    idle_w = entry.number("idle_w")
+    return Power(idle_w, entry.number("full_w"), epsilon_w=idle_w)
+
+
+def _wan(entry: "_Entry", clusters: list[str], default: Wire) -> tuple[str, tuple[WanLink, ...]]:
+    shape = entry.text("shape", "mesh")
+    if shape not in WAN_SHAPES:
+        raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+    wires = dict.fromkeys(wan_ends(shape, clusters), entry.wire(default))
+    own = set()
+    for one in entry.tables("links", "wan.links"):
+        ends = _ends(one, shape, clusters)
+        if ends in own:
+            raise PlatformError(one.where, "this link is given twice", "Keep one")
+        own.add(ends)
+        wires[ends] = one.wire(entry.wire(default))
+    return shape, tuple(WanLink(*ends, wire) for ends, wire in wires.items())
+
+
+def _ends(entry: "_Entry", shape: str, clusters: list[str]) -> tuple[str, str | None]:
+    """The ends of a link as wan_ends orders them."""
+    if shape == "star":
+        if entry.has("between"):
+            raise PlatformError(entry.where, "'between' in a star", 'Write cluster = "c1": its link to the hub')
+        names = [entry.text("cluster")]
+    else:
+        if entry.has("cluster"):
+            raise PlatformError(entry.where, "'cluster' in a mesh", 'Write between = ["c1", "c2"]')
+        names = entry.texts("between", 2)
+    for name in names:
+        if name not in clusters:
+            raise PlatformError(entry.where, f"no cluster {name!r}", nearest(name, clusters))
+    if len(set(names)) != len(names):
+        raise PlatformError(entry.where, "both ends are the same cluster", "Name two")
+    return (names[0], None) if shape == "star" else tuple(sorted(names, key=clusters.index))
+
+
+_REQUIRED = object()
+
+
+class _Entry:
+    """A table of a TOML file, checked key by key; every complaint names file and key."""
+
+    def __init__(self, table: dict, where: str, kind: str):
+        self._values, self.where = table, where
+        for key in table:
+            if key not in _KEYS[kind]:
+                raise PlatformError(where, f"unknown key {key!r}", f"Known here: {', '.join(_KEYS[kind])}")
+
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def number(self, key: str, default: object = _REQUIRED) -> float:
+        value = self._get(key, default, "a number")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._not(key, "a number")
+        return float(value)
+
+    def integer(self, key: str, default: object = _REQUIRED) -> int:
+        value = self._get(key, default, "a whole number")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._not(key, "a whole number")
+        return value
+
+    def text(self, key: str, default: object = _REQUIRED) -> str:
+        value = self._get(key, default, "a text")
+        if not isinstance(value, str):
+            raise self._not(key, "a text")
+        return value
+
+    def texts(self, key: str, count: int) -> list[str]:
+        value = self._get(key, _REQUIRED, f"a list of {count} texts")
+        if not (isinstance(value, list) and len(value) == count and all(isinstance(one, str) for one in value)):
+            raise self._not(key, f"a list of {count} texts")
+        return value
+
+    def table(self, key: str, kind: str) -> "_Entry":
+        """The table of this key, an empty one if it is absent."""
+        value = self._values.get(key, {})
+        if not isinstance(value, dict):
+            raise self._not(key, "a table")
+        return _Entry(value, f"{self.where}, {key}", kind)
+
+    def tables(self, key: str, kind: str | None = None) -> list["_Entry"]:
+        value = self._values.get(key, [])
+        if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
+            raise self._not(key, "a list of tables")
+        return [_Entry(one, f"{self.where}, {key} {i}", kind or key) for i, one in enumerate(value, 1)]
+
+    def options(self, key: str) -> dict[str, str]:
+        value = self._values.get(key, {})
+        if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
+            raise self._not(key, 'a table of texts, such as "network/crosstraffic" = "no"')
+        return value
+
+    def wire(self, default: Wire) -> Wire:
+        """The two keys of a link, each from ``default`` where it is absent."""
+        bandwidth_Bps, latency_s = default.bandwidth_Bps, default.latency_s
+        if self.has("bandwidth_gbit_s"):
+            bandwidth_Bps = self.number("bandwidth_gbit_s") * 1e9 / 8
+        if self.has("latency_us"):
+            latency_s = self.number("latency_us") / 1e6
+        return Wire(bandwidth_Bps, latency_s)
+
+    def _get(self, key: str, default: object, what: str) -> object:
+        value = self._values.get(key, default)
+        if value is _REQUIRED:
+            raise PlatformError(self.where, f"{key!r} is missing", f"Give {what}")
+        return value
+
+    def _not(self, key: str, what: str) -> PlatformError:
+        return PlatformError(self.where, f"{key} = {self._values[key]!r} is not {what}", "Mend the value")

@@ -1,0 +1,146 @@
+"""Which SimGrid is installed, and whether it can serve: the start-up check."""
+
+import functools
+import importlib.machinery
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from platforms.caching import cache_folder, write_atomically
+from platforms.errors import UserError
+
+OLDEST = (3, 32)
+INSTALL = "Run: apt-get install libsimgrid-dev python3-simgrid"
+_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_ASK_PYTHON = "import simgrid; print(simgrid.simgrid_version)"
+
+
+@functools.cache
+def simgrid_version() -> str:
+    """Version of the smpirun on the PATH, such as "3.32".  Raises UserError where there is none or it says none."""
+    smpirun = _smpirun()
+    known = _remembered(_fingerprint(smpirun))
+    return known["version"] if known else _ask_smpirun(smpirun)
+
+
+def check_simgrid() -> None:
+    """Return if SimGrid can serve, else raise a UserError of one line that says what is wrong and what mends it.
+
+    Wrong are: no smpirun, one older than 3.32, no headers or headers of another version, a Python module ``simgrid``
+    of another version.  The module may be absent.  The answer is remembered in the cache folder until one of the
+    files changes, so that a check costs a few milliseconds.
+    """
+    smpirun = _smpirun()
+    fingerprint = _fingerprint(smpirun)
+    if _remembered(fingerprint):
+        return
+    version = _ask_smpirun(smpirun)
+    if _numbers(version)[:2] < OLDEST:
+        raise UserError(f"SimGrid {version} ({smpirun})", "too old, 3.32 or newer is needed", INSTALL)
+    header = _header(smpirun)
+    if header is None or shutil.which("smpicc") is None:
+        raise UserError("SimGrid", "its headers and smpicc are not installed", INSTALL)
+    _check_same(version, _header_version(header), f"the headers ({header})")
+    module = _python_module()
+    if module is not None:
+        _check_same(version, _ask_python_module(module), f"Python's module simgrid ({module})")
+    write_atomically(_memory(), json.dumps({"fingerprint": fingerprint, "version": version}).encode())
+
+
+def _smpirun() -> Path:
+    found = shutil.which("smpirun")
+    if found is None:
+        raise UserError("SimGrid", "smpirun is not on the PATH", INSTALL)
+    return Path(found).resolve()
+
+
+def _ask_smpirun(smpirun: Path) -> str:
+    try:
+        answer = subprocess.run([smpirun, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise UserError(str(smpirun), f"does not run: {err}", INSTALL) from err
+    return _version_in(answer.stdout, str(smpirun))
+
+
+def _version_in(text: str, where: str) -> str:
+    match = _VERSION.search(text)
+    if match is None:
+        raise UserError(where, "does not say its SimGrid version", INSTALL)
+    return match.group(0)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """(major, minor, patch): the patch level is 0 where it is not written."""
+    return tuple(int(part or 0) for part in _VERSION.search(version).groups())
+
+
+def _check_same(version: str, other: str, what: str) -> None:
+    if _numbers(version) != _numbers(other):
+        raise UserError("SimGrid", f"smpirun is of version {version}, but {what} of {other}", INSTALL)
+
+
+def _header(smpirun: Path) -> Path | None:
+    """SimGrid's version.h beside smpirun, else where the compiler looks."""
+    folders = [smpirun.parent.parent / "include"]
+    for variable in ("CPATH", "CPLUS_INCLUDE_PATH"):
+        folders += [Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part]
+    folders += [Path("/usr/local/include"), Path("/usr/include")]
+    return next((path for path in (folder / "simgrid" / "version.h" for folder in folders) if path.is_file()), None)
+
+
+def _header_version(header: Path) -> str:
+    numbers = dict(re.findall(r"#define SIMGRID_VERSION_(MAJOR|MINOR|PATCH)\s+(\d+)", header.read_text("utf-8")))
+    if not {"MAJOR", "MINOR"} <= numbers.keys():
+        raise UserError(str(header), "does not say its SimGrid version", INSTALL)
+    return f"{numbers['MAJOR']}.{numbers['MINOR']}.{numbers.get('PATCH', 0)}"
+
+
+def _python_module() -> Path | None:
+    """The file that ``import simgrid`` would load, without loading it.  Our own modules are not looked at."""
+    spec = importlib.machinery.PathFinder.find_spec("simgrid")
+    return Path(spec.origin) if spec is not None and spec.origin else None
+
+
+def _ask_python_module(module: Path) -> str:
+    """In a process of its own: importing prints a line, and one process can hold one engine only."""
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", _ASK_PYTHON], capture_output=True, text=True, timeout=60, check=False, cwd="/"
+        )
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise UserError(str(module), f"cannot be imported: {err}", INSTALL) from err
+    if answer.returncode != 0:
+        reason = (answer.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UserError(str(module), f"cannot be imported: {reason}", INSTALL)
+    return _version_in(answer.stdout.strip().splitlines()[-1] if answer.stdout.strip() else "", str(module))
+
+
+def _fingerprint(smpirun: Path) -> list[str]:
+    """Changes whenever a file changes that the answer depends on."""
+    smpicc = shutil.which("smpicc")
+    files = [smpirun, smpicc and Path(smpicc), _header(smpirun), _python_module(), Path(sys.executable)]
+    return [_stamp(file) for file in files]
+
+
+def _stamp(file: Path | None) -> str:
+    if file is None:
+        return "absent"
+    status = file.stat()
+    return f"{file} {status.st_mtime_ns} {status.st_size}"
+
+
+def _memory() -> Path:
+    return cache_folder() / "simgrid-check.json"
+
+
+def _remembered(fingerprint: list[str]) -> dict | None:
+    try:
+        known = json.loads(_memory().read_bytes())
+    except (OSError, ValueError):
+        return None
+    good = isinstance(known, dict) and known.get("fingerprint") == fingerprint and isinstance(known.get("version"), str)
+    return known if good else None

@@ -1,0 +1,83 @@
+"""What a predictor is: it asks for evidence, fits a model to it, and the model predicts targets.
+
+A predictor never simulates and never sees the time of the target.  A new one is a module with a class that has
+``name``, ``requests`` and ``fit``, and a line in ``predictor/registry.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from apps.record import RunRecord
+from apps.spec import Target
+from platforms.errors import UserError
+
+EVIDENCE_KINDS = ("run",)
+
+
+class OutOfRange(UserError):
+    """The target lies outside the assumptions of the model, so that its answer would mean nothing."""
+
+
+@dataclass(frozen=True)
+class EvidenceRequest:
+    """Something a predictor wants to know.  Kind ``run``: the record of a run of ``target``."""
+
+    kind: str
+    target: Target
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What evidence costs."""
+
+    node_s: float = 0.0  # node-seconds on the machines: nodes in use times the time they are in use for
+    wall_s: float = 0.0  # of this computer, to gather it
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.node_s + other.node_s, self.wall_s + other.wall_s)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The answer to a request."""
+
+    request: EvidenceRequest
+    record: RunRecord
+    id: str  # hash of the record's identity
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The predicted run time of a target."""
+
+    time_s: float
+    parts: Mapping[str, float] = field(default_factory=dict)  # what the time is made of, s
+    flags: tuple[str, ...] = ()  # reasons to distrust it
+    low_s: float | None = None  # interval, where the model has one
+    high_s: float | None = None
+    energy_j: float | None = None
+    evidence: tuple[str, ...] = ()  # ids of what it rests on
+    cost: Cost = Cost()
+
+
+class Model(Protocol):
+    """A fitted predictor."""
+
+    def predict(self, target: Target) -> Prediction:
+        """Raises OutOfRange where the model's assumptions fail."""
+
+
+class Predictor(Protocol):
+    """One published model, or one of our own."""
+
+    name: str
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """What it needs to predict these targets."""
+
+    def fit(self, evidence: Sequence[Evidence]) -> Model:
+        """The model, from the answers to its requests."""

@@ -1,0 +1,81 @@
+"""Evidence is gathered here, for a price, and only what a predictor may know."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from apps.record import RunRecord
+from apps.smpi import run_identity, simulate
+from apps.spec import RunSpec, Settings, Target
+from platforms.errors import UserError
+from predictor.base import EVIDENCE_KINDS, Cost, Evidence, EvidenceRequest
+
+
+class RefusedEvidence(UserError):
+    """A predictor asked for the answer itself."""
+
+
+class Broker:
+    """Answers requests for evidence by simulation; equal requests are simulated once.
+
+    ``targets`` are what is to be predicted: a request for a run of one of them is refused, in whatever order its
+    hosts are named and however few of its iterations are asked for.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        targets: Sequence[Target],
+        *,
+        simulate: Callable[[RunSpec], RunRecord] = simulate,
+        report: Callable[[str], None] = lambda text: None,
+    ):
+        self._settings = settings
+        self._forbidden = {_essence(target) for target in targets}
+        self._simulate = simulate
+        self._report = report
+        self._known: dict[str, RunRecord] = {}
+
+    def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
+        """The evidence, in the order of the requests.
+
+        Raises RefusedEvidence for a run of a target, and what the engine raises for a run that fails.
+        """
+        for request in requests:
+            self._check(request)
+        return [self._answer(request) for request in requests]
+
+    def _check(self, request: EvidenceRequest) -> None:
+        if request.kind not in EVIDENCE_KINDS:
+            raise UserError(
+                f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(EVIDENCE_KINDS)}"
+            )
+        if _essence(request.target) in self._forbidden:
+            raise RefusedEvidence(
+                f"{request.target.problem} on {request.target.platform.name}, {request.target.nranks} ranks",
+                "the evidence asked for is a run of the target itself",
+                "Predict a target that is larger than the predictor's probe",
+            )
+
+    def _answer(self, request: EvidenceRequest) -> Evidence:
+        spec = self._settings.spec(request.target)
+        key = identity_hash(run_identity(spec))
+        if key not in self._known:
+            self._report(f"evidence: {request.target.problem} on {request.target.nodes} nodes of {request.target.platform.name}")
+            self._known[key] = self._simulate(spec)
+        record = self._known[key]
+        return Evidence(request, record, key, Cost(node_s=record.node_seconds, wall_s=record.wall_s))
+
+
+def identity_hash(identity: dict) -> str:
+    """A short name for a record's identity."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _essence(target: Target) -> tuple:
+    """What makes a run give away the target's time: the problem and the machines, not who sits where."""
+    hosts = frozenset(Counter(target.placement).items())
+    return target.problem.app, target.problem.params, target.platform.content_hash, hosts

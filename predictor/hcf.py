@@ -1,0 +1,162 @@
+"""HCF, the heterogeneous computing factor.
+
+A. Fanfakh, "Predicting the Performance of MPI Applications over Different Grid Architectures", Journal of University of
+Babylon, 2019.  N clusters of M nodes; a probe runs the same problem on NCT nodes, one per cluster.  Assumes one rank
+per node, computation that shrinks in proportion to the nodes, and communication that grows in proportion to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.catalog import Problem
+from apps.spec import Target
+from platforms.placement import probe_placement
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+
+# Below this share of computation in the prediction the paper's accuracy is not to be expected: its errors belong to
+# runs in which computation dominates (docs/hcf.md).
+REGIME_COMPUTE_SHARE = 0.5
+
+
+def sequential_compute_time(Tcp_slower_s: float, NCT: int) -> float:
+    """Eq. (2), s: Tcp_slower NCT, the slowest probe task's computation times the number of tasks."""
+    return Tcp_slower_s * NCT
+
+
+def homogeneous_compute_time(Tcp_slower_s: float, NCT: int, nodes: int) -> float:
+    """Eq. (3), s: Tcp_slower NCT / (N M), with nodes = N M."""
+    return sequential_compute_time(Tcp_slower_s, NCT) / nodes
+
+
+def heterogeneity_factor(Tcp_slower_s: float, Tcp_s: float) -> float:
+    """Eq. (4): Tcp_slower / Tcp_ij.  1 for the slowest node, larger for a faster one."""
+    return Tcp_slower_s / Tcp_s
+
+
+def node_compute_time_as_printed(Tcp_homo_s: float, HCF: float) -> float:
+    """Eq. (5) as printed, s: Tcp_homo HCF.  A faster node gets a longer time, so that the fastest decides eq. (6)."""
+    return Tcp_homo_s * HCF
+
+
+def node_compute_time(Tcp_homo_s: float, HCF: float) -> float:
+    """Eq. (5) corrected, s: Tcp_homo / HCF, so that the slowest node decides eq. (6)."""
+    return Tcp_homo_s / HCF
+
+
+def communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
+    """Eq. (7), s: Tcm N M / NCT.  Grows with the node count: the paper's assumption, not a law."""
+    return Tcm_s * nodes / NCT
+
+
+def constant_communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
+    """Instead of eq. (7), s: the probe's own, whatever the number of nodes."""
+    return Tcm_s
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What HCF takes from a run on one node per cluster."""
+
+    Tcp_s: Mapping[str, float]  # computation, by cluster
+    Tcm_s: float  # the rest of the elapsed time of the rank that computes longest: communication without slack
+    evidence: str
+    cost: Cost
+
+    @property
+    def Tcp_slower_s(self) -> float:
+        return max(self.Tcp_s.values())
+
+    @property
+    def NCT(self) -> int:
+        return len(self.Tcp_s)
+
+    @property
+    def compute_share(self) -> float:
+        """Share of computation in the slowest task's time, 0 to 1."""
+        return self.Tcp_slower_s / (self.Tcp_slower_s + self.Tcm_s)
+
+
+def read_probe(evidence: Evidence) -> Probe:
+    """The probe's times from its record."""
+    record, platform = evidence.record, evidence.request.target.platform
+    slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
+    return Probe(
+        Tcp_s={platform.cluster_of(h).name: s for h, s in zip(record.host, record.compute_s, strict=True)},
+        Tcm_s=record.comm_s[slowest],
+        evidence=evidence.id,
+        cost=evidence.cost,
+    )
+
+
+@dataclass(frozen=True)
+class HcfModel:
+    """Fitted HCF: probes of problems on platforms."""
+
+    name: str
+    node_time: Callable[[float, float], float]  # eq. (5), one of its two readings
+    comm_time: Callable[[float, int, int], float]  # eq. (7), or its replacement
+    probes: Mapping[tuple[Problem, str], Probe]  # by problem and content hash of the platform
+
+    def probe(self, target: Target) -> Probe:
+        """The probe that a prediction for the target rests on."""
+        return self.probes[target.problem, target.platform.content_hash]
+
+    def predict(self, target: Target) -> Prediction:
+        """Eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
+
+        Raises OutOfRange for more than one rank per node.
+        """
+        nodes = target.nodes
+        if target.nranks != nodes:
+            raise OutOfRange(
+                f"{self.name}, {target.nranks} ranks on {nodes} nodes",
+                "the model assumes one rank per node",
+                "Use one rank per node, or another predictor",
+            )
+        probe = self.probe(target)
+        homogeneous_s = homogeneous_compute_time(probe.Tcp_slower_s, probe.NCT, nodes)
+        used = {target.platform.cluster_of(host).name for host in target.placement}
+        if probe.Tcp_slower_s > 0:
+            factors = [heterogeneity_factor(probe.Tcp_slower_s, probe.Tcp_s[cluster]) for cluster in used]
+            compute_s = max(self.node_time(homogeneous_s, factor) for factor in factors)
+        else:  # communication only
+            compute_s = 0.0
+        comm_s = self.comm_time(probe.Tcm_s, probe.NCT, nodes)
+        return Prediction(
+            time_s=compute_s + comm_s,
+            parts={"compute_s": compute_s, "comm_s": comm_s},
+            flags=_regime_flags(compute_s, comm_s),
+            evidence=(probe.evidence,),
+            cost=probe.cost,
+        )
+
+
+def _regime_flags(compute_s: float, comm_s: float) -> tuple[str, ...]:
+    share = compute_s / (compute_s + comm_s)
+    if share >= REGIME_COMPUTE_SHARE:
+        return ()
+    return (f"compute share {100 * share:.0f} %: outside HCF's regime",)
+
+
+@dataclass(frozen=True)
+class Hcf:
+    """The predictor: one probe per problem and platform."""
+
+    name: str
+    node_time: Callable[[float, float], float]
+    comm_time: Callable[[float, int, int], float]
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        probes = (Target(t.problem, t.platform, probe_placement(t.platform)) for t in targets)
+        return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
+
+    def fit(self, evidence: Sequence[Evidence]) -> HcfModel:
+        probes = {(e.request.target.problem, e.request.target.platform.content_hash): read_probe(e) for e in evidence}
+        return HcfModel(self.name, self.node_time, self.comm_time, probes)
+
+
+HCF_PRINTED = Hcf("hcf-printed", node_compute_time_as_printed, communication_time)
+HCF = Hcf("hcf", node_compute_time, communication_time)
+HCF_CONSTANT = Hcf("hcf-constant", node_compute_time, constant_communication_time)

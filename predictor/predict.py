@@ -1,0 +1,150 @@
+"""Predict run times without running the targets.
+
+The library function is ``predict``; the command line gathers the evidence by simulation and prints time, parts, what
+the evidence costs, and where the ranks go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from apps.catalog import app_names, problem
+from apps.options import add_settings_arguments, exit_status, settings_from_arguments
+from apps.spec import Target
+from platforms.errors import UserError
+from platforms.options import (
+    add_placement_arguments,
+    add_platform_arguments,
+    placement_from_arguments,
+    platform_from_arguments,
+)
+from predictor.base import Evidence, OutOfRange, Prediction, Predictor
+from predictor.evidence import Broker
+from predictor.registry import PREDICTORS, predictor
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a predictor says of one target."""
+
+    predictor: str
+    target: Target
+    prediction: Prediction | None  # None: the target is out of the model's range
+    refusal: str | None  # why it is
+    evidence: tuple[Evidence, ...]  # all that the predictor asked for, for all its targets
+    wall_s: float  # of this computer, for the prediction alone
+
+
+def predict(model: Predictor, targets: Sequence[Target], broker: Broker) -> list[Answer]:
+    """The model's answers, in the order of the targets.  A target out of its range has its reason instead."""
+    evidence = tuple(broker.gather(model.requests(targets)))
+    fitted = model.fit(evidence)
+    answers = []
+    for target in targets:
+        started = time.perf_counter()
+        prediction, refusal = None, None
+        try:
+            prediction = fitted.predict(target)
+        except OutOfRange as err:
+            refusal = str(err)
+        answers.append(Answer(model.name, target, prediction, refusal, evidence, time.perf_counter() - started))
+    return answers
+
+
+def names(text: str) -> list[str]:
+    """A comma-separated list, each name once."""
+    parts = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not parts:
+        raise UserError(repr(text), "an empty list", "Name at least one, separated by commas")
+    return parts
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m predictor.predict", description=__doc__.partition("\n")[0])
+    add_platform_arguments(parser)
+    parser.add_argument(
+        "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)"
+    )
+    parser.add_argument("--class", dest="preset", default="B", metavar="C", help="problem class (default: B)")
+    parser.add_argument(
+        "--predictor", default="hcf", metavar="P1,P2,...", help=f"of {', '.join(PREDICTORS)} (default: hcf)"
+    )
+    parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
+    add_placement_arguments(parser)
+    add_settings_arguments(parser)
+    parser.add_argument("--write-hostfile", metavar="FILE", help="write the target's hosts, one per line in rank order")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    return parser
+
+
+def answer_to_json(answer: Answer) -> dict:
+    """One answer as JSON values."""
+    target = answer.target
+    prediction = None if answer.prediction is None else asdict(answer.prediction)
+    return {
+        "predictor": answer.predictor,
+        "platform": target.platform.name,
+        "platform_hash": target.platform.content_hash,
+        "app": target.problem.app,
+        "class": target.problem.preset,
+        "ranks": target.nranks,
+        "prediction": prediction,
+        "out_of_range": answer.refusal,
+        "evidence": [
+            {"id": e.id, "kind": e.request.kind, "host": list(e.request.target.placement), **asdict(e.cost)}
+            for e in answer.evidence
+        ],
+        "wall_s": answer.wall_s,
+        "hostfile": list(target.placement),
+    }
+
+
+def _lines(answer: Answer) -> str:
+    head = f"{answer.target.problem} on {answer.target.nranks} ranks of {answer.target.platform.name}, {answer.predictor}: "
+    prediction = answer.prediction
+    if prediction is None:
+        return head + f"no answer\n    {answer.refusal}"
+    parts = ", ".join(f"{name.removesuffix('_s')} {value:.4g} s" for name, value in prediction.parts.items())
+    cost = f"{prediction.cost.node_s:.4g} node-seconds, simulated in {prediction.cost.wall_s:.3g} s"
+    lines = [f"{head}{prediction.time_s:.4g} s", f"    of it {parts}", f"    evidence costs {cost}"]
+    return "\n".join([*lines, *(f"    caution: {flag}" for flag in prediction.flags)])
+
+
+def _run(args: argparse.Namespace) -> int:
+    models = [predictor(name) for name in names(args.predictor)]
+    problems = [problem(app, args.preset) for app in names(args.app)]
+    settings = settings_from_arguments(args)
+    platform = platform_from_arguments(args)
+    placement = placement_from_arguments(args, platform, args.ranks)
+    targets = [Target(asked, platform, placement) for asked in problems]
+    broker = Broker(settings, targets, report=lambda text: print(text, file=sys.stderr))
+    answers = [answer for model in models for answer in predict(model, targets, broker)]
+    if args.write_hostfile:
+        from platforms.placement import write_host_file
+
+        write_host_file(args.write_hostfile, placement)
+    if args.json:
+        print(json.dumps({"predictions": [answer_to_json(answer) for answer in answers]}))
+        return 0
+    for answer in answers:
+        print(_lines(answer))
+    print(f"host file, in rank order{_written(args.write_hostfile)}: {' '.join(placement)}")
+    return 0
+
+
+def _written(path: str | None) -> str:
+    return f" (written to {path})" if path else ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
