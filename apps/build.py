@@ -14,9 +14,7 @@ FLAGS = ("-O2", "-std=gnu11")
 
 def kernel_program(app: App) -> Path:
     """The compiled kernel, made on first use and kept in the cache folder."""
-    return compile_once(
-        app.name, app.sources, compiler=["smpicc"], flags=FLAGS, libraries=["-lm"], headers=app.headers
-    )
+    return compile_once(app.name, app.sources, compiler=["smpicc"], flags=FLAGS, libraries=["-lm"], headers=app.headers)
 
 
 @cache

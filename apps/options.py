@@ -62,8 +62,8 @@ def exit_status(command: Callable[[], int]) -> int:
         return 2
     except SimulationError as err:
         print(f"error: {err}", file=sys.stderr)
-        telling = [line for line in err.log.splitlines() if "xbt_cfg/INFO" not in line and "smpi_config/INFO" not in line]
-        for line in telling[-_LOG_LINES:]:
+        noise = ("xbt_cfg/INFO", "smpi_config/INFO")
+        for line in [line for line in err.log.splitlines() if not any(n in line for n in noise)][-_LOG_LINES:]:
             print(f"  {line}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

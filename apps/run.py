@@ -11,7 +11,7 @@ from apps.catalog import app_names, problem
 from apps.errors import KernelError
 from apps.options import add_settings_arguments, exit_status, settings_from_arguments
 from apps.record import RunRecord
-from apps.spec import MODES, RunSpec, Target
+from apps.spec import MODES, Target
 from platforms.options import (
     add_placement_arguments,
     add_platform_arguments,

@@ -40,9 +40,8 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
         )
         output = _judge(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
     if "refused" in output:
-        raise KernelError(
-            f"{spec.target.problem} on {spec.target.nranks} ranks", output["refused"], "Choose other ranks or another class"
-        )
+        where = f"{spec.target.problem} on {spec.target.nranks} ranks"
+        raise KernelError(where, output["refused"], "Choose other ranks or another class")
     return from_kernel(
         output,
         identity=run_identity(spec),

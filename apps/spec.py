@@ -123,7 +123,7 @@ def parse_options(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         key, colon, value = text.partition(":")
         if not key or not colon:
-            raise KernelError(f"--cfg {text}", "not of the form KEY:VALUE", "Write for example --cfg smpi/async-small-thresh:65536")
+            raise KernelError(f"--cfg {text}", "not of the form KEY:VALUE", "Write for example --cfg smpi/os:0:1e-6:0")
         options[key] = value
     return tuple(sorted(options.items()))
 
@@ -140,7 +140,7 @@ def resolve_efficiency(text: str, app_name: str) -> float:
         value = float(text)
     except ValueError:
         raise KernelError(
-            f"--efficiency {text}", "neither a number nor a known word", "Give a number in (0, 1], reference or measured"
+            f"--efficiency {text}", "neither a number nor a known word", "Give a share in (0, 1], reference or measured"
         ) from None
     if not 0 < value <= 1:
         raise KernelError(f"--efficiency {text}", "not in (0, 1]", "Give a share of the peak speed")

@@ -20,9 +20,9 @@ def cache_folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
-        raise _unusable(folder, err.strerror) from err
+        raise unusable(folder, err.strerror) from err
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _unusable(folder, "it is not writable")
+        raise unusable(folder, "it is not writable")
     return folder
 
 
@@ -41,7 +41,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as err:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        raise _unusable(path.parent, err.strerror) from err
+        raise unusable(path.parent, err.strerror) from err
 
 
 def _wanted_folder() -> Path:
@@ -57,5 +57,6 @@ def _wanted_folder() -> Path:
         raise UserError("cache folder", "there is no home folder", _REMEDY) from err
 
 
-def _unusable(folder: Path, reason: str) -> UserError:
+def unusable(folder: Path, reason: str) -> UserError:
+    """The error for a cache folder that cannot be used."""
     return UserError(f"cache folder {folder}", f"cannot be used: {reason}", _REMEDY)

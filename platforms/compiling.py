@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.caching import cache_folder, write_atomically
+from platforms.caching import cache_folder, unusable, write_atomically
 from platforms.errors import UserError
 from platforms.simgrid import simgrid_version
 
@@ -67,9 +67,7 @@ def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequ
         folder.mkdir(parents=True, exist_ok=True)
         scratch = tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-")
     except OSError as err:
-        raise UserError(
-            f"cache folder {folder}", f"cannot be used: {err.strerror}", "Set GRID_VALIDATOR_CACHE to a writable one"
-        ) from err
+        raise unusable(folder, err.strerror) from err
     with scratch as work:
         output = Path(work) / executable.name
         full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
@@ -82,7 +80,7 @@ def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequ
             problem = f"no end after {TIME_LIMIT_S:g} s"
             raise UserError(f"compiling {name}", problem, "Free the machine, then try again") from err
         if done.returncode != 0 or not output.is_file():
-            log = executable.with_suffix(".log")
+            log = executable.with_name(f"{executable.name}.log")
             write_atomically(log, "\n".join([" ".join(full), done.stdout, done.stderr]).encode())
             raise _failure(name, done, log)
         output.chmod(0o755)

@@ -64,7 +64,8 @@ class Broker:
         spec = self._settings.spec(request.target)
         key = identity_hash(run_identity(spec))
         if key not in self._known:
-            self._report(f"evidence: {request.target.problem} on {request.target.nodes} nodes of {request.target.platform.name}")
+            target = request.target
+            self._report(f"evidence: {target.problem} on {target.nodes} nodes of {target.platform.name}")
             self._known[key] = self._simulate(spec)
         record = self._known[key]
         return Evidence(request, record, key, Cost(node_s=record.node_seconds, wall_s=record.wall_s))

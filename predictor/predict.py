@@ -105,7 +105,8 @@ def answer_to_json(answer: Answer) -> dict:
 
 
 def _lines(answer: Answer) -> str:
-    head = f"{answer.target.problem} on {answer.target.nranks} ranks of {answer.target.platform.name}, {answer.predictor}: "
+    target = answer.target
+    head = f"{target.problem} on {target.nranks} ranks of {target.platform.name}, {answer.predictor}: "
     prediction = answer.prediction
     if prediction is None:
         return head + f"no answer\n    {answer.refusal}"

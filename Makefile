@@ -1,0 +1,30 @@
+# `make run` and `make test` set up what they need and are quick when there is nothing left to do.
+PYTHON := .venv/bin/python
+ARGS ?=
+
+.PHONY: setup run test test-slow lint bench clean
+setup: .venv/ready
+
+run: setup
+	$(PYTHON) -m validation.run --scenario grid4x8 $(ARGS)
+
+test: setup
+	.venv/bin/ruff check .
+	$(PYTHON) -m pytest -q -n 2 --dist worksteal $(ARGS)
+
+test-slow: setup
+	$(PYTHON) -m pytest -q -n 2 --dist worksteal -m slow $(ARGS)
+
+lint: setup
+	.venv/bin/ruff check .
+
+bench: setup
+	$(PYTHON) benchmarks/ring.py $(ARGS)
+
+.venv/ready: pyproject.toml setup.sh
+	sh setup.sh
+	touch $@
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,108 @@
+"""Measure which share of this machine's peak speed the kernels sustain.
+
+Peak is the speed of a double-precision matrix product by numpy on one thread; each kernel does its arithmetic on one
+rank.  The shares are kept in the cache folder, for ``--efficiency measured``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform as machine
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from apps.catalog import app, app_names, problem
+from apps.errors import KernelError
+from apps.options import exit_status
+from apps.spec import RunSpec, Target
+from platforms.caching import cache_folder, write_atomically
+
+_FILE = "efficiency.json"
+_RUNS = 3
+_PRESET = "A"  # larger than the caches of today, and the class of the reference shares
+_ITERATIONS = {"lu": 20}  # of 250: enough to time, and an iteration is like another; other kernels run in full
+
+_DGEMM = """
+import time, numpy
+n = 2000
+a = numpy.random.default_rng(0).random((n, n))
+a @ a
+best = float("inf")
+for _ in range(5):
+    started = time.perf_counter()
+    a @ a
+    best = min(best, time.perf_counter() - started)
+print(2 * n**3 / best)
+"""
+
+
+def dgemm_flops() -> float:
+    """Flop/s of the best of five products of 2000 x 2000 matrices, in a process held to one thread."""
+    one_thread = {
+        name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _DGEMM], env={**os.environ, **one_thread}, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def kernel_flops(app_name: str) -> float:
+    """Counted flop/s of the kernel's timed section, class A on one rank, best of three."""
+    from apps.smpi import simulate
+    from platforms.read import materialise
+    from platforms.scenario import named_grid
+
+    host = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
+    target = Target(problem(app_name, _PRESET), host, (host.hosts[0].name,))
+    spec = RunSpec(target, mode="verify", compute="none", iterations=_ITERATIONS.get(app_name))
+    records = [simulate(spec) for _ in range(_RUNS)]
+    return max(record.flops / record.timed_wall_s for record in records)
+
+
+def measured_efficiency(app_name: str) -> float:
+    """The share that ``python -m apps.calibrate`` found on this machine; raises KernelError before it was run."""
+    path = cache_folder() / _FILE
+    try:
+        known = json.loads(path.read_text())
+        if known["machine"] == _machine():
+            return known["efficiency"][app_name]
+        reason = "was measured on another machine"
+    except FileNotFoundError:
+        reason = "nothing was measured yet"
+    except (ValueError, KeyError):
+        reason = f"{path} has no number for {app_name}"
+    raise KernelError("--efficiency measured", reason, "Run python -m apps.calibrate first")
+
+
+def _machine() -> str:
+    return f"{machine.node()} {machine.machine()}"
+
+
+def _run() -> int:
+    peak = dgemm_flops()
+    print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
+    shares = {}
+    for name in app_names():
+        speed = kernel_flops(name)
+        shares[name] = speed / peak
+        reference = app(name).reference_efficiency
+        print(f"{name:5} {speed / 1e9:.3g} Gflop/s, {shares[name]:.3f} of dgemm (reference {reference})")
+    path = cache_folder() / _FILE
+    content = {"machine": _machine(), "dgemm_flops": peak, "efficiency": shares}
+    write_atomically(path, json.dumps(content, indent=1).encode())
+    print(f"kept in {path}, for --efficiency measured")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m apps.calibrate", description=__doc__)
+    parser.parse_args(argv)
+    return exit_status(_run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Predicted against simulated: one row per predictor and target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from apps.errors import SimulationError
+from apps.record import RunRecord
+from apps.smpi import simulate
+from apps.spec import RunSpec, Settings, Target
+from platforms.errors import UserError
+from platforms.placement import probe_placement
+from predictor.base import Evidence, Predictor
+from predictor.evidence import Broker
+from predictor.hcf import Probe, read_probe
+from predictor.predict import Answer, predict
+
+
+@dataclass(frozen=True)
+class Result:
+    """One prediction beside its truth.  None where there is no number: no probe, or out of the model's range."""
+
+    scenario: str
+    network: str | None  # None: the platform file defines its own
+    platform_hash: str
+    app: str
+    preset: str | None  # the class; the column is called so
+    ranks: int
+    mapping: str
+    predictor: str
+    probe_cp_s: float | None  # computation of the probe's slowest task
+    probe_cm_s: float | None  # the rest of that task's time
+    compute_share: float  # of the simulated run: computation of the rank that computes longest, over the run time
+    predicted_s: float | None
+    simulated_s: float
+    error_pct: float | None  # 100 (predicted - simulated) / simulated
+    abs_error_pct: float | None
+    evidence_node_s: float  # node-seconds of all that the predictor asked for, for this target
+    evidence_share: float  # of the full run's node-seconds
+    simulation_wall_s: float
+    prediction_wall_s: float  # the model alone
+    evidence_wall_s: float
+    flags: str  # the prediction's cautions, or why there is none
+
+    def to_json(self) -> dict:
+        """Field names and values; ``preset`` under its column name ``class``."""
+        return {COLUMN_NAMES.get(name, name): value for name, value in asdict(self).items()}
+
+
+COLUMN_NAMES = {"preset": "class"}
+COLUMNS = tuple(COLUMN_NAMES.get(field.name, field.name) for field in fields(Result))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A target whose truth or evidence could not be simulated."""
+
+    target: Target
+    error: Exception  # UserError or SimulationError
+
+    @property
+    def bad_input(self) -> bool:
+        return isinstance(self.error, UserError)
+
+
+def validate(
+    targets: Sequence[Target],
+    models: Sequence[Predictor],
+    settings: Settings,
+    *,
+    mapping: str,
+    simulate: Callable[[RunSpec], RunRecord] = simulate,
+    report: Callable[[str], None] = lambda text: None,
+) -> Iterator[Result | Failure]:
+    """Predicts every target with every model, then simulates it; yields what is finished as it is finished.
+
+    The predictions of a target are made before its truth exists.  A target that fails does not stop the others.
+    """
+    broker = Broker(settings, targets, simulate=simulate, report=report)
+    for target in targets:
+        try:
+            answers = [predict(model, [target], broker)[0] for model in models]
+            report(f"truth: {target.problem} on {target.nranks} ranks of {target.platform.name}")
+            truth = simulate(settings.spec(target))
+        except (UserError, SimulationError) as err:
+            yield Failure(target, err)
+            continue
+        yield from (compare(answer, truth, mapping=mapping) for answer in answers)
+
+
+def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
+    """The row of one answer."""
+    target, prediction = answer.target, answer.prediction
+    probe = _probe(answer)
+    predicted_s = None if prediction is None else prediction.time_s
+    error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
+    node_s = sum(e.cost.node_s for e in answer.evidence)
+    return Result(
+        scenario=target.platform.name,
+        network=target.platform.network,
+        platform_hash=target.platform.content_hash,
+        app=target.problem.app,
+        preset=target.problem.preset,
+        ranks=target.nranks,
+        mapping=mapping,
+        predictor=answer.predictor,
+        probe_cp_s=None if probe is None else probe.Tcp_slower_s,
+        probe_cm_s=None if probe is None else probe.Tcm_s,
+        compute_share=max(truth.compute_s) / truth.time_s,
+        predicted_s=predicted_s,
+        simulated_s=truth.time_s,
+        error_pct=error_pct,
+        abs_error_pct=None if error_pct is None else abs(error_pct),
+        evidence_node_s=node_s,
+        evidence_share=node_s / truth.node_seconds,
+        simulation_wall_s=truth.wall_s,
+        prediction_wall_s=answer.wall_s,
+        evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),
+        flags=answer.refusal or "; ".join(prediction.flags),
+    )
+
+
+def _probe(answer: Answer) -> Probe | None:
+    """The run on one node per cluster, if the predictor asked for one."""
+    wanted = probe_placement(answer.target.platform)
+    probes: list[Evidence] = [e for e in answer.evidence if e.request.target.placement == wanted]
+    return read_probe(probes[0]) if probes else None

@@ -1,0 +1,54 @@
+"""Results as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NONE = "-"
+
+
+def results_text(results: pd.DataFrame) -> str:
+    """One line per prediction; an exclamation mark where it carries a caution."""
+    columns = {
+        "scenario": results["scenario"],
+        "app": results["app"],
+        "predictor": results["predictor"],
+        "probe T_cp s": _format(results["probe_cp_s"], "{:.4g}"),
+        "probe T_cm s": _format(results["probe_cm_s"], "{:.4g}"),
+        "compute %": _format(100 * results["compute_share"], "{:.1f}"),
+        "predicted s": _format(results["predicted_s"], "{:.5g}"),
+        "simulated s": _format(results["simulated_s"], "{:.5g}"),
+        "error %": _format(results["error_pct"], "{:+.2f}"),
+        "": results["flags"].map(lambda flags: "!" if flags else " "),
+        "evidence % of run": _format(100 * results["evidence_share"], "{:.1f}"),
+    }
+    return _table(columns)
+
+
+def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
+    """One line per predictor and app; the published errors beside, where they apply."""
+    columns = {
+        "predictor": summary["predictor"],
+        "app": summary["app"],
+        "n": summary["n"].map(str),
+        "mean error %": _format(summary["mean_error_pct"], "{:+.2f}"),
+        "mean |error| %": _format(summary["mean_abs_error_pct"], "{:.2f}"),
+        "max |error| %": _format(summary["max_abs_error_pct"], "{:.2f}"),
+    }
+    if published:
+        columns["paper's mean |error| %"] = _format(summary["app"].map(published), "{:.2f}")
+    return _table(columns)
+
+
+def _format(values: pd.Series, form: str) -> pd.Series:
+    return values.map(lambda value: _NONE if value != value or value is None else form.format(value))
+
+
+def _table(columns: Mapping[str, pd.Series]) -> str:
+    import pandas as pd
+
+    return pd.DataFrame(columns).to_string(index=False)
