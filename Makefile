@@ -10,10 +10,10 @@ run: setup
 
 test: setup
 	.venv/bin/ruff check .
-	$(PYTHON) -m pytest -q -n 2 --dist worksteal $(ARGS)
+	$(PYTHON) -m pytest -q -n 2 --dist loadgroup $(ARGS)
 
 test-slow: setup
-	$(PYTHON) -m pytest -q -n 2 --dist worksteal -m slow $(ARGS)
+	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
 
 lint: setup
 	.venv/bin/ruff check .

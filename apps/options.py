@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from apps.errors import KernelError, SimulationError
 from apps.spec import COMPUTE, Settings, parse_options
+from apps.verdict import readable
 from platforms.errors import UserError
 
 _LOG_LINES = 12
@@ -62,8 +63,7 @@ def exit_status(command: Callable[[], int]) -> int:
         return 2
     except SimulationError as err:
         print(f"error: {err}", file=sys.stderr)
-        noise = ("xbt_cfg/INFO", "smpi_config/INFO")
-        for line in [line for line in err.log.splitlines() if not any(n in line for n in noise)][-_LOG_LINES:]:
+        for line in readable(err.log)[-_LOG_LINES:]:
             print(f"  {line}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

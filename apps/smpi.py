@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import tempfile
@@ -10,10 +9,11 @@ from pathlib import Path
 
 from apps.build import kernel_hash, kernel_program
 from apps.catalog import App, app
-from apps.errors import KernelError, SimulationError
-from apps.process import Finished, die_with_parent, run_bounded
+from apps.errors import KernelError
+from apps.process import die_with_parent, run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.spec import ENGINE_OPTIONS, RunSpec
+from apps.verdict import final_record
 from platforms.simgrid import check_simgrid, simgrid_version
 
 
@@ -38,7 +38,7 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
         done = run_bounded(
             command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}
         )
-        output = _judge(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
+        output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
     if "refused" in output:
         where = f"{spec.target.problem} on {spec.target.nranks} ranks"
         raise KernelError(where, output["refused"], "Choose other ranks or another class")
@@ -97,28 +97,3 @@ def _repeatable(spec: RunSpec, kernel: App, program: Path) -> list[str]:
         str(program),
         *_kernel_arguments(spec),
     ]
-
-
-def _judge(done: Finished, what: str) -> dict:
-    """The program's final line, or the reason why there is none."""
-    if done.timed_out:
-        raise SimulationError(f"{what}: time limit reached after {done.wall_s:.1f} s of wall time", done.log)
-    if done.too_loud:
-        raise SimulationError(f"{what}: the program wrote too much", done.log)
-    if "eadlock" in done.log or "Stalling SMPI instance" in done.log:
-        raise SimulationError(f"{what}: deadlock, every rank waits for a message that is never sent", done.log)
-    if done.status != 0:
-        how = f"signal {-done.status}" if done.status < 0 else f"status {done.status}"
-        raise SimulationError(f"{what}: smpirun ended with {how}: {_last_words(done.log)}", done.log)
-    line = done.output.rstrip().rpartition("\n")[2]
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError:
-        raise SimulationError(f"{what}: ended without a record: {_last_words(done.log)}", done.log) from None
-
-
-def _last_words(log: str) -> str:
-    """SimGrid's most telling line: the last one that is neither information nor smpirun's own."""
-    lines = [line.strip() for line in log.splitlines() if line.strip() and "/INFO]" not in line]
-    telling = [line for line in lines if "CRITICAL" in line or "ERROR" in line or "error" in line.lower()]
-    return (telling or lines or ["nothing was said"])[-1]

@@ -3,6 +3,7 @@
  * PAIRS: source and destination host in turn, one name per line; may be empty.
  * {"zones": [{"name", "hosts": [{"name", "speed_flops", "cores", "watts"}]}],
  *  "routes": [{"source", "destination", "latency_s", "links": [{"name", "bandwidth_Bps", "latency_s", "sharing"}]}]}
+ * Names each pair on standard error before its route is asked for.
  * Zones and hosts come in the order of their declaration; zones without hosts of their own are left out.
  */
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
@@ -89,7 +91,12 @@ static void print_route(const s4u::Host& source, const s4u::Host& destination)
 {
   std::vector<s4u::Link*> links;
   double latency_s = 0.0;
+  std::cerr << "ROUTE " << source.get_name() << " " << destination.get_name() << std::endl; // SimGrid may die of it
   source.route_to(&destination, links, &latency_s);
+  if (links.empty() && latency_s <= 0.0) { // the condition by which SimGrid refuses a message
+    std::cerr << "[describe/CRITICAL] there is no connecting path" << std::endl;
+    std::exit(1);
+  }
   std::cout << "{\"source\": " << text(source.get_name()) << ", \"destination\": " << text(destination.get_name())
             << ", \"latency_s\": " << number(latency_s) << ", \"links\": [";
   for (size_t i = 0; i < links.size(); i++)
@@ -104,6 +111,7 @@ int main(int argc, char** argv)
 {
   s4u::Engine engine(&argc, argv);
   engine.load_platform(argv[1]);
+  engine.seal_platform(); // as a run would: it computes what Floyd and Dijkstra zones route by, and loopbacks
 
   HostsByZone hosts;
   for (const auto* host : engine.get_all_hosts())

@@ -26,7 +26,8 @@ from platforms.xml import platform_xml
 TIME_LIMIT_S = 120.0
 _HELPER = Path(__file__).with_name("describe.cpp")
 _NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_LOG_LINE = re.compile(r"^\[[^\]]*\]\s*(?:\[(?P<channel>[^\]]*)\]\s*)?(?P<message>.*)$")
+_REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(.+)")
+_EMPTY_REASONS = ("Current backtrace:",)
 
 
 def read_platform(path: str | Path, name: str | None = None) -> Platform:
@@ -131,7 +132,7 @@ def _ask(path: Path, request: str) -> dict:
         problem = f"SimGrid has not loaded it within {TIME_LIMIT_S:g} s"
         raise PlatformError(str(path), problem, "Give a smaller platform") from err
     if done.returncode != 0:
-        raise PlatformError(str(path), f"SimGrid says: {_message(done)}", "Mend the platform")
+        raise _failure(path, done)
     # A platform .so may print lines of its own; ours is the last.
     description = json.loads(done.stdout[done.stdout.rindex('{"zones": ') :])
     description["options"] = _options(path)
@@ -143,18 +144,15 @@ def _helper_hash() -> str:
     return hashlib.sha256(_HELPER.read_bytes() + Path(__file__).read_bytes()).hexdigest()
 
 
-def _message(done: subprocess.CompletedProcess) -> str:
-    """SimGrid's reason in one line: the first critical message, else an exception's text, else the first line."""
+def _failure(path: Path, done: subprocess.CompletedProcess) -> PlatformError:
+    """SimGrid's reason in one line, and the route it was asked for, if it had come that far."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    for line in lines:
-        match = re.match(r"\[\w+/CRITICAL\]\s*(.+)", line)
-        if match:
-            return match[1].rstrip(".")
-    for line in lines:
-        match = re.match(r"what\(\):\s*(.+)", line)
-        if match:
-            return match[1].rstrip(".")
-    return lines[0].rstrip(".") if lines else f"nothing (exit status {done.returncode})"
+    routes = [line.removeprefix("ROUTE ") for line in lines if line.startswith("ROUTE ")]
+    where = f"{path}, route {routes[-1].replace(' ', ' to ')}" if routes else str(path)
+    reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
+    others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
+    reason = (reasons or others or [f"nothing, and ends with status {done.returncode}"])[0]
+    return PlatformError(where, f"SimGrid says: {reason}", "Mend the platform")
 
 
 def _options(path: Path) -> list[tuple[str, str]]:

@@ -31,11 +31,13 @@ class Broker:
         targets: Sequence[Target],
         *,
         simulate: Callable[[RunSpec], RunRecord] = simulate,
+        identify: Callable[[RunSpec], dict] = run_identity,
         report: Callable[[str], None] = lambda text: None,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
         self._simulate = simulate
+        self._identify = identify
         self._report = report
         self._known: dict[str, RunRecord] = {}
 
@@ -62,7 +64,7 @@ class Broker:
 
     def _answer(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
-        key = identity_hash(run_identity(spec))
+        key = identity_hash(self._identify(spec))
         if key not in self._known:
             target = request.target
             self._report(f"evidence: {target.problem} on {target.nodes} nodes of {target.platform.name}")

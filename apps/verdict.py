@@ -1,0 +1,67 @@
+"""Whether an SMPI run succeeded.
+
+Exit status 0 proves nothing: a deadlock, MPI_Abort and a failing host end with it too.  Success is status 0, the
+program's final record, and no sign of the others in the log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from apps.errors import KernelError, SimulationError
+from apps.process import Finished
+
+_EXCEPTION = re.compile(r"Uncaught exception [\w:]+: (.*)")
+_BAD_OPTION = re.compile(r"Bad config key: (\S+)")
+
+
+def final_record(done: Finished, what: str) -> dict:
+    """The program's final line of JSON.  ``what`` names the run in errors.
+
+    Raises SimulationError for a run that did not succeed, and KernelError for a SimGrid option that does not exist.
+    """
+    bad_option = _BAD_OPTION.search(done.log)
+    if bad_option:
+        raise KernelError(
+            f"--cfg {bad_option[1]}", "SimGrid has no such option", "See smpirun's --help for the known ones"
+        )
+    reason = _failure(done)
+    if reason is None:
+        try:
+            return json.loads(done.output.rstrip().rpartition("\n")[2])
+        except json.JSONDecodeError:
+            reason = f"ended without a record: {telling_line(done.log)}"
+    raise SimulationError(f"{what}: {reason}", done.log)
+
+
+def _failure(done: Finished) -> str | None:
+    if done.timed_out:
+        return f"time limit reached after {done.wall_s:.1f} s of wall time"
+    if done.too_loud:
+        return "the program wrote too much"
+    if "MPI_Abort was called" in done.log:
+        return "the program called MPI_Abort"
+    if "Deadlock detected" in done.log or "Stalling SMPI instance" in done.log:
+        return "deadlock: the ranks that are left wait for messages that are never sent"
+    if done.status != 0:
+        # A shell reports a signal as 128 + its number.
+        how = {134: "aborted", 137: "was killed", 139: "crashed"}.get(done.status, f"ended with status {done.status}")
+        return f"the simulation {how}: {telling_line(done.log)}"
+    return None
+
+
+def telling_line(log: str) -> str:
+    """The line of a SimGrid log that says most: an exception's own text, else the last complaint."""
+    exception = _EXCEPTION.search(log)
+    if exception:
+        return exception[1]
+    lines = [line.strip() for line in log.splitlines() if line.strip() and "/INFO]" not in line]
+    complaints = [line for line in lines if "CRITICAL" in line or "ERROR" in line or "error" in line.lower()]
+    return (complaints or lines or ["nothing was said"])[-1]
+
+
+def readable(log: str) -> list[str]:
+    """The lines of a SimGrid log without settings and backtraces."""
+    noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace")
+    return [line for line in log.splitlines() if line.strip() and not any(word in line for word in noise)]

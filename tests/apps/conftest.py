@@ -1,0 +1,60 @@
+"""Runs of the official kernels on the reference platform, each made once per worker."""
+
+import csv
+import functools
+from pathlib import Path
+
+import pytest
+
+from apps.catalog import problem
+from apps.smpi import simulate
+from apps.spec import RunSpec, Target
+from platforms.placement import block
+from platforms.read import read_platform
+
+DATA = Path(__file__).parent / "data"
+
+
+@functools.cache
+def reference_rows(name):
+    """The rows of one of the reference tables, numbers as numbers."""
+    with open(DATA / f"{name}.csv", newline="") as file:
+        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text):
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+@functools.cache
+def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=()):
+    """The record of a run with block mapping on the reference platform."""
+    platform = read_platform(DATA / "platform-grid-ref.xml")
+    target = Target(problem(app, preset), platform, block(platform, ranks))
+    return simulate(
+        RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, iterations=iterations, options=options)
+    )
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    return run_kernel
+
+
+@pytest.fixture(scope="session")
+def reference():
+    return reference_rows
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of one run go to one worker, which makes it once (pytest-xdist, --dist loadgroup)."""
+    for item in items:
+        params = getattr(item, "callspec", None) and item.callspec.params
+        if params and {"app", "preset", "ranks"} <= params.keys():
+            group = "-".join(str(params[name]) for name in ("app", "preset", "ranks"))
+            item.add_marker(pytest.mark.xdist_group(group))

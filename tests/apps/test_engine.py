@@ -1,0 +1,122 @@
+"""Success and failure of simulations, and that nothing is left running."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from apps import process
+from apps.errors import KernelError, SimulationError
+from apps.process import run_bounded
+from apps.verdict import final_record
+from platforms.compiling import compile_once
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="module")
+def program():
+    return compile_once("misbehave", [DATA / "misbehave.c"], compiler=["smpicc"])
+
+
+def smpirun(program, how, folder, time_limit_s=60.0, options=()):
+    (folder / "hosts").write_text("c1-0\nc1-1\n")
+    command = ["smpirun", "-np", "2", "-hostfile", "hosts", "-platform", str(DATA / "platform-grid-ref.xml")]
+    return run_bounded(
+        [*command, "-no-privatize", *options, str(program), how], folder=folder, time_limit_s=time_limit_s
+    )
+
+
+def test_the_final_line_is_the_record(program, tmp_path):
+    assert final_record(smpirun(program, "well", tmp_path), "it") == {"ranks": 2}
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("deadlock", "it: deadlock"),
+        ("abort", "it: the program called MPI_Abort"),
+        ("crash", "it: the simulation crashed"),
+        ("silent", "it: ended without a record"),
+    ],
+)
+def test_failures_are_named(program, tmp_path, how, message):
+    with pytest.raises(SimulationError, match=message):
+        final_record(smpirun(program, how, tmp_path), "it")
+
+
+def test_a_deadlock_ends_with_status_0_which_therefore_proves_nothing(program, tmp_path):
+    assert smpirun(program, "deadlock", tmp_path).status == 0
+
+
+def test_unknown_simgrid_options_are_bad_input(program, tmp_path):
+    with pytest.raises(KernelError, match="no/such"):
+        final_record(smpirun(program, "well", tmp_path, options=["--cfg=no/such:1"]), "it")
+
+
+def processes_of(program):
+    """Process numbers whose command line names the program."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and str(program).encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def wait_until(condition, limit_s=20.0):
+    end = time.monotonic() + limit_s
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.fixture
+def own_program(program, tmp_path):
+    """The program under a name of this test's own, to tell its processes from others'."""
+    own = tmp_path / "misbehave-here"
+    own.symlink_to(program)
+    return own
+
+
+def test_a_time_limit_leaves_no_process(own_program, tmp_path):
+    done = smpirun(own_program, "loop", tmp_path, time_limit_s=1.0)
+    with pytest.raises(SimulationError, match="time limit"):
+        final_record(done, "it")
+    assert done.wall_s < 10
+    assert wait_until(lambda: not processes_of(own_program))
+
+
+def test_endless_output_is_bounded(own_program, tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "_OUTPUT_LIMIT_BYTES", 1 << 20)
+    with pytest.raises(SimulationError, match="wrote too much"):
+        final_record(smpirun(own_program, "shout", tmp_path), "it")
+    assert wait_until(lambda: not processes_of(own_program))
+
+
+@pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path, death):
+    """smpirun starts the simulator as a child of its own, which a kill of smpirun alone would leave running."""
+    script = (
+        "import sys; from pathlib import Path; from apps.process import run_bounded, die_with_parent\n"
+        "import shlex; program, folder, platform = sys.argv[1:]\n"
+        "wrapper = ['-wrapper', shlex.join(die_with_parent())]\n"
+        "run_bounded(['smpirun', *wrapper, '-np', '2', '-hostfile', 'hosts', '-platform', platform, '-no-privatize',\n"
+        "             program, 'loop'], folder=Path(folder), time_limit_s=None)\n"
+    )
+    (tmp_path / "hosts").write_text("c1-0\nc1-1\n")
+    arguments = [str(own_program), str(tmp_path), str(DATA / "platform-grid-ref.xml")]
+    parent = subprocess.Popen([sys.executable, "-c", script, *arguments], stderr=subprocess.DEVNULL)
+    try:
+        assert wait_until(lambda: len(processes_of(own_program)) >= 3)  # the parent, smpirun and the simulator
+        os.kill(parent.pid, death)
+        parent.wait(timeout=20)
+        assert wait_until(lambda: not processes_of(own_program))
+    finally:
+        parent.kill()

@@ -1,0 +1,140 @@
+"""The kernels against the official NAS Parallel Benchmarks (data/README.md says where the figures are from)."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from apps.errors import KernelError
+
+DATA = Path(__file__).parent / "data"
+APPS = ("cg", "mg", "lu")
+RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
+LU_S_REFUSES = (7, 27, 36, 48)  # 7x1, 9x3, 6x6 and 8x6 ranks leave some with fewer than 2 of the 12 points
+LU_W_REFUSES = ()
+
+
+def cases(name, presets):
+    with open(DATA / f"{name}.csv", newline="") as file:
+        return [
+            (row["bench"], row["class"], int(row["procs"])) for row in csv.DictReader(file) if row["class"] in presets
+        ]
+
+
+def verify_cases():
+    return [
+        (app, preset, ranks)
+        for app in APPS
+        for preset in "SW"
+        for ranks in RANKS
+        if not (app == "lu" and preset == "S" and ranks in LU_S_REFUSES)
+    ]
+
+
+def row_of(rows, app, preset, ranks=None):
+    return next(
+        row for row in rows if (row["bench"], row["class"]) == (app, preset) and ranks in (None, row.get("procs"))
+    )
+
+
+@pytest.mark.parametrize(("app", "preset", "ranks"), verify_cases())
+def test_arithmetic_passes_the_official_verification(kernel, app, preset, ranks):
+    assert kernel(app, preset, ranks, mode="verify").verified is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("app", "preset", "ranks"), [(app, "A", ranks) for app in APPS for ranks in (4, 9)])
+def test_arithmetic_passes_the_official_verification_class_a(kernel, app, preset, ranks):
+    assert kernel(app, preset, ranks, mode="verify").verified is True
+
+
+def check_time(kernel, reference, app, preset, ranks, mode):
+    published = row_of(reference("npb-comm-time"), app, preset, ranks)["time_s"]
+    assert kernel(app, preset, ranks, mode=mode).time_s == pytest.approx(published, rel=5e-3)
+
+
+@pytest.mark.parametrize(("app", "preset", "ranks"), cases("npb-comm-time", "SW"))
+def test_communication_takes_the_official_time(kernel, reference, app, preset, ranks):
+    mode = "verify" if ranks in RANKS else "skeleton"  # the run that the verification has made
+    check_time(kernel, reference, app, preset, ranks, mode)
+
+
+@pytest.mark.parametrize(
+    ("app", "preset", "ranks"),
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] == "lu" else ()) for case in cases("npb-comm-time", "A")],
+)
+def test_communication_takes_the_official_time_class_a(kernel, reference, app, preset, ranks):
+    check_time(kernel, reference, app, preset, ranks, "skeleton")
+
+
+@pytest.mark.parametrize(("app", "preset", "ranks"), cases("npb-traffic", "SWA"))
+def test_one_iteration_sends_the_official_messages(kernel, reference, app, preset, ranks):
+    record = kernel(app, preset, ranks, iterations=2)
+    row = row_of(reference("npb-traffic"), app, preset, ranks)
+    found = {
+        "iter_p2p_msgs_rank_min": min(record.iteration_messages),
+        "iter_p2p_msgs_rank_max": max(record.iteration_messages),
+        "iter_p2p_msgs_total": sum(record.iteration_messages),
+        "iter_p2p_bytes_rank_min": min(record.iteration_bytes),
+        "iter_p2p_bytes_rank_max": max(record.iteration_bytes),
+        "iter_p2p_bytes_total": sum(record.iteration_bytes),
+        "iter_self_msgs_total": sum(record.iteration_self_messages),
+        "iter_self_bytes_total": sum(record.iteration_self_bytes),
+    }
+    assert found == {name: row[name] for name in found}
+
+
+@pytest.mark.parametrize("ranks", [4, 8, 27])
+@pytest.mark.parametrize("preset", ["S", "W"])
+@pytest.mark.parametrize("app", APPS)
+def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
+    if app == "lu" and preset == "S" and ranks in LU_S_REFUSES:
+        pytest.skip("too few points: refused, as another test checks")
+    iterations = 12 if app == "lu" else None
+    runs = [
+        kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=0.05, iterations=iterations)
+        for mode in ("skeleton", "verify")
+    ]
+    assert runs[0].time_s == pytest.approx(runs[1].time_s, rel=1e-9)
+    for field in ("messages", "bytes", "self_messages", "self_bytes", "iteration_messages", "rank_flops"):
+        assert getattr(runs[0], field) == getattr(runs[1], field)
+
+
+@pytest.mark.parametrize("ranks", [1, 5, 16, 27, 48])
+@pytest.mark.parametrize("preset", "SWABC")
+@pytest.mark.parametrize("app", APPS)
+def test_flops_are_the_official_count(kernel, reference, app, preset, ranks):
+    if app == "lu" and preset == "S" and ranks in LU_S_REFUSES:
+        pytest.skip("too few points: refused, as another test checks")
+    row = row_of(reference("npb-flops"), app, preset)
+    # MG counts work before and after its iterations, so it runs in full; in CG and LU an iteration is like another.
+    iterations = None if app == "mg" else 1
+    official = 1e6 * row["mop_total"] / (1 if app == "mg" else row["iterations"])
+    assert kernel(app, preset, ranks, iterations=iterations).flops == pytest.approx(official, rel=1e-3)
+
+
+@pytest.mark.parametrize("ranks", LU_S_REFUSES)
+def test_lu_refuses_fewer_than_two_points_per_rank(kernel, ranks):
+    with pytest.raises(KernelError, match="points"):
+        kernel("lu", "S", ranks)
+
+
+@pytest.mark.parametrize("preset", "BC")
+@pytest.mark.parametrize("app", APPS)
+def test_large_skeletons_on_48_ranks_stay_below_200_mb(kernel, app, preset):
+    assert kernel(app, preset, 48, iterations=1).peak_memory_bytes < 200e6
+
+
+def test_class_parameters_are_those_of_the_official_sources(reference):
+    from apps.catalog import app as catalog_app
+
+    renamed = {"isiz01": "n", "nx": "n"}
+    unused = {"isiz02", "isiz03", "inorm", "ny", "nz", "lt", "c0", "c1", "c2", "c3"}
+    for row in reference("npb-classes"):
+        if row["class"] == "E":
+            continue
+        ours = catalog_app(row["bench"]).classes[row["class"]]
+        pairs = (pair.split("=") for cell in ("parameters", "verification") for pair in row[cell].split(";"))
+        for name, text in pairs:
+            if name not in unused:
+                assert ours[renamed.get(name, name)] == float(text), (row["bench"], row["class"], name)

@@ -1,0 +1,227 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import platforms.scenario
+from platforms.errors import PlatformError
+from platforms.grid import default_power
+from platforms.network import named_network, network_names
+from platforms.scenario import SCENARIOS, named_grid, read_grid
+
+
+# Fanfakh 2019, Table 1: scenario, clusters, total nodes, Gflops of each node in cluster 1, 2, ...
+@pytest.mark.parametrize(
+    ("name", "clusters", "total_nodes", "gflops"),
+    [
+        ("grid4x2", 4, 8, [40, 50, 60, 70]),
+        ("grid4x4", 4, 16, [40, 50, 60, 70]),
+        ("grid4x8", 4, 32, [40, 50, 60, 70]),
+        ("grid3x9", 3, 27, [35, 45, 55]),
+        ("grid3x12", 3, 36, [35, 45, 55]),
+        ("grid3x16", 3, 48, [35, 45, 55]),
+    ],
+)
+def test_the_named_scenarios_are_those_of_the_paper(name, clusters, total_nodes, gflops):
+    grid = named_grid(name)
+    assert len(grid.clusters) == clusters
+    assert sum(cluster.nodes for cluster in grid.clusters) == total_nodes
+    assert [cluster.speed_flops for cluster in grid.clusters] == [g * 1e9 for g in gflops]
+    assert {cluster.cores for cluster in grid.clusters} == {1}
+    assert grid.network == "gigabit"
+
+
+def test_the_scenarios_come_in_the_order_of_the_paper():
+    assert SCENARIOS == ("grid4x2", "grid4x4", "grid4x8", "grid3x9", "grid3x12", "grid3x16")
+
+
+def test_every_scenario_has_exactly_the_keys_that_are_read():
+    table = tomllib.loads(Path(platforms.scenario.__file__).with_name("scenarios.toml").read_text("utf-8"))
+    assert all(set(entry) == {"nodes", "speeds_gflops"} for entry in table.values())
+
+
+def test_any_grid_can_be_named_when_speeds_are_given():
+    grid = named_grid("grid2x5", "metro", [1e9, 3e9])
+    assert [(c.name, c.nodes, c.speed_flops) for c in grid.clusters] == [("c1", 5, 1e9), ("c2", 5, 3e9)]
+    assert grid.clusters[1].host_names == ("c2-0", "c2-1", "c2-2", "c2-3", "c2-4")
+    # A mesh of 2 clusters: 1 link; metro's WAN is 10 Gbit/s, 1 ms.
+    (link,) = grid.wan_links
+    assert (link.first, link.second, link.wire.bandwidth_Bps, link.wire.latency_s) == ("c1", "c2", 1.25e9, 1e-3)
+
+
+def test_one_cluster_needs_no_wide_area_link():
+    assert named_grid("grid1x4", speeds_flops=[1e9]).wan_links == ()
+
+
+@pytest.mark.parametrize(
+    ("network", "node", "backbone", "wan"),  # (Gbit/s, us) of each kind of link
+    [
+        ("gigabit", (1, 50), (10, 50), (10, 100)),
+        ("metro", (1, 50), (10, 50), (10, 1000)),
+        ("continental", (1, 50), (10, 50), (10, 5000)),
+        ("infiniband", (40, 1.5), (400, 1), (100, 10)),
+    ],
+)
+def test_the_networks_have_the_links_they_are_documented_with(network, node, backbone, wan):
+    found = named_network(network)
+    for wire, (gbit_s, us) in zip((found.node, found.backbone, found.wan), (node, backbone, wan), strict=True):
+        assert wire.bandwidth_Bps == pytest.approx(gbit_s * 1e9 / 8, rel=1e-15)
+        assert wire.latency_s == pytest.approx(us * 1e-6, rel=1e-15)
+    assert found.source
+
+
+def test_ethernet_networks_leave_simgrid_as_it_is():
+    # The reference times of metro were taken with SimGrid's defaults.
+    assert all(named_network(name).options == () for name in ("gigabit", "metro", "continental"))
+
+
+def test_network_names_are_listed_with_the_default_first():
+    assert network_names() == ("gigabit", "metro", "continental", "infiniband", "ideal")
+
+
+def test_power_is_proportional_to_speed_as_published():
+    # The group's figures: 20 W dynamic and 4 W static at 40 Gflop/s, 25 W and 5 W at 50.
+    for gflops, dynamic_w, static_w in ((40, 20, 4), (50, 25, 5)):
+        power = default_power(gflops * 1e9)
+        assert power.idle_w == pytest.approx(static_w)
+        assert power.full_w == pytest.approx(static_w + dynamic_w)
+
+
+@pytest.mark.parametrize(
+    ("name", "network", "speeds", "said"),
+    [
+        ("grid5x9", "gigabit", None, "--speeds"),
+        ("grid4x2", "gigabit", [1e9, 2e9], "2 speeds for 4 clusters"),
+        ("grd4x8", "gigabit", None, "grid4x2, grid4x4, grid4x8, grid3x9, grid3x12, grid3x16"),
+        ("grid0x4", "gigabit", [], "no such scenario"),
+        ("grid2x0", "gigabit", [1e9, 1e9], "no such scenario"),
+        ("grid4x8", "megabit", None, "gigabit, metro, continental, infiniband, ideal"),
+        ("grid1x1", "gigabit", [-1e9], "speed is -1000000000.0 flop/s"),
+        ("grid1x1", "gigabit", [float("nan")], "speed is nan"),
+    ],
+)
+def test_a_name_that_does_not_fit_is_refused_with_what_to_do(name, network, speeds, said):
+    with pytest.raises(PlatformError) as error:
+        named_grid(name, network, speeds)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+LAB = """
+network = "gigabit"
+[[clusters]]
+nodes = 3
+speed_gflops = 40
+cores = 4
+[[clusters]]
+name = "old"
+nodes = 1
+speed_gflops = 10.5
+node = { bandwidth_gbit_s = 0.1 }
+backbone = { latency_us = 7 }
+power = { idle_w = 30, full_w = 45 }
+[[clusters]]
+nodes = 2
+speed_gflops = 20
+[wan]
+latency_us = 2000
+[[wan.links]]
+between = ["c3", "old"]
+bandwidth_gbit_s = 0.5
+[options]
+"network/crosstraffic" = "no"
+"""
+
+
+@pytest.fixture
+def scenario_file(tmp_path):
+    def write(text):
+        path = tmp_path / "lab.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_scenario_file_overrides_only_what_it_names(scenario_file):
+    grid = read_grid(scenario_file(LAB))
+    first, old, third = grid.clusters
+    assert grid.name == "lab"
+    assert (first.name, first.nodes, first.cores, first.speed_flops) == ("c1", 3, 4, 40e9)
+    # Gigabit: 1 Gbit/s = 125e6 byte/s and 50 us for nodes; 10 Gbit/s and 50 us for backbones.
+    assert (first.node.bandwidth_Bps, first.node.latency_s) == (125e6, 50e-6)
+    assert (old.node.bandwidth_Bps, old.node.latency_s) == (12.5e6, 50e-6)
+    assert (old.backbone.bandwidth_Bps, old.backbone.latency_s) == (1.25e9, 7e-6)
+    # By hand: 4 cores of 40 Gflop/s, 0.1 W and 0.1 + 0.5 W per Gflop/s of the node.
+    assert (first.node_power.idle_w, first.node_power.full_w) == (pytest.approx(16), pytest.approx(96))
+    assert (old.node_power.idle_w, old.node_power.full_w) == (30, 45)
+    assert third.name == "c3"
+    wires = {(link.first, link.second): (link.wire.bandwidth_Bps, link.wire.latency_s) for link in grid.wan_links}
+    assert wires == {("c1", "old"): (1.25e9, 2e-3), ("c1", "c3"): (1.25e9, 2e-3), ("old", "c3"): (62.5e6, 2e-3)}
+    assert grid.options == (("network/crosstraffic", "no"),)
+
+
+def test_a_star_has_one_link_per_cluster(scenario_file):
+    text = LAB.replace("[wan]", '[wan]\nshape = "star"').replace('between = ["c3", "old"]', 'cluster = "old"')
+    grid = read_grid(scenario_file(text))
+    assert [(link.first, link.second) for link in grid.wan_links] == [("c1", None), ("old", None), ("c3", None)]
+    assert [link.wire.bandwidth_Bps for link in grid.wan_links] == [1.25e9, 62.5e6, 1.25e9]
+    assert [link.first for link in grid.wan_route("c3", "old")] == ["c3", "old"]
+
+
+def test_a_network_given_by_the_caller_replaces_that_of_the_file(scenario_file):
+    grid = read_grid(scenario_file(LAB), "continental")
+    assert grid.network == "continental"
+    text = LAB.replace("latency_us = 2000\n", "")
+    assert read_grid(scenario_file(text), "continental").wan_links[0].wire.latency_s == 5e-3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cores = 4", "core = 4", "lab.toml, clusters 1: unknown key 'core'"),
+        ("cores = 4", "core = 4", "name, nodes, speed_gflops, cores, node, backbone, power"),
+        ("latency_us = 7", "delay = 7", "clusters 2, backbone: unknown key 'delay'"),
+        ("nodes = 3\n", "", "clusters 1: 'nodes' is missing"),
+        ("nodes = 3", "nodes = 0", "cluster 'c1': 0 nodes"),
+        ("nodes = 3", "nodes = 2.5", "nodes = 2.5 is not a whole number"),
+        ("nodes = 3", "nodes = true", "nodes = True is not a whole number"),
+        ("speed_gflops = 10.5", 'speed_gflops = "fast"', "speed_gflops = 'fast' is not a number"),
+        ("speed_gflops = 10.5", "speed_gflops = nan", "speed is nan"),
+        ("cores = 4", "cores = 0", "0 cores"),
+        ("bandwidth_gbit_s = 0.1", "bandwidth_gbit_s = 0", "bandwidth is 0.0 byte/s"),
+        ("latency_us = 7", "latency_us = -1", "latency is"),
+        ("full_w = 45", "full_w = 5", "30.0 W idle and 5.0 W at full load"),
+        (", full_w = 45", "", "clusters 2, power: 'full_w' is missing"),
+        ('name = "old"', 'name = "c1"', "'c1' stands for two things"),
+        ('name = "old"', 'name = "c1-2"', "'c1-2' stands for two things"),
+        ('name = "old"', 'name = "grid"', "'grid' stands for two things"),
+        ('name = "old"', 'name = "my <cluster>"', "not a name that SimGrid can use"),
+        ('["c3", "old"]', '["c3", "odl"]', "no cluster 'odl'. Known: c1, old, c3"),
+        ('["c3", "old"]', '["old", "old"]', "both ends are the same cluster"),
+        ('["c3", "old"]', '["old"]', "not a list of 2 texts"),
+        ('between = ["c3", "old"]', 'cluster = "old"', "'cluster' in a mesh"),
+        ("[wan]", '[wan]\nshape = "ring"', "no shape 'ring'. Known: mesh, star"),
+        ("[wan]", '[wan]\nshape = "star"', "'between' in a star"),
+        ("[options]", '[[wan.links]]\nbetween = ["old", "c3"]\n[options]', "this link is given twice"),
+        ('"network/crosstraffic" = "no"', '"network/crosstraffic" = false', "not a table of texts"),
+        ('network = "gigabit"', 'network = "giga"', "network 'giga'"),
+        ('network = "gigabit"', "network = gigabit", "not TOML"),
+        ('network = "gigabit"', 'netwrk = "gigabit"', "unknown key 'netwrk'. Known here: name, network, clusters"),
+    ],
+)
+def test_a_scenario_file_with_a_fault_is_refused_naming_it(scenario_file, old, new, said):
+    assert old in LAB
+    with pytest.raises(PlatformError) as error:
+        read_grid(scenario_file(LAB.replace(old, new, 1)))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_scenario_file_without_clusters_or_that_is_absent_is_refused(scenario_file, tmp_path):
+    with pytest.raises(PlatformError, match=r"no \[\[clusters\]\]"):
+        read_grid(scenario_file('network = "metro"'))
+    with pytest.raises(PlatformError, match="cannot be read: No such file"):
+        read_grid(tmp_path / "none.toml")
+    with pytest.raises(PlatformError, match="cannot be read: Is a directory"):
+        read_grid(tmp_path)

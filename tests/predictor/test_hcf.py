@@ -1,0 +1,211 @@
+"""HCF by hand, and what it must not know."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.catalog import Problem
+from apps.record import RunRecord
+from apps.spec import Settings, Target
+from platforms.errors import UserError
+from platforms.placement import block
+from platforms.platform import Cluster, Host, Platform
+from predictor import hcf
+from predictor.base import Cost, EvidenceRequest, OutOfRange
+from predictor.evidence import Broker, RefusedEvidence
+from predictor.predict import predict
+from predictor.registry import PREDICTORS, predictor
+
+# Grid 4*8 of the paper's Table (1): 40, 50, 60 and 70 Gflop/s.  A problem of 1.6e12 flop, a quarter on each of the
+# NCT = 4 probe nodes, computes 10, 8, 20/3 and 40/7 s.  The slowest probe task takes 12 s in all: T_cm = 2 s.
+SPEEDS = (40e9, 50e9, 60e9, 70e9)
+PROBE_FLOPS = 4e11
+ELAPSED_S = 12.0
+PROBLEM = Problem("cg", (("niter", 15),), "S")
+
+
+def grid(nodes, speeds=SPEEDS, cores=1):
+    clusters = tuple(
+        Cluster(f"c{c}", tuple(Host(f"c{c}-{i}", speed, cores) for i in range(nodes)))
+        for c, speed in enumerate(speeds, 1)
+    )
+    return Platform(f"grid{len(speeds)}x{nodes}", "/nowhere.xml", f"{nodes}{speeds}", clusters)
+
+
+def record_of(target):
+    n = target.nranks
+    compute = tuple(PROBE_FLOPS / target.platform.host(host).speed_flops for host in target.placement)
+    zeros = (0,) * n
+    return RunRecord(
+        identity={"host": target.placement},
+        time_s=ELAPSED_S,
+        simulated_s=ELAPSED_S,
+        compute_s=compute,
+        comm_s=tuple(ELAPSED_S - s for s in compute),
+        flops=PROBE_FLOPS * n,
+        rank_flops=(PROBE_FLOPS,) * n,
+        messages=zeros,
+        bytes=zeros,
+        self_messages=zeros,
+        self_bytes=zeros,
+        iteration_messages=zeros,
+        iteration_bytes=zeros,
+        iteration_self_messages=zeros,
+        iteration_self_bytes=zeros,
+        host=target.placement,
+        iteration_s=((ELAPSED_S,),) * n,
+        verified=None,
+        checks={},
+        wall_s=0.25,
+        timed_wall_s=0.2,
+        peak_memory_bytes=1,
+        command=(),
+    )
+
+
+def broker_for(targets):
+    return Broker(
+        Settings(), targets, simulate=lambda spec: record_of(spec.target), identify=lambda spec: spec.identity()
+    )
+
+
+def answer(name, platform, placement=None):
+    target = Target(PROBLEM, platform, placement or block(platform, len(platform.hosts)))
+    return predict(predictor(name), [target], broker_for([target]))[0]
+
+
+def test_sequential_time_is_the_slowest_task_times_the_tasks_as_in_eq_2():
+    assert hcf.sequential_compute_time(10.0, NCT=4) == 40.0
+
+
+def test_homogeneous_time_shrinks_with_the_nodes_as_in_eq_3():
+    assert hcf.homogeneous_compute_time(10.0, NCT=4, nodes=32) == 1.25
+
+
+def test_factor_is_the_slowest_over_the_node_as_in_eq_4():
+    # 40 against 70 Gflop/s.
+    assert hcf.heterogeneity_factor(10.0, 40 / 7) == pytest.approx(1.75)
+
+
+def test_node_time_is_multiplied_by_the_factor_as_eq_5_is_printed():
+    assert hcf.node_compute_time_as_printed(1.25, 1.75) == 2.1875
+
+
+def test_node_time_is_divided_by_the_factor_in_the_corrected_eq_5():
+    assert hcf.node_compute_time(1.75, 1.75) == 1.0
+
+
+def test_communication_grows_with_the_nodes_as_in_eq_7():
+    # Fanfakh, Table (1), Grid 4*8: 2 s on 4 nodes, 32 nodes.
+    assert hcf.communication_time(2.0, NCT=4, nodes=32) == 16.0
+
+
+def test_constant_communication_does_not_grow():
+    assert hcf.constant_communication_time(2.0, NCT=4, nodes=32) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "compute_s", "comm_s"),
+    [
+        ("hcf-printed", 1.25 * 1.75, 16.0),  # the fastest node decides the maximum of eq. (6)
+        ("hcf", 1.25, 16.0),  # the slowest one does
+        ("hcf-constant", 1.25, 2.0),
+    ],
+)
+def test_eq_8_adds_computation_and_communication(name, compute_s, comm_s):
+    prediction = answer(name, grid(8)).prediction
+    assert prediction.parts == pytest.approx({"compute_s": compute_s, "comm_s": comm_s})
+    assert prediction.time_s == pytest.approx(compute_s + comm_s)
+
+
+def test_probe_communication_is_that_of_the_rank_that_computes_longest():
+    # 12 - 10 s; the other ranks wait and would say 4 to 6.3 s.
+    assert answer("hcf-constant", grid(8)).prediction.parts["comm_s"] == pytest.approx(2.0)
+
+
+def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster():
+    platform = grid(8)
+    fast = tuple(host.name for cluster in platform.clusters[1:] for host in cluster.hosts)
+    # 24 nodes: T_homo = 10 * 4 / 24; the slowest of them has 50 Gflop/s, HCF = 50 / 40.
+    assert answer("hcf", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 / 1.25)
+    assert answer("hcf-printed", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 * 1.75)
+
+
+def test_unequal_clusters_count_their_nodes():
+    platform = grid(8)
+    some = ("c1-0", "c1-1", "c2-0", "c3-0", "c4-0", "c4-1")  # N M = 6
+    assert answer("hcf", platform, some).prediction.time_s == pytest.approx(10 * 4 / 6 + 2 * 6 / 4)
+
+
+def test_eq_5_as_printed_is_57_to_75_percent_high_without_communication():
+    # The fastest node decides: 55 / 35 and 70 / 40 of the published speeds.
+    for speeds, excess in (((35e9, 45e9, 55e9), 55 / 35), (SPEEDS, 70 / 40)):
+        platform = grid(8, speeds)
+        compute_s = [answer(name, platform).prediction.parts["compute_s"] for name in ("hcf-printed", "hcf")]
+        assert compute_s[0] / compute_s[1] == pytest.approx(excess)
+
+
+def test_several_ranks_per_node_are_out_of_range():
+    platform = grid(4, cores=2)
+    target = Target(PROBLEM, platform, block(platform, 32, ranks_per_host=2))
+    refused = predict(predictor("hcf"), [target], broker_for([target]))[0]
+    assert refused.prediction is None
+    assert "one rank per node" in refused.refusal
+    model = predictor("hcf").fit(broker_for([target]).gather(predictor("hcf").requests([target])))
+    with pytest.raises(OutOfRange):
+        model.predict(target)
+
+
+def test_communication_dominated_predictions_carry_a_caution():
+    # 1.25 s of 17.25 s.
+    assert answer("hcf", grid(8)).prediction.flags == ("compute share 7 %: outside HCF's regime",)
+    assert answer("hcf", grid(2)).prediction.flags == ()  # 5 s of 9 s
+
+
+def test_a_prediction_is_charged_for_its_probe():
+    # Four nodes for 12 s.
+    assert answer("hcf", grid(8)).prediction.cost == Cost(node_s=48.0, wall_s=0.25)
+
+
+def test_one_probe_serves_all_predictors_and_target_sizes():
+    platform, simulated = grid(8), []
+
+    def simulate(spec):
+        simulated.append(spec)
+        return record_of(spec.target)
+
+    targets = [Target(PROBLEM, platform, block(platform, ranks)) for ranks in (8, 32)]
+    broker = Broker(Settings(), targets, simulate=simulate, identify=lambda spec: spec.identity())
+    for model in PREDICTORS.values():
+        predict(model, targets, broker)
+    assert [spec.target.placement for spec in simulated] == [("c1-0", "c2-0", "c3-0", "c4-0")]
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_a_cheating_predictor_is_refused(order):
+    platform = grid(2)
+    target = Target(PROBLEM, platform, block(platform, 8))
+
+    class Cheat:
+        name = "cheat"
+
+        def requests(self, targets):
+            return [EvidenceRequest("run", replace(t, placement=t.placement[order])) for t in targets]
+
+        def fit(self, evidence):
+            raise AssertionError("it was told the truth")
+
+    with pytest.raises(RefusedEvidence, match="the target itself"):
+        predict(Cheat(), [target], broker_for([target]))
+
+
+def test_unknown_evidence_is_refused():
+    platform = grid(2)
+    target = Target(PROBLEM, platform, block(platform, 4))
+    with pytest.raises(UserError, match="Known: run"):
+        broker_for([]).gather([EvidenceRequest("rumour", target)])
+
+
+def test_unknown_predictors_list_the_known_ones():
+    with pytest.raises(UserError, match="hcf-printed, hcf, hcf-constant"):
+        predictor("hfc")

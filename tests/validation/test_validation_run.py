@@ -1,0 +1,175 @@
+"""The main command, on class S so that it is quick."""
+
+import csv
+import json
+import math
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from validation.metrics import published_errors, summarise
+from validation.run import main
+
+RESULT_COLUMNS = [
+    *("scenario", "network", "platform_hash", "app", "class", "ranks", "mapping", "predictor"),
+    *("probe_cp_s", "probe_cm_s", "compute_share", "predicted_s", "simulated_s", "error_pct", "abs_error_pct"),
+    *("evidence_node_s", "evidence_share", "simulation_wall_s", "prediction_wall_s"),
+]
+SUMMARY_COLUMNS = ["predictor", "app", "n", "mean_error_pct", "mean_abs_error_pct", "max_abs_error_pct"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Standard output, standard error and folder of one run with everything switched on."""
+    folder = tmp_path_factory.mktemp("out")
+    command = ["-m", "validation.run", "--scenario", "grid4x4", "--app", "cg,mg", "--class", "S", "--json", "--out"]
+    done = subprocess.run([sys.executable, *command, str(folder)], capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr, folder
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_json_is_all_that_stands_on_standard_output(run):
+    data = json.loads(run[0])
+    assert set(data) == {"results", "summary"}
+    assert set(RESULT_COLUMNS) <= set(data["results"][0])
+    assert set(data["summary"][0]) == set(SUMMARY_COLUMNS)
+
+
+def test_progress_goes_to_standard_error(run):
+    assert "truth: mg S on 16 ranks of grid4x4" in run[1]
+
+
+def test_tables_hold_the_documented_columns(run):
+    assert list(rows(run[2] / "results.csv")[0])[: len(RESULT_COLUMNS)] == RESULT_COLUMNS
+    assert list(rows(run[2] / "summary.csv")[0]) == SUMMARY_COLUMNS
+
+
+def test_every_predictor_meets_every_app(run):
+    found = [(row["app"], row["predictor"]) for row in rows(run[2] / "results.csv")]
+    assert found == [(app, name) for app in ("cg", "mg") for name in ("hcf-printed", "hcf", "hcf-constant")]
+
+
+def test_errors_are_relative_to_the_simulated_time(run):
+    for row in json.loads(run[0])["results"]:
+        error_pct = 100 * (row["predicted_s"] / row["simulated_s"] - 1)
+        assert row["error_pct"] == pytest.approx(error_pct, rel=1e-12)
+        assert row["abs_error_pct"] == abs(row["error_pct"])
+
+
+def test_predictions_follow_from_the_probe_by_eq_8(run):
+    for row in json.loads(run[0])["results"]:
+        growth = {"hcf-printed": 16 / 4, "hcf": 16 / 4, "hcf-constant": 1}[row["predictor"]]
+        factor = {"hcf-printed": 70 / 40, "hcf": 1, "hcf-constant": 1}[row["predictor"]]
+        expected_s = row["probe_cp_s"] * 4 / 16 * factor + row["probe_cm_s"] * growth
+        # Rounding of the layout apart: the probe's share of CG is not exactly a quarter on each node.
+        assert row["predicted_s"] == pytest.approx(expected_s, rel=1e-3)
+
+
+def test_evidence_is_charged_in_node_seconds(run):
+    for row in json.loads(run[0])["results"]:
+        probe_s = row["probe_cp_s"] + row["probe_cm_s"]
+        # The probe's ranks end almost together; the last of them decides what it cost.
+        assert row["evidence_node_s"] == pytest.approx(4 * probe_s, rel=2e-2)
+        assert row["evidence_share"] == pytest.approx(row["evidence_node_s"] / (16 * row["simulated_s"]), rel=1e-12)
+
+
+def test_a_figure_per_app_is_drawn(run):
+    for app in ("cg", "mg"):
+        assert (run[2] / f"times-{app}.png").read_bytes().startswith(b"\x89PNG")
+        assert "</svg>" in (run[2] / f"times-{app}.svg").read_text()
+
+
+def test_the_same_command_gives_the_same_numbers(run):
+    again = subprocess.run(
+        [sys.executable, *["-m", "validation.run", "--scenario", "grid4x4", "--app", "mg", "--class", "S", "--json"]],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    before = [row for row in json.loads(run[0])["results"] if row["app"] == "mg"]
+    for old, new in zip(before, json.loads(again.stdout)["results"], strict=True):
+        assert {k: v for k, v in old.items() if "wall" not in k} == {k: v for k, v in new.items() if "wall" not in k}
+
+
+def table(**columns):
+    return pd.DataFrame(columns)
+
+
+def test_summary_takes_means_over_scenarios():
+    # By hand: -10 and +30 %: mean +10, mean absolute 20, largest 30.
+    results = table(
+        predictor=["p", "p", "q"], app=["cg"] * 3, error_pct=[-10.0, 30.0, math.nan], abs_error_pct=[10, 30, math.nan]
+    )
+    summary = summarise(results).set_index("predictor")
+    assert summary.loc["p"].to_dict() == {
+        "app": "cg", "n": 2, "mean_error_pct": 10, "mean_abs_error_pct": 20, "max_abs_error_pct": 30,
+    }  # fmt: skip
+    assert summary.loc["q", "n"] == 0
+
+
+def test_published_errors_stand_beside_their_own_cases_only():
+    scenarios = ["grid4x2", "grid4x4", "grid4x8", "grid3x9", "grid3x12", "grid3x16"]
+    # Fanfakh 2019, section 4-2.
+    assert published_errors(table(scenario=scenarios, **{"class": "B"})) == {"cg": 4.36, "mg": 5.79, "lu": 6.81}
+    assert published_errors(table(scenario=scenarios, **{"class": "A"})) == {}
+    assert published_errors(table(scenario=scenarios[:5], **{"class": "B"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--scenario grid5x5", "--speeds"),
+        ("--scenario grid4x8 --app cg,xx", "Known: cg"),
+        ("--scenario grid4x8 --class Z", "Known: S, W, A, B, C, D"),
+        ("--scenario grid4x8 --predictor oracle", "Known: hcf-printed"),
+        ("--scenario grid4x8 --network avian", "gigabit"),
+        ("--scenario grid4x8 --mapping diagonal", "block"),
+        ("--scenario grid4x8 --efficiency 2", "(0, 1]"),
+        ("--scenario grid4x8 --compute some", "injected"),
+        ("--scenario grid4x8 --iterations few", "full"),
+        ("--scenario grid4x8 --iterations 1000", "between 1 and"),
+        ("--scenario grid4x8 --ranks 33", "do not fit"),
+        ("--scenario grid4x8 --cfg smpi/os", "KEY:VALUE"),
+        ("--scenario grid4x8 --cfg network/model:CM02", "set by the engine"),
+        ("--scenario all --speeds 1,2,3", "--scenario all"),
+        ("", "Give --scenario NAME or --platform FILE"),
+        ("--scenario grid4x8 --out /proc/nowhere", "cannot be written"),
+    ],
+)
+def test_bad_input_gets_one_line_and_status_2(arguments, message, capsys):
+    assert main(arguments.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert captured.err.startswith("error: ")
+    assert message in captured.err
+
+
+def test_a_target_that_cannot_run_does_not_lose_the_others(capsys, tmp_path):
+    # LU S has 12 points per direction: 8x6 ranks would leave some of the 48 with one.
+    arguments = f"--scenario grid3x16 --app lu,mg --class S --predictor hcf --out {tmp_path}".split()
+    assert main(arguments) == 2
+    assert "points" in capsys.readouterr().err
+    assert [row["app"] for row in rows(tmp_path / "results.csv")] == ["mg"]
+
+
+def test_a_failed_simulation_gives_status_1(capsys):
+    assert main(["--scenario", "grid4x2", "--app", "mg", "--class", "S", "--cfg", "smpi/bw-factor:none"]) == 1
+    assert "Invalid factor" in capsys.readouterr().err  # SimGrid's own words
+
+
+def test_an_unknown_simgrid_option_is_bad_input(capsys):
+    assert main(["--scenario", "grid4x2", "--app", "mg", "--class", "S", "--cfg", "no/such-option:1"]) == 2
+    assert "--cfg no/such-option: SimGrid has no such option" in capsys.readouterr().err
+
+
+def test_help_is_quick():
+    subprocess.run([sys.executable, "-m", "validation.run", "--help"], check=True, capture_output=True, timeout=10)
+    heavy = "{'numpy', 'pandas', 'matplotlib', 'scipy', 'lxml'}"
+    script = f"import sys, validation.run; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
