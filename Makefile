@@ -19,7 +19,7 @@ lint: setup
 	.venv/bin/ruff check .
 
 bench: setup
-	$(PYTHON) benchmarks/ring.py $(ARGS)
+	$(PYTHON) benchmarks/cg_against_ring.py $(ARGS)
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

@@ -10,8 +10,7 @@ from apps.errors import KernelError
 DATA = Path(__file__).parent / "data"
 APPS = ("cg", "mg", "lu")
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
-LU_S_REFUSES = (7, 27, 36, 48)  # 7x1, 9x3, 6x6 and 8x6 ranks leave some with fewer than 2 of the 12 points
-LU_W_REFUSES = ()
+LU_S_REFUSES = (7, 27, 48)  # 7x1, 9x3 and 8x6 ranks leave some with fewer than 2 of the 12 points
 
 
 def cases(name, presets):
