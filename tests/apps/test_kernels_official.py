@@ -1,6 +1,7 @@
 """The kernels against the official NAS Parallel Benchmarks (data/README.md says where the figures are from)."""
 
 import csv
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,25 @@ def test_class_parameters_are_those_of_the_official_sources(reference):
         for name, text in pairs:
             if name not in unused:
                 assert ours[renamed.get(name, name)] == float(text), (row["bench"], row["class"], name)
+
+
+def sends_in_trace(record, folder):
+    """Point-to-point messages and bytes of the whole program as SMPI's time-independent trace has them, by rank."""
+    folder.mkdir()
+    (folder / "HOSTS").write_text("".join(f"{host}\n" for host in record.host))
+    command = [record.command[0], "-trace-ti", "-trace-file", "trace", *record.command[1:]]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    sent = []
+    for path in sorted((folder / "trace_files").iterdir(), key=lambda path: int(path.stem.rpartition("-")[2])):
+        lines = [line.split() for line in path.read_text().splitlines()]
+        sizes = [8 * int(words[4]) for words in lines if words[1] in ("send", "isend")]  # all are doubles
+        sent.append((len(sizes), sum(sizes)))
+    return sent
+
+
+@pytest.mark.parametrize(("app", "preset", "ranks"), [("cg", "S", 5), ("cg", "S", 8), ("mg", "S", 6), ("lu", "S", 6)])
+def test_counts_are_those_of_the_simulators_own_trace(kernel, tmp_path, app, preset, ranks):
+    two, three = (sends_in_trace(kernel(app, preset, ranks, iterations=k), tmp_path / str(k)) for k in (2, 3))
+    record = kernel(app, preset, ranks, iterations=2)
+    assert [b[0] - a[0] for a, b in zip(two, three, strict=True)] == list(record.iteration_messages)
+    assert [b[1] - a[1] for a, b in zip(two, three, strict=True)] == list(record.iteration_bytes)

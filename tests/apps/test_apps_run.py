@@ -1,0 +1,127 @@
+"""The command that runs one kernel, and an installed wheel of the project."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from apps.run import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_json(capsys, arguments):
+    assert main([*arguments.split(), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_record_is_one_json_object(capsys):
+    record = run_json(capsys, "--app mg --class S --ranks 6 --scenario grid4x2 --mode verify")
+    assert record["verified"] is True
+    assert record["host"] == ["c1-0", "c1-1", "c2-0", "c2-1", "c3-0", "c4-0"]
+    for name in ("compute_s", "comm_s", "messages", "bytes", "self_messages", "self_bytes", "host", "iteration_s"):
+        assert len(record[name]) == 6
+    assert [len(ends) for ends in record["iteration_s"]] == [4] * 6
+    elapsed = [compute + comm for compute, comm in zip(record["compute_s"], record["comm_s"], strict=True)]
+    assert record["time_s"] == pytest.approx(max(elapsed), rel=1e-12)
+    assert record["wall_s"] > 0
+    assert record["peak_memory_bytes"] > 1e6
+
+
+def test_computation_takes_its_flops_over_the_sustained_speed(capsys):
+    # By hand: CG S counts 66.654e6 flop (NPB 3.3.1); one rank at 4.1 % of 40 Gflop/s.
+    record = run_json(capsys, "--app cg --class S --ranks 1 --scenario grid4x2")
+    assert record["time_s"] == pytest.approx(66.654e6 / (0.041 * 40e9), rel=1e-6)
+    assert record["messages"] == [0]
+
+
+def test_efficiency_scales_computation(capsys):
+    record = run_json(capsys, "--app cg --class S --ranks 1 --scenario grid4x2 --efficiency 0.5")
+    assert record["time_s"] == pytest.approx(66.654e6 / (0.5 * 40e9), rel=1e-6)
+
+
+def test_no_computation_takes_no_time(capsys):
+    record = run_json(capsys, "--app cg --class S --ranks 1 --scenario grid4x2 --compute none")
+    assert record["time_s"] == 0
+
+
+def test_two_ranks_on_one_core_take_twice_as_long(tmp_path, capsys):
+    # EP-like limit: on one host each of two ranks has half the core.  CG's share of two ranks is half each.
+    (tmp_path / "hosts").write_text("c1-0\nc1-0\n")
+    shared = run_json(capsys, f"--app cg --class S --scenario grid4x2 --hostfile {tmp_path}/hosts --network ideal")
+    # To three digits: a rank that waits for a message leaves the core to the other.
+    assert shared["time_s"] == pytest.approx(66.654e6 / (0.041 * 40e9), rel=1e-3)
+
+
+def test_simgrid_options_reach_the_simulation(capsys):
+    slow = run_json(capsys, "--app mg --class S --ranks 8 --scenario grid4x2 --compute none")
+    fast = run_json(capsys, "--app mg --class S --ranks 8 --scenario grid4x2 --compute none --cfg smpi/lat-factor:0:1")
+    # The default factor of small messages is 2.01 (SimGrid 3.32): without it latencies halve.
+    assert fast["time_s"] < 0.6 * slow["time_s"]
+    assert fast["options"] == {"smpi/lat-factor": "0:1"}
+
+
+def test_fewer_iterations_are_run_when_asked(capsys):
+    record = run_json(capsys, "--app lu --class S --ranks 4 --scenario grid4x2 --iterations 3")
+    assert [len(ends) for ends in record["iteration_s"]] == [3] * 4
+    assert record["messages"] == [3 * n for n in record["iteration_messages"]]
+    assert record["verified"] is None
+
+
+def test_a_failed_verification_is_status_1(capsys, monkeypatch):
+    from apps import catalog
+
+    wrong = catalog.Problem("cg", (*catalog.problem("cg", "S").params[:-1], ("zeta", 8.6)), "S")
+    monkeypatch.setattr("apps.run.problem", lambda app, preset: wrong)
+    assert main("--app cg --class S --ranks 2 --scenario grid4x2 --mode verify".split()) == 1
+    captured = capsys.readouterr()
+    assert "FAILED" in captured.out
+    assert "verification failed" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--app xx --scenario grid4x2", "Known: cg, lu, mg"),
+        ("--app cg --class Q --scenario grid4x2", "Known: S, W"),
+        ("--app cg --scenario grid4x2 --ranks 9", "do not fit"),
+        ("--app cg --scenario grid4x2 --mode both", "skeleton, verify"),
+        ("--app lu --scenario grid4x2 --ranks 7", "points per direction"),
+        ("--app cg --scenario grid4x2 --efficiency fast", "reference or measured"),
+        ("--app cg --scenario grid4x2 --time-limit -1", "not positive"),
+        ("--app cg --scenario grid4x2 --cfg smpi/os:$(id)", "cannot pass"),
+        ("--app cg --platform /no/such.xml", "no such file"),
+    ],
+)
+def test_bad_input_gets_one_line_and_status_2(arguments, message, capsys):
+    assert main(arguments.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert message in captured.err
+
+
+def test_measured_efficiency_asks_for_calibration_first(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
+    assert main("--app cg --scenario grid4x2 --efficiency measured".split()) == 2
+    assert "python -m apps.calibrate" in capsys.readouterr().err
+
+
+def test_a_wheel_installed_elsewhere_runs(tmp_path):
+    wheels, site, elsewhere = tmp_path / "wheels", tmp_path / "site packages", tmp_path / "else where"
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, ROOT], check=True, cwd=tmp_path)
+    subprocess.run([*pip, "install", "--no-deps", "--target", site, *wheels.iterdir()], check=True)
+    assert not (site / "tests").exists()
+    elsewhere.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(site), "GRID_VALIDATOR_CACHE": str(tmp_path / "new cache")}
+    arguments = "-m apps.run --app cg --class S --ranks 4 --scenario grid4x2 --mode verify --json".split()
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=elsewhere, env=environment, capture_output=True, text=True, check=True
+    )
+    record = json.loads(done.stdout)
+    assert record["verified"] is True
+    assert any("new cache" in word for word in record["command"])
