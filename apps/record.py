@@ -6,11 +6,22 @@ from dataclasses import asdict, dataclass, field
 
 
 @dataclass(frozen=True)
+class Extrapolation:
+    """How a record of all iterations was made from fewer."""
+
+    iterations: int  # that the record is of
+    simulated: int  # iterations really simulated
+    period: int  # in iterations
+    period_s: float
+    bound_rel: float  # the run time is off by at most this share, as far as the simulated iterations can tell
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """A finished run.  Lists have one entry per rank, in rank order."""
 
     identity: dict  # every field of the RunSpec, the kernel's hash, SimGrid's version
-    time_s: float  # timed section of what was run, slowest rank
+    time_s: float  # timed section, slowest rank
     simulated_s: float  # how much of it was really simulated
     compute_s: tuple[float, ...]  # time spent computing
     comm_s: tuple[float, ...]  # time inside MPI, waiting included
@@ -26,8 +37,10 @@ class RunRecord:
     iteration_bytes: tuple[int, ...]
     iteration_self_messages: tuple[int, ...]
     iteration_self_bytes: tuple[int, ...]
+    iteration_flops: tuple[float, ...]
     host: tuple[str, ...]
     iteration_s: tuple[tuple[float, ...], ...]  # per rank: end of each iteration, from the start of the timed section
+    iteration_compute_s: tuple[tuple[float, ...], ...]  # per rank: compute_s so far, at the same moments
     verified: bool | None  # None: not checked (a skeleton, or fewer iterations than the official number)
     checks: dict  # name: [computed, published]
     wall_s: float  # of the simulation itself, start and end included
@@ -35,6 +48,7 @@ class RunRecord:
     peak_memory_bytes: int  # of the simulation's process
     command: tuple[str, ...] = field(compare=False)  # repeats the run by hand
     source: str = "simulation"
+    extrapolation: Extrapolation | None = None  # None: everything was simulated
 
     @property
     def ranks(self) -> int:
@@ -76,6 +90,8 @@ def from_kernel(
             tuple(end - start for end in ends) for start, ends in zip(start_s, output["iteration_end_s"], strict=True)
         ),
         verified=output["verified"],
+        iteration_flops=tuple(output["flops_per_iteration"]),
+        iteration_compute_s=tuple(tuple(row) for row in output["iteration_compute_s"]),
         checks=output["checks"],
         wall_s=wall_s,
         timed_wall_s=output["timed_wall_s"],

@@ -36,13 +36,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 def summary(record: RunRecord) -> str:
     """A few lines for a reader."""
-    slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank] + record.comm_s[rank])
+    busiest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     verified = {True: "passed", False: "FAILED", None: "not checked"}[record.verified]
     return "\n".join(
         (
             f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate",
-            f"slowest rank  {slowest} on {record.host[slowest]}: computing {record.compute_s[slowest]:.6g} s, "
-            f"in MPI {record.comm_s[slowest]:.6g} s",
+            f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
+            f"in MPI {record.comm_s[busiest]:.6g} s",
             f"messages      {sum(record.messages)} with {sum(record.bytes)} bytes; "
             f"per iteration {sum(record.iteration_messages)} with {sum(record.iteration_bytes)} bytes",
             f"flops         {record.flops:.6g}",

@@ -90,7 +90,7 @@ def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequ
 def _failure(name: str, done: subprocess.CompletedProcess, log: Path) -> UserError:
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     lines = lines or ["the compiler said nothing"]
-    first = next((line for line in lines if "error" in line.lower()), lines[0])
+    first = next((line for line in lines if "error: " in line), lines[0])
     if done.returncode == 127:  # smpicc is a script: its own compiler is missing
         return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++")
     return UserError(f"compiling {name}", first, f"The full log is in {log}")

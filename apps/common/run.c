@@ -12,6 +12,17 @@
 
 #undef clock_gettime /* smpicc's stands for the simulated clock */
 
+/* --- memory --- */
+
+static void *checked(void *memory)
+{
+  if (!memory) {
+    fprintf(stderr, "out of memory\n");
+    abort();
+  }
+  return memory;
+}
+
 /* --- arguments --- */
 
 static const char *argument(Run *run, const char *name)
@@ -84,8 +95,10 @@ Run run_begin(int argc, char **argv)
   run.iterations = run_integer(&run, "iterations");
   if (run.iterations < 1)
     run_refuse(&run, "iterations=%d is not positive", run.iterations);
-  else
-    run.iteration_end_s = malloc((size_t)run.iterations * sizeof *run.iteration_end_s);
+  else {
+    run.iteration_end_s = checked(malloc((size_t)run.iterations * sizeof(double)));
+    run.iteration_compute_s = checked(malloc((size_t)run.iterations * sizeof(double)));
+  }
   return run;
 }
 
@@ -119,16 +132,7 @@ bool run_ready(Run *run)
   return false;
 }
 
-/* --- memory --- */
-
-static void *checked(void *memory)
-{
-  if (!memory) {
-    fprintf(stderr, "out of memory\n");
-    abort();
-  }
-  return memory;
-}
+/* --- arrays and buffers --- */
 
 void *run_array(const Run *run, size_t count, size_t size)
 {
@@ -167,7 +171,11 @@ void run_start(Run *run)
   run->start_s = simgrid_get_clock();
 }
 
-void run_first_iteration(Run *run) { run->before_iterations = run->sent; }
+void run_first_iteration(Run *run)
+{
+  run->before_iterations = run->sent;
+  run->flops_before_iterations = run->flops;
+}
 
 void run_iteration(Run *run)
 {
@@ -175,7 +183,9 @@ void run_iteration(Run *run)
     Traffic before = run->before_iterations, now = run->sent;
     run->per_iteration = (Traffic){now.messages - before.messages, now.bytes - before.bytes,
                                    now.self_messages - before.self_messages, now.self_bytes - before.self_bytes};
+    run->flops_per_iteration = run->flops - run->flops_before_iterations;
   }
+  run->iteration_compute_s[run->iterations_done] = run->compute_s;
   run->iteration_end_s[run->iterations_done++] = simgrid_get_clock();
 }
 
@@ -253,7 +263,7 @@ void run_maximum(Run *run, double *values, int count)
 
 typedef struct {
   char host[MPI_MAX_PROCESSOR_NAME];
-  double start_s, stop_s, compute_s, flops;
+  double start_s, stop_s, compute_s, flops, flops_per_iteration;
   Traffic sent, per_iteration;
 } RankRecord;
 
@@ -280,8 +290,21 @@ static const char *verdict(const Run *run, const Check *checks, int nchecks, dou
   return "true";
 }
 
-static void print_record(const Run *run, const RankRecord *records, const double *iteration_end_s, const Check *checks,
-                         int nchecks, double epsilon, bool official)
+/* values: one row of `count` per rank. */
+static void print_rows(const char *name, const double *values, int nranks, int count)
+{
+  printf(", \"%s\": [", name);
+  for (int r = 0; r < nranks; r++) {
+    printf(r ? ", [" : "[");
+    for (int i = 0; i < count; i++)
+      printf("%s%.17g", i ? ", " : "", values[(size_t)r * (size_t)count + (size_t)i]);
+    putchar(']');
+  }
+  putchar(']');
+}
+
+static void print_record(const Run *run, const RankRecord *records, const double *ends_s, const double *computes_s,
+                         const Check *checks, int nchecks, double epsilon, bool official)
 {
   printf("{\"ranks\": %d, \"iterations\": %d", run->nranks, run->iterations);
   printf(", \"timed_wall_s\": %.9g", run->wall_stop_s - run->wall_start_s);
@@ -305,6 +328,7 @@ static void print_record(const Run *run, const RankRecord *records, const double
   REAL(stop_s);
   REAL(compute_s);
   REAL(flops);
+  REAL(flops_per_iteration);
   COUNT("messages", sent.messages);
   COUNT("bytes", sent.bytes);
   COUNT("self_messages", sent.self_messages);
@@ -315,39 +339,44 @@ static void print_record(const Run *run, const RankRecord *records, const double
   COUNT("iteration_self_bytes", per_iteration.self_bytes);
 #undef REAL
 #undef COUNT
-  printf(", \"iteration_end_s\": [");
-  for (int r = 0; r < run->nranks; r++) {
-    printf(r ? ", [" : "[");
-    for (int i = 0; i < run->iterations_done; i++)
-      printf("%s%.17g", i ? ", " : "", iteration_end_s[(size_t)r * (size_t)run->iterations_done + (size_t)i]);
-    putchar(']');
-  }
-  printf("]}\n");
+  print_rows("iteration_end_s", ends_s, run->nranks, run->iterations_done);
+  print_rows("iteration_compute_s", computes_s, run->nranks, run->iterations_done);
+  printf("}\n");
   fflush(stdout);
+}
+
+/* One row per rank of what every rank has `count` of; NULL but on rank 0. */
+static double *gather_rows(const Run *run, const double *mine, int count)
+{
+  size_t all = (size_t)run->nranks * (size_t)count;
+  double *rows = run->rank == 0 ? checked(malloc((all + 1) * sizeof *rows)) : NULL;
+  MPI_Gather(mine, count, MPI_DOUBLE, rows, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return rows;
 }
 
 void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official)
 {
   RankRecord mine = {.start_s = run->start_s, .stop_s = run->stop_s, .compute_s = run->compute_s,
-                     .flops = run->flops, .sent = run->sent, .per_iteration = run->per_iteration};
+                     .flops = run->flops, .flops_per_iteration = run->flops_per_iteration, .sent = run->sent, .per_iteration = run->per_iteration};
   int length;
   MPI_Get_processor_name(mine.host, &length);
 
-  bool root = run->rank == 0;
-  size_t n = (size_t)run->nranks, k = (size_t)run->iterations_done;
-  RankRecord *records = root ? checked(malloc(n * sizeof *records)) : NULL;
-  double *iteration_end_s = root ? checked(malloc((n * k + 1) * sizeof(double))) : NULL;
+  size_t n = (size_t)run->nranks;
+  RankRecord *records = run->rank == 0 ? checked(malloc(n * sizeof *records)) : NULL;
   MPI_Gather(&mine, sizeof mine, MPI_BYTE, records, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Gather(run->iteration_end_s, (int)k, MPI_DOUBLE, iteration_end_s, (int)k, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  if (root)
-    print_record(run, records, iteration_end_s, checks, nchecks, epsilon, official);
+  double *ends_s = gather_rows(run, run->iteration_end_s, run->iterations_done);
+  double *computes_s = gather_rows(run, run->iteration_compute_s, run->iterations_done);
+  if (run->rank == 0)
+    print_record(run, records, ends_s, computes_s, checks, nchecks, epsilon, official);
   free(records);
-  free(iteration_end_s);
+  free(ends_s);
+  free(computes_s);
 }
 
 int run_end(Run *run)
 {
   free(run->iteration_end_s);
+  free(run->iteration_compute_s);
   MPI_Finalize();
   return 0;
 }

@@ -32,7 +32,9 @@ typedef struct {
   Traffic sent;           /* of the timed section */
   Traffic before_iterations, per_iteration;
   int iterations, iterations_done;
-  double *iteration_end_s; /* simulated clock at the end of each iteration */
+  double *iteration_end_s;     /* simulated clock at the end of each iteration */
+  double *iteration_compute_s; /* compute_s there */
+  double flops_before_iterations, flops_per_iteration;
 } Run;
 
 /* Starts MPI and reads the arguments `mode=verify|skeleton`, `flop_scale=X`, `iterations=K`. */

@@ -1,0 +1,5 @@
+import sys
+
+from apps.store.cli import main
+
+sys.exit(main())

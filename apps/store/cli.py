@@ -1,0 +1,220 @@
+"""Command line: look at what has been run, take it elsewhere, clear it away."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from apps.options import exit_status
+from apps.store.database import DATABASE, StoreError
+from apps.store.export import COLUMNS_HELP, SUFFIXES, export
+from apps.store.store import KINDS, Entry, Store
+from platforms.caching import cache_folder
+from platforms.errors import UserError
+
+_DAY_S = 86400.0
+_LIST_HEADER = ("key", "kind", "app", "ranks", "mode", "iterations", "platform", "result", "bytes", "created (UTC)")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m apps.store", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", help="one line per entry")
+    _add_filters(listing)
+    listing.set_defaults(run=_list)
+
+    show = commands.add_parser("show", help="one entry, completely, as JSON")
+    show.add_argument("key", metavar="KEY", help="its key, or so much of the beginning that it is the only one")
+    show.add_argument("--kind", metavar="K", help=f"its kind, if need be: {', '.join(KINDS)}")
+    show.set_defaults(run=_show)
+
+    exporting = commands.add_parser(
+        "export",
+        help="the runs as a table",
+        description="Writes one row per run, simulated or measured.",
+        epilog=COLUMNS_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    exporting.add_argument("file", type=Path, metavar="FILE", help=f"a name that ends in {' or '.join(SUFFIXES)}")
+    _add_filters(exporting)
+    exporting.set_defaults(run=_export)
+
+    prune = commands.add_parser(
+        "prune",
+        help="remove entries, and files that no entry needs",
+        description="Removes the entries that fit all of the filters, or all entries with --all; with neither, only "
+        "files that no entry names any more.  Damaged stores that were set aside are never removed.",
+    )
+    _add_filters(prune)
+    prune.add_argument("--all", action="store_true", help="every entry")
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.set_defaults(run=_prune)
+
+    for command in (listing, show, exporting, prune):
+        command.add_argument(
+            "--store",
+            type=Path,
+            metavar="PATH",
+            help="the store's folder (default: the one in the user's cache folder)",
+        )
+    return parser
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", metavar="K", help=f"only {', '.join(KINDS)}")
+    parser.add_argument("--app", metavar="NAME", help="only runs of this program")
+    parser.add_argument("--class", dest="preset", metavar="C", help="only runs of this problem class")
+    parser.add_argument("--platform", metavar="HASH", help="only the platform whose content hash begins so")
+    parser.add_argument("--older-than", metavar="DAYS", help="only what was written at least so many days ago")
+
+
+def _filters(args: argparse.Namespace) -> dict[str, str]:
+    names = ("kind", "app", "preset", "platform", "older_than")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def chosen(
+    entries: Sequence[Entry],
+    *,
+    kind: str | None = None,
+    app: str | None = None,
+    preset: str | None = None,
+    platform: str = "",
+    older_than: str | None = None,
+) -> list[Entry]:
+    """The entries that fit everything that is given, as on the command line.  Raises UserError."""
+    if kind is not None and kind not in KINDS:
+        raise UserError(f"--kind {kind}", "no such kind of entry", f"Known: {', '.join(KINDS)}")
+    latest_s = math.inf if older_than is None else time.time() - _days(older_than) * _DAY_S
+    return [
+        entry
+        for entry in entries
+        if kind in (None, entry.kind)
+        and app in (None, entry.identity.get("app"))
+        and preset in (None, entry.identity.get("class"))
+        and str(entry.identity.get("platform_hash", "")).startswith(platform.lower())
+        and entry.created_s <= latest_s
+    ]
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days < math.inf:
+        raise UserError(f"--older-than {text}", "not a number of days", "Write for example --older-than 30")
+    return days
+
+
+def _store(args: argparse.Namespace, *, read_only: bool = True) -> Store | None:
+    """The store that is meant; None: the user's own, which nothing has been put into yet."""
+    folder = cache_folder() / "store" if args.store is None else args.store
+    if not (folder / DATABASE).exists():
+        if args.store is None:
+            return None
+        raise StoreError(folder, "there is no store here", "Name an existing one with --store")
+    return Store(folder, read_only=read_only)
+
+
+def _list(args: argparse.Namespace) -> int:
+    store = _store(args)
+    entries = chosen(store.entries() if store else [], **_filters(args))
+    if entries:
+        _print_table([_LIST_HEADER, *(_line(entry) for entry in entries)])
+    print(f"{len(entries)} entries, {sum(entry.size_bytes for entry in entries)} bytes", file=sys.stderr)
+    return 0
+
+
+def _line(entry: Entry) -> tuple[str, ...]:
+    known = entry.identity
+    problem = ".".join(str(known[name]) for name in ("app", "class") if known.get(name))
+    hosts = known.get("host")
+    return (
+        entry.key,
+        entry.kind,
+        problem,
+        str(len(hosts)) if isinstance(hosts, list) else "",
+        str(known.get("mode", "")),
+        str(known.get("iterations", "")),
+        str(known.get("platform_hash", ""))[:12],
+        entry.summary,
+        str(entry.size_bytes),
+        _date(entry.created_s),
+    )
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    rows = [["".join(c if c.isprintable() else "?" for c in cell) or "-" for cell in row] for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _date(created_s: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(created_s))
+    except (OverflowError, ValueError, OSError):  # a clock that was far off
+        return "?"
+
+
+def _show(args: argparse.Namespace) -> int:
+    store = _store(args)
+    entries = chosen(store.entries() if store else [], kind=args.kind)
+    found = [entry for entry in entries if entry.key.startswith(args.key)]
+    if not found:
+        raise UserError(f"key {args.key!r}", "no such entry", "See python -m apps.store list")
+    if len(found) > 1:
+        names = ", ".join(f"{entry.key} ({entry.kind})" for entry in found[:8])
+        raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Write more of it, or --kind: {names}")
+    (entry,) = found
+    payload = store.get(entry.kind, entry.key)
+    if payload is None:
+        raise StoreError(store.folder, f"{entry.kind} {entry.key} cannot be read", "Run it again to mend it")
+    whole = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s, "identity": entry.identity}
+    print(json.dumps({**whole, "payload": payload}, indent=2))
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    store = _store(args)
+    if store is None:
+        raise StoreError(cache_folder() / "store", "there are no runs to export", "Run something first")
+    count = export(store, chosen(store.entries(), **_filters(args)), args.file)
+    print(f"{count} runs written to {args.file}", file=sys.stderr)
+    return 0
+
+
+def _prune(args: argparse.Namespace) -> int:
+    filters = _filters(args)
+    if args.all and filters:
+        raise UserError("prune --all", "given together with a filter", "Leave out one of them")
+    store = _store(args, read_only=False)
+    if store is None:
+        print("nothing to remove", file=sys.stderr)
+        return 0
+    with store:
+        entries = chosen(store.entries(), **filters) if args.all or filters else []
+        if args.dry_run and entries:
+            _print_table([_LIST_HEADER, *(_line(entry) for entry in entries)])
+        if not args.dry_run:
+            store.remove(entries)
+        files = store.sweep(dry_run=args.dry_run)
+    size = sum(entry.size_bytes for entry in entries)
+    left_over = f"{len(files)} files that no entry names" if args.dry_run else f"{len(files)} files"
+    print(
+        f"{'would remove' if args.dry_run else 'removed'} {len(entries)} entries, {size} bytes, and {left_over}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: args.run(args))

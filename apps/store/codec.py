@@ -1,0 +1,110 @@
+"""Frozen dataclasses as JSON and back without loss, driven by their fields and annotations alone.
+
+A dataclass that gains, loses or retypes a field needs nothing here: what was written before no longer fits, and is
+refused as a whole rather than filled up with guesses.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class DoesNotFit(ValueError):
+    """JSON that is not exactly one value of the dataclass, as it is defined here and now."""
+
+
+def as_fields(value: Any) -> dict:
+    """Field by field, for json.dumps; as its ``default`` this also takes dataclasses that are nested anywhere."""
+    if not is_dataclass(value):
+        raise TypeError(f"{type(value).__name__} is neither JSON nor a dataclass")
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def from_fields(cls: type[T], data: Any) -> T:
+    """The inverse of ``as_fields`` after a journey through JSON.
+
+    Raises DoesNotFit for a missing field (even one with a default), an unknown field or a value of another type.
+    """
+    if not isinstance(data, dict):
+        raise DoesNotFit(f"{cls.__name__}: not an object")
+    readers = _readers(cls)
+    if data.keys() != readers.keys():
+        names = ", ".join(sorted(data.keys() ^ readers.keys()))
+        raise DoesNotFit(f"{cls.__name__}: fields are missing or unknown: {names}")
+    return cls(**{name: read(data[name]) for name, read in readers.items()})
+
+
+@cache
+def _readers(cls: type) -> dict[str, Callable[[Any], Any]]:
+    hints = typing.get_type_hints(cls)
+    return {field.name: _reader(hints[field.name]) for field in fields(cls)}
+
+
+# The JSON types that an annotation admits; a whole number may stand where a float is meant, and stays one.
+_SCALARS = {
+    float: frozenset({float, int}),
+    int: frozenset({int}),
+    bool: frozenset({bool}),
+    str: frozenset({str}),
+    type(None): frozenset({type(None)}),
+    dict: frozenset({dict}),
+}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _SCALARS:
+        return _scalar_reader(hint)
+    if is_dataclass(hint):
+        return lambda data: from_fields(hint, data)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
+        return _tuple_reader(arguments[0])
+    if origin in (types.UnionType, typing.Union):
+        return _union_reader([_reader(one) for one in arguments])
+    raise TypeError(f"no rule for reading {hint} from JSON")
+
+
+def _scalar_reader(hint: type) -> Callable[[Any], Any]:
+    allowed = _SCALARS[hint]
+
+    def read(data: Any) -> Any:
+        if type(data) not in allowed:
+            raise DoesNotFit(f"{type(data).__name__} instead of {hint.__name__}")
+        return data
+
+    return read
+
+
+def _tuple_reader(item: Any) -> Callable[[Any], tuple]:
+    allowed = _SCALARS.get(item)
+    read_item = _reader(item)
+
+    def read(data: Any) -> tuple:
+        if type(data) is not list:
+            raise DoesNotFit(f"{type(data).__name__} instead of a list")
+        if allowed is None:
+            return tuple([read_item(one) for one in data])
+        if not allowed.issuperset(map(type, data)):  # as fast as it gets for the long lists of a record
+            raise DoesNotFit(f"a list with something else than {item.__name__}")
+        return tuple(data)
+
+    return read
+
+
+def _union_reader(readers: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def read(data: Any) -> Any:
+        for reader in readers:
+            try:
+                return reader(data)
+            except DoesNotFit:
+                pass
+        raise DoesNotFit("none of the types that the field may have")
+
+    return read

@@ -1,0 +1,162 @@
+"""Stored runs as one table, a row per run, in CSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import typing
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from apps.record import RunRecord
+from apps.store.database import StoreError
+from apps.store.store import Entry, Store
+from platforms.errors import UserError
+
+SUFFIXES = (".csv", ".parquet")
+RUNS = ("record", "measurement")  # the kinds that have a row
+COLUMNS_HELP = """\
+columns: kind, key and created_s (seconds since 1970), then the identity's and the record's fields.  Numbers and words
+are columns of their own name.  A list with one number per rank becomes NAME_sum and NAME_max, one with a list per
+rank NAME_max.  Hosts become ranks (processes) and nodes (different hosts), and node_s is nodes x time_s.
+An extrapolation becomes extrapolation_NAME, empty where everything was simulated.  Other groups of values are JSON in
+one column.  Units are those of the records: s, byte, flop."""
+
+
+def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
+    """Writes the runs among the entries and returns how many there were; what cannot be read is left out, reported.
+
+    Raises UserError for a suffix other than SUFFIXES, for no runs at all, and where the file cannot be written.
+    """
+    if path.suffix not in SUFFIXES:
+        raise UserError(f"export {path}", "the name does not tell the format", f"End it in {' or '.join(SUFFIXES)}")
+    rows = []
+    for entry in entries:
+        payload = store.get(entry.kind, entry.key) if entry.kind in RUNS else None
+        if payload is not None:
+            rows.append(flat_row(entry, payload))
+    if not rows:
+        raise StoreError(store.folder, "there are no runs to export", "Choose others, or see python -m apps.store list")
+    columns = table(rows)
+    _write(path, _csv(columns) if path.suffix == ".csv" else _parquet(columns))
+    return len(rows)
+
+
+def flat_row(entry: Entry, payload: dict) -> dict[str, Any]:
+    """One run as scalars; works from what is stored, so that records of other versions can be exported too."""
+    row: dict[str, Any] = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s}
+    hosts = entry.identity.get("host") or payload.get("host")
+    for name, value in (*entry.identity.items(), *payload.items()):
+        if name == "host":
+            continue
+        for column, scalar in _flat(name, value):
+            # An identity and a record that use one name for two things: both are kept.
+            row[column if column not in row or row[column] == scalar else f"record_{column}"] = scalar
+    if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts):
+        row["ranks"], row["nodes"] = len(hosts), len(set(hosts))
+        if _is_number(payload.get("time_s")):
+            row["node_s"] = row["nodes"] * payload["time_s"]
+    return row
+
+
+def table(rows: Sequence[dict[str, Any]]) -> dict[str, list]:
+    """Columns of one type each (bool, int, float or str; None where a row has no value), in order of appearance."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {_text(name): _one_type([row.get(name) for row in rows]) for name in names}
+
+
+def _flat(name: str, value: Any) -> Iterable[tuple[str, Any]]:
+    if name in _nested_names():
+        inside = value if isinstance(value, dict) else dict.fromkeys(_nested_names()[name])
+        return [(f"{name}_{part}", _scalar(inner)) for part, inner in inside.items()]
+    if name == "command" and _all(value, str):
+        return [(name, shlex.join(value))]
+    if value == []:
+        return []
+    if _all(value, (int, float)):
+        return [(f"{name}_sum", sum(value)), (f"{name}_max", max(value))]
+    if isinstance(value, list) and all(_all(row, (int, float)) for row in value):
+        return [(f"{name}_max", max((one for row in value for one in row), default=None))]
+    return [(name, _scalar(value))]
+
+
+@cache
+def _nested_names() -> dict[str, tuple[str, ...]]:
+    """Fields of a record that are records themselves, with their fields."""
+    nested = {}
+    for name, hint in typing.get_type_hints(RunRecord).items():
+        for one in (hint, *typing.get_args(hint)):
+            if is_dataclass(one):
+                nested[name] = tuple(field.name for field in fields(one))
+    return nested
+
+
+def _scalar(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else json.dumps(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _all(value: Any, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
+
+
+def _one_type(values: list) -> list:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
+        return values
+    if kinds == {bool}:
+        return values
+    if kinds <= {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else _text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    """Text that UTF-8 can write: file names may have bytes that are no text."""
+    return (value if isinstance(value, str) else json.dumps(value)).encode("utf-8", "backslashreplace").decode()
+
+
+def _csv(columns: dict[str, list]) -> bytes:
+    """Floats with all their digits; nothing between the commas where there is no value."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return file.getvalue().encode()
+
+
+def _parquet(columns: dict[str, list]) -> bytes:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UserError(
+            "export to Parquet", "pyarrow is not installed", "Run pip install pyarrow, or export to a .csv file"
+        ) from None
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), file)
+    return file.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All or nothing: who opens the file meanwhile sees the old one."""
+    temporary = path.with_name(f".{path.name}-{os.urandom(8).hex()}")
+    try:
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as err:
+        raise UserError(
+            f"export {path}", f"cannot be written: {err.strerror}", "Name a file in a folder that can be written"
+        ) from err

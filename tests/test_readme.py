@@ -1,0 +1,25 @@
+"""What the README says is so."""
+
+import re
+from pathlib import Path
+
+from platforms.scenario import read_grid
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_it_begins_with_the_two_commands():
+    assert README.index("make run ") < README.index("make test ") < README.index("## ")
+
+
+def test_its_scenario_is_the_example_file():
+    block = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1]
+    example = ROOT / "examples" / "two-sites.toml"
+    assert block == example.read_text()
+    assert [(c.name, c.nodes, c.cores) for c in read_grid(example).clusters] == [("old", 12, 1), ("new", 4, 8)]
+
+
+def test_files_it_links_to_exist():
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
