@@ -57,7 +57,8 @@ def flat_row(entry: Entry, payload: dict) -> dict[str, Any]:
             continue
         for column, scalar in _flat(name, value):
             # An identity and a record that use one name for two things: both are kept.
-            row[column if column not in row or row[column] == scalar else f"record_{column}"] = scalar
+            known = row.get(column, scalar)
+            row[column if (type(known), known) == (type(scalar), scalar) else f"record_{column}"] = scalar
     if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts):
         row["ranks"], row["nodes"] = len(hosts), len(set(hosts))
         if _is_number(payload.get("time_s")):

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -53,7 +54,7 @@ class Store:
     """Finished work in a folder: a database, and large payloads as files beside it.
 
     Any number of processes and threads may use one folder at a time.  A store may be passed on to forked processes,
-    and pickled: it is its folder.
+    and pickled: it is its folder (the other end reports by ``warn``).
 
     Opening fails with StoreError where the folder cannot be used, before any work is done.  Once open, the store is a
     help and no condition: a payload that cannot be read counts as unknown, one that cannot be written (disk full,
@@ -71,7 +72,10 @@ class Store:
         self._connect()
 
     def get(self, kind: str, key: str) -> dict | None:
-        """The payload; None if there is none, or none that is whole."""
+        """The payload; None if there is none, or none that is whole.
+
+        Raises StoreError only where the database is found to be damaged and cannot be set aside.
+        """
         found = self._read(kind, key)
         return None if found is None else found[1]
 
@@ -117,7 +121,7 @@ class Store:
             if found is None or found[0] != asked:
                 continue
             try:
-                record = from_fields(RunRecord, {"identity": json.loads(asked), **found[1]})
+                record = from_fields(RunRecord, {"identity": deepcopy(identity), **found[1]})
             except DoesNotFit:
                 continue
             if is_exact(record):
@@ -339,4 +343,4 @@ def _json_object(text: str | bytes) -> dict | None:
 
 def _reason(err: Exception) -> str:
     """What went wrong, without the full stop."""
-    return (getattr(err, "strerror", None) or str(err)).rstrip(".")
+    return (getattr(err, "problem", None) or getattr(err, "strerror", None) or str(err)).rstrip(".")
