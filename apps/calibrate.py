@@ -52,14 +52,15 @@ def dgemm_flops() -> float:
 
 def kernel_flops(app_name: str) -> float:
     """Counted flop/s of the kernel's timed section, class A on one rank, best of three."""
-    from apps.smpi import simulate
+    from apps.smpi import run_iterations
     from platforms.read import materialise
     from platforms.scenario import named_grid
 
     host = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
     target = Target(problem(app_name, _PRESET), host, (host.hosts[0].name,))
-    spec = RunSpec(target, mode="verify", compute="none", iterations=_ITERATIONS.get(app_name))
-    records = [simulate(spec) for _ in range(_RUNS)]
+    spec = RunSpec(target, mode="verify", compute="none")
+    iterations = _ITERATIONS.get(app_name, target.problem.iterations)
+    records = [run_iterations(spec, iterations) for _ in range(_RUNS)]
     return max(record.flops / record.timed_wall_s for record in records)
 
 

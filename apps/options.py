@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.errors import KernelError, SimulationError
-from apps.spec import COMPUTE, Settings, parse_options
+from apps.spec import COMPUTE, ITERATION_POLICIES, Settings, parse_options
 from apps.verdict import readable
 from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.runner import Runner
 
 _LOG_LINES = 12
 
@@ -26,7 +32,10 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         "--compute", default="injected", metavar="HOW", help=f"{' or '.join(COMPUTE)}: none makes computation free"
     )
     parser.add_argument(
-        "--iterations", default="full", metavar="full|K", help="how many iterations to simulate (default: full)"
+        "--iterations",
+        metavar="steady|full|K",
+        help="how many iterations to simulate: steady, until they repeat, the rest extrapolated with a stated bound "
+        "(default; with --mode verify: full), full, or K",
     )
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
@@ -43,12 +52,44 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
     )
 
 
-def _iterations(text: str) -> int | None:
-    if text == "full":
-        return None
+def _iterations(text: str | None) -> str | int | None:
+    if text is None or text in ITERATION_POLICIES:
+        return text
     if not text.isdecimal():
-        raise KernelError(f"--iterations {text}", "neither full nor a number", "Write for example --iterations 5")
+        raise KernelError(
+            f"--iterations {text}", "neither steady nor full nor a number", "Write for example --iterations 5"
+        )
     return int(text)
+
+
+def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
+    """--jobs, --store and --no-store, as runner_from_arguments reads them."""
+    parser.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
+    parser.add_argument(
+        "--store", metavar="DIR", help="keep records there, and take them from there (default: in the cache folder)"
+    )
+    parser.add_argument("--no-store", action="store_true", help="simulate everything anew and keep nothing")
+
+
+@contextmanager
+def runner_from_arguments(args: argparse.Namespace) -> Iterator[Runner]:
+    """A Runner that reports its progress.  Raises UserError for what does not fit."""
+    from apps.progress import Progress
+    from apps.runner import Runner
+    from apps.store import Store
+
+    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    if args.no_store and args.store is not None:
+        raise UserError("--no-store", "does not go with --store", "Drop one")
+    progress = Progress()
+    with ExitStack() as stack:
+        stack.callback(progress.close)
+        store = None
+        if not args.no_store:
+            store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
+        yield stack.enter_context(Runner(jobs=jobs, store=store, progress=progress))
 
 
 def exit_status(command: Callable[[], int]) -> int:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _OUTPUT_LIMIT_BYTES = 256 << 20
+_LIVE: set[int] = set()  # process groups of the children that run now, in any thread
+_LIVE_LOCK = threading.Lock()
 _SHOWN_BYTES = 64 << 10
 
 
@@ -54,11 +57,15 @@ def run_bounded(
             stderr=log,
             start_new_session=True,
         )
+    with _LIVE_LOCK:
+        _LIVE.add(child.pid)
     try:
         reason = _wait(child, started, time_limit_s, (out_path, log_path))
     finally:
-        _kill_group(child.pid)
-        status, usage = _reap(child)
+        with _LIVE_LOCK:  # before the number can be given to another process
+            _LIVE.discard(child.pid)
+            _kill_group(child.pid)
+            status, usage = _reap(child)
     return Finished(
         status=status,
         output=_tail(out_path, _OUTPUT_LIMIT_BYTES),
@@ -68,6 +75,13 @@ def run_bounded(
         timed_out=reason == "time",
         too_loud=reason == "output",
     )
+
+
+def end_all() -> None:
+    """Ends the children of all threads; their run_bounded returns with the signal as status."""
+    with _LIVE_LOCK:
+        for group in _LIVE:
+            _kill_group(group)
 
 
 def _wait(child: subprocess.Popen, started: float, time_limit_s: float | None, files: Sequence[Path]) -> str:

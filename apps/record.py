@@ -13,7 +13,7 @@ class Extrapolation:
     simulated: int  # iterations really simulated
     period: int  # in iterations
     period_s: float
-    bound_rel: float  # the run time is off by at most this share, as far as the simulated iterations can tell
+    bound_rel: float | None  # the run time is off by at most this share, as far as can be told; None: too few to tell
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,14 @@ def summary(record: RunRecord) -> str:
     """A few lines for a reader."""
     busiest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     verified = {True: "passed", False: "FAILED", None: "not checked"}[record.verified]
+    how, extrapolated = record.extrapolation, []
+    if how is not None:
+        bound = "unknown" if how.bound_rel is None else f"{how.bound_rel:.1g} relative"
+        extrapolated = [f"extrapolated  from {how.simulated} of {how.iterations} iterations, error at most: {bound}"]
     return "\n".join(
         (
             f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate",
+            *extrapolated,
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
             f"in MPI {record.comm_s[busiest]:.6g} s",
             f"messages      {sum(record.messages)} with {sum(record.bytes)} bytes; "
@@ -61,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
-    from apps.smpi import simulate
+    from apps.engine import simulate
 
     record = simulate(spec, time_limit_s=args.time_limit)
     print(json.dumps(record.to_json()) if args.json else summary(record))

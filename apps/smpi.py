@@ -1,4 +1,4 @@
-"""The engine: an MPI program in simulated time, by SimGrid's SMPI."""
+"""An MPI program in simulated time, by SimGrid's SMPI."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def run_identity(spec: RunSpec) -> dict:
     return {**spec.identity(), "kernel_hash": kernel_hash(app(spec.target.problem.app)), "simgrid": simgrid_version()}
 
 
-def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
-    """Runs the spec and returns its record.
+def run_iterations(spec: RunSpec, iterations: int, *, time_limit_s: float | None = None) -> RunRecord:
+    """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
 
     Raises KernelError where the program refuses the problem (too many ranks, say) and SimulationError where the run
     does not succeed.  Exit status 0 of SMPI proves nothing: success needs the program's final record too.
@@ -34,7 +34,7 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
     _check_hosts(spec)
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder = Path(name)
-        command = _prepare(spec, kernel, program, folder)
+        command = _prepare(spec, kernel, program, folder, iterations)
         done = run_bounded(
             command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}
         )
@@ -47,7 +47,7 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
         identity=run_identity(spec),
         wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
-        command=tuple(_repeatable(spec, kernel, program)),
+        command=tuple(_repeatable(spec, kernel, program, iterations)),
     )
 
 
@@ -58,11 +58,11 @@ def _check_hosts(spec: RunSpec) -> None:
             raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
 
 
-def _kernel_arguments(spec: RunSpec) -> list[str]:
+def _kernel_arguments(spec: RunSpec, iterations: int) -> list[str]:
     return [
         f"mode={spec.mode}",
         f"flop_scale={spec.flop_scale:.17g}",
-        f"iterations={spec.iterations_to_run}",
+        f"iterations={iterations}",
         *(f"{key}={value!r}" for key, value in spec.target.problem.params),
     ]
 
@@ -71,7 +71,7 @@ def _options(spec: RunSpec) -> list[str]:
     return [f"--cfg={key}:{value}" for key, value in {**ENGINE_OPTIONS, **dict(spec.options)}.items()]
 
 
-def _prepare(spec: RunSpec, kernel: App, program: Path, folder: Path) -> list[str]:
+def _prepare(spec: RunSpec, kernel: App, program: Path, folder: Path, iterations: int) -> list[str]:
     """Fills the run's folder and returns the command.  smpirun is a shell script that quotes only the platform, so
     everything else has a plain name inside the folder."""
     (folder / kernel.name).symlink_to(program)
@@ -84,16 +84,16 @@ def _prepare(spec: RunSpec, kernel: App, program: Path, folder: Path) -> list[st
         *("-platform", str(spec.target.platform.path), "-no-privatize"),
         *_options(spec),
         f"./{kernel.name}",
-        *_kernel_arguments(spec),
+        *_kernel_arguments(spec, iterations),
     ]
 
 
-def _repeatable(spec: RunSpec, kernel: App, program: Path) -> list[str]:
+def _repeatable(spec: RunSpec, kernel: App, program: Path, iterations: int) -> list[str]:
     """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line."""
     return [
         *("smpirun", "-np", str(spec.target.nranks), "-hostfile", "HOSTS"),
         *("-platform", str(spec.target.platform.path), "-no-privatize"),
         *_options(spec),
         str(program),
-        *_kernel_arguments(spec),
+        *_kernel_arguments(spec, iterations),
     ]

@@ -11,6 +11,7 @@ from platforms.platform import Platform
 
 MODES = ("skeleton", "verify")
 COMPUTE = ("injected", "none")
+ITERATION_POLICIES = ("steady", "full")
 # What the engine sets itself; a user's value would make records incomparable or break them.
 ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
 _RESERVED_OPTIONS = {*ENGINE_OPTIONS, "smpi/privatization", "smpi/np", "smpi/hostfile", "smpi/tmpdir"}
@@ -40,13 +41,17 @@ class Target:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One simulation, completely: equal specs give equal records, to the last digit."""
+    """One simulation, completely: equal specs give equal records, to the last digit.
+
+    ``iterations`` says how many of the problem's iterations are simulated: ``full``; ``steady``, as many as it takes
+    to see that they repeat, the rest extrapolated; or a number, the rest extrapolated (apps/steady.py).
+    """
 
     target: Target
     mode: str = "skeleton"  # or "verify": with arithmetic, checked
     compute: str = "injected"  # or "none": computation takes no simulated time
     efficiency: float = 1.0  # sustained share of a host's speed, (0, 1]
-    iterations: int | None = None  # how many to run; None: all
+    iterations: str | int = "full"
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, besides those of the platform
 
     def __post_init__(self):
@@ -56,22 +61,23 @@ class RunSpec:
             raise KernelError(f"compute {self.compute!r}", "no such choice", f"Known: {', '.join(COMPUTE)}")
         if not 0 < self.efficiency <= 1:
             raise KernelError("efficiency", f"{self.efficiency} is not in (0, 1]", "Give a share of the peak speed")
-        official = self.target.problem.iterations
-        if self.iterations is not None and not 1 <= self.iterations <= official:
-            raise KernelError(
-                "iterations",
-                f"{self.iterations} is not between 1 and the {official} of {self.target.problem}",
-                "Give a number in that range, or full",
-            )
+        self._check_iterations()
         for key, value in self.options:
             if key in _RESERVED_OPTIONS:
                 raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
             if set(key + value) & set(" \t\n*?[]\\'\"$`"):  # smpirun would take them apart
                 raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
 
-    @property
-    def iterations_to_run(self) -> int:
-        return self.target.problem.iterations if self.iterations is None else self.iterations
+    def _check_iterations(self) -> None:
+        if self.iterations in ITERATION_POLICIES:
+            return
+        official = self.target.problem.iterations
+        if not isinstance(self.iterations, int) or not 1 <= self.iterations <= official:
+            raise KernelError(
+                "iterations",
+                f"{self.iterations} is not between 1 and the {official} of {self.target.problem}",
+                f"Give a number in that range, {' or '.join(ITERATION_POLICIES)}",
+            )
 
     @property
     def flop_scale(self) -> float:
@@ -91,7 +97,7 @@ class RunSpec:
             "mode": self.mode,
             "compute": self.compute,
             "efficiency": self.efficiency,
-            "iterations": self.iterations_to_run,
+            "iterations": self.iterations,
             "options": dict(self.options),
         }
 
@@ -102,17 +108,18 @@ class Settings:
 
     compute: str = "injected"
     efficiency: str = "reference"  # a number, "reference" or "measured"; the last two depend on the app
-    iterations: int | None = None
+    iterations: str | int | None = None  # as in RunSpec; None: steady, but full in mode verify
     options: tuple[tuple[str, str], ...] = ()
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """The run of a target under these settings."""
+        default = "full" if mode == "verify" else "steady"
         return RunSpec(
             target=target,
             mode=mode,
             compute=self.compute,
             efficiency=resolve_efficiency(self.efficiency, target.problem.app),
-            iterations=self.iterations,
+            iterations=default if self.iterations is None else self.iterations,
             options=self.options,
         )
 

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from apps.catalog import problem
+from apps.engine import simulate
 from apps.process import run_bounded
-from apps.smpi import simulate
 from apps.spec import Settings, Target
 from apps.verdict import final_record
 from platforms.compiling import compile_once
@@ -42,7 +42,7 @@ def main() -> None:
     pairs = parser.parse_args().pairs
     platform = materialise(named_grid("grid4x8"))
     target = Target(problem("cg", "B"), platform, block(platform, 32))
-    spec = Settings().spec(target)
+    spec = Settings(iterations="full").spec(target)
     per_rank = sum(simulate(spec).messages) // target.nranks  # the warm-up
     kernel, ring = [], []
     for pair in range(pairs):

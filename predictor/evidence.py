@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from apps.identity import identity_hash
 from apps.record import RunRecord
-from apps.smpi import run_identity, simulate
+from apps.smpi import run_identity
 from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
 from predictor.base import EVIDENCE_KINDS, Cost, Evidence, EvidenceRequest
@@ -19,7 +18,7 @@ class RefusedEvidence(UserError):
 
 
 class Broker:
-    """Answers requests for evidence by simulation; equal requests are simulated once.
+    """Answers requests for evidence with the records that ``record`` makes (apps/runner.py: each run once).
 
     ``targets`` are what is to be predicted: a request for a run of one of them is refused, in whatever order its
     hosts are named and however few of its iterations are asked for.
@@ -30,25 +29,27 @@ class Broker:
         settings: Settings,
         targets: Sequence[Target],
         *,
-        simulate: Callable[[RunSpec], RunRecord] = simulate,
+        record: Callable[[RunSpec], RunRecord],
         identify: Callable[[RunSpec], dict] = run_identity,
-        report: Callable[[str], None] = lambda text: None,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
-        self._simulate = simulate
+        self._record = record
         self._identify = identify
-        self._report = report
-        self._known: dict[str, RunRecord] = {}
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
         """The evidence, in the order of the requests.
 
         Raises RefusedEvidence for a run of a target, and what the engine raises for a run that fails.
         """
+        specs = self.specs(requests)
+        return [self._answer(request, spec) for request, spec in zip(requests, specs, strict=True)]
+
+    def specs(self, requests: Sequence[EvidenceRequest]) -> list[RunSpec]:
+        """The runs behind the requests; raises RefusedEvidence as ``gather`` does."""
         for request in requests:
             self._check(request)
-        return [self._answer(request) for request in requests]
+        return [self._settings.spec(request.target) for request in requests]
 
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in EVIDENCE_KINDS:
@@ -62,20 +63,10 @@ class Broker:
                 "Predict a target that is larger than the predictor's probe",
             )
 
-    def _answer(self, request: EvidenceRequest) -> Evidence:
-        spec = self._settings.spec(request.target)
-        key = identity_hash(self._identify(spec))
-        if key not in self._known:
-            target = request.target
-            self._report(f"evidence: {target.problem} on {target.nodes} nodes of {target.platform.name}")
-            self._known[key] = self._simulate(spec)
-        record = self._known[key]
-        return Evidence(request, record, key, Cost(node_s=record.node_seconds, wall_s=record.wall_s))
-
-
-def identity_hash(identity: dict) -> str:
-    """A short name for a record's identity."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+    def _answer(self, request: EvidenceRequest, spec: RunSpec) -> Evidence:
+        record = self._record(spec)
+        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
+        return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
 
 def _essence(target: Target) -> tuple:

@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from apps.catalog import app_names, problem
-from apps.options import add_settings_arguments, exit_status, settings_from_arguments
+from apps.options import (
+    add_runner_arguments,
+    add_settings_arguments,
+    exit_status,
+    runner_from_arguments,
+    settings_from_arguments,
+)
 from apps.spec import Target
 from platforms.errors import UserError
 from platforms.options import (
@@ -77,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
     add_settings_arguments(parser)
+    add_runner_arguments(parser)
     parser.add_argument("--write-hostfile", metavar="FILE", help="write the target's hosts, one per line in rank order")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser
@@ -123,8 +130,10 @@ def _run(args: argparse.Namespace) -> int:
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]
-    broker = Broker(settings, targets, report=lambda text: print(text, file=sys.stderr))
-    answers = [answer for model in models for answer in predict(model, targets, broker)]
+    with runner_from_arguments(args) as runner:
+        broker = Broker(settings, targets, record=runner.record)
+        runner.start(spec for model in models for spec in broker.specs(model.requests(targets)))
+        answers = [answer for model in models for answer in predict(model, targets, broker)]
     if args.write_hostfile:
         from platforms.placement import write_host_file
 

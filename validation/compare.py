@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 
 from apps.errors import SimulationError
 from apps.record import RunRecord
-from apps.smpi import simulate
+from apps.runner import Runner
 from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
 from platforms.placement import probe_placement
 from predictor.base import Evidence, Predictor
-from predictor.evidence import Broker
+from predictor.evidence import Broker, RefusedEvidence
 from predictor.hcf import Probe, read_probe
 from predictor.predict import Answer, predict
 
@@ -41,6 +42,9 @@ class Result:
     simulation_wall_s: float
     prediction_wall_s: float  # the model alone
     evidence_wall_s: float
+    iterations: int  # of the problem
+    iterations_simulated: int  # of the truth
+    extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: cannot tell
     flags: str  # the prediction's cautions, or why there is none
 
     def to_json(self) -> dict:
@@ -70,23 +74,32 @@ def validate(
     settings: Settings,
     *,
     mapping: str,
-    simulate: Callable[[RunSpec], RunRecord] = simulate,
-    report: Callable[[str], None] = lambda text: None,
+    runner: Runner,
 ) -> Iterator[Result | Failure]:
-    """Predicts every target with every model, then simulates it; yields what is finished as it is finished.
+    """Predicts every target with every model, and compares with its simulated run; yields in the order of the targets.
 
-    The predictions of a target are made before its truth exists.  A target that fails does not stop the others.
+    All runs are begun at once, those of the evidence first; a predictor sees nothing but its evidence.  A target that
+    fails does not stop the others.
     """
-    broker = Broker(settings, targets, simulate=simulate, report=report)
+    broker = Broker(settings, targets, record=runner.record)
+    runner.start(_evidence(targets, models, broker))
+    runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
     for target in targets:
         try:
             answers = [predict(model, [target], broker)[0] for model in models]
-            report(f"truth: {target.problem} on {target.nranks} ranks of {target.platform.name}")
-            truth = simulate(settings.spec(target))
+            truth = runner.record(settings.spec(target))
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
             continue
         yield from (compare(answer, truth, mapping=mapping) for answer in answers)
+
+
+def _evidence(targets: Sequence[Target], models: Sequence[Predictor], broker: Broker) -> Iterator[RunSpec]:
+    """What the predictors ask for, as far as they may; what is refused is said when the target's turn comes."""
+    for target in targets:
+        for model in models:
+            with suppress(RefusedEvidence):
+                yield from broker.specs(model.requests([target]))
 
 
 def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
@@ -117,6 +130,9 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         simulation_wall_s=truth.wall_s,
         prediction_wall_s=answer.wall_s,
         evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),
+        iterations=target.problem.iterations,
+        iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else target.problem.iterations,
+        extrapolation_bound=truth.extrapolation.bound_rel if truth.extrapolation else 0.0,
         flags=answer.refusal or "; ".join(prediction.flags),
     )
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.catalog import app_names, problem
-from apps.options import add_settings_arguments, exit_status, settings_from_arguments
+from apps.options import (
+    add_runner_arguments,
+    add_settings_arguments,
+    exit_status,
+    runner_from_arguments,
+    settings_from_arguments,
+)
 from apps.spec import Target
 from platforms.errors import UserError
 from platforms.options import (
@@ -50,19 +55,10 @@ def build_parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(PREDICTORS)} (default: all of them)",
     )  # fmt: skip
     add_settings_arguments(parser)
+    add_runner_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     return parser
-
-
-class _Progress:
-    """One line on standard error per step: how far, how long so far, what now."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __call__(self, text: str) -> None:
-        print(f"[{time.perf_counter() - self._started:7.1f} s] {text}", file=sys.stderr, flush=True)
 
 
 def _platforms(args: argparse.Namespace) -> list[Platform]:
@@ -97,12 +93,13 @@ def _run(args: argparse.Namespace) -> int:
 
     rows, failures = [], []
     try:
-        for outcome in validate(targets, models, settings, mapping=_mapping_name(args), report=_Progress()):
-            if isinstance(outcome, Failure):
-                failures.append(outcome)
-                print(f"error: {outcome.error}", file=sys.stderr)
-            else:
-                rows.append(outcome.to_json())
+        with runner_from_arguments(args) as runner:
+            for outcome in validate(targets, models, settings, mapping=_mapping_name(args), runner=runner):
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                    print(f"error: {outcome.error}", file=sys.stderr)
+                else:
+                    rows.append(outcome.to_json())
     finally:  # an interrupt too leaves what is finished
         results = pd.DataFrame(rows, columns=list(COLUMNS))
         summary = summarise(results)

@@ -22,6 +22,10 @@ def results_text(results: pd.DataFrame) -> str:
         "compute %": _format(100 * results["compute_share"], "{:.1f}"),
         "predicted s": _format(results["predicted_s"], "{:.5g}"),
         "simulated s": _format(results["simulated_s"], "{:.5g}"),
+        "iterations": [
+            f"{simulated}/{all_}"
+            for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
+        ],
         "error %": _format(results["error_pct"], "{:+.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
         "evidence % of run": _format(100 * results["evidence_share"], "{:.1f}"),

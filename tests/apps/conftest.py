@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apps.catalog import problem
-from apps.smpi import simulate
+from apps.smpi import run_iterations
 from apps.spec import RunSpec, Target
 from platforms.placement import block
 from platforms.read import read_platform
@@ -33,12 +33,11 @@ def _value(text):
 
 @functools.cache
 def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=()):
-    """The record of a run with block mapping on the reference platform."""
+    """The record of so many iterations (None: all of them), with block mapping on the reference platform."""
     platform = read_platform(DATA / "platform-grid-ref.xml")
     target = Target(problem(app, preset), platform, block(platform, ranks))
-    return simulate(
-        RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, iterations=iterations, options=options)
-    )
+    spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)
+    return run_iterations(spec, iterations or target.problem.iterations)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,9 +66,12 @@ def test_simgrid_options_reach_the_simulation(capsys):
 
 
 def test_fewer_iterations_are_run_when_asked(capsys):
-    record = run_json(capsys, "--app lu --class S --ranks 4 --scenario grid4x2 --iterations 3")
-    assert [len(ends) for ends in record["iteration_s"]] == [3] * 4
-    assert record["messages"] == [3 * n for n in record["iteration_messages"]]
+    record = run_json(capsys, "--app lu --class S --ranks 4 --scenario grid4x2 --iterations 6")
+    assert [len(ends) for ends in record["iteration_s"]] == [6] * 4
+    assert record["extrapolation"]["simulated"] == 6
+    # The record is of all 50 iterations, and an iteration of LU sends what every other one sends.
+    assert record["messages"] == [50 * n for n in record["iteration_messages"]]
+    assert record["flops"] == pytest.approx(102.298408e6, rel=1e-9)  # NPB 3.3.1
     assert record["verified"] is None
 
 
@@ -113,7 +117,9 @@ def test_measured_efficiency_asks_for_calibration_first(capsys, tmp_path, monkey
 def test_a_wheel_installed_elsewhere_runs(tmp_path):
     wheels, site, elsewhere = tmp_path / "wheels", tmp_path / "site packages", tmp_path / "else where"
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, ROOT], check=True, cwd=tmp_path)
+    copy = tmp_path / "source"  # setuptools would leave its files in the checkout
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "tests"))
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, copy], check=True, cwd=tmp_path)
     subprocess.run([*pip, "install", "--no-deps", "--target", site, *wheels.iterdir()], check=True)
     assert not (site / "tests").exists()
     elsewhere.mkdir()

@@ -67,7 +67,7 @@ def record_of(target):
 
 def broker_for(targets):
     return Broker(
-        Settings(), targets, simulate=lambda spec: record_of(spec.target), identify=lambda spec: spec.identity()
+        Settings(), targets, record=lambda spec: record_of(spec.target), identify=lambda spec: spec.identity()
     )
 
 
@@ -170,17 +170,11 @@ def test_a_prediction_is_charged_for_its_probe():
 
 
 def test_one_probe_serves_all_predictors_and_target_sizes():
-    platform, simulated = grid(8), []
-
-    def simulate(spec):
-        simulated.append(spec)
-        return record_of(spec.target)
-
+    platform = grid(8)
     targets = [Target(PROBLEM, platform, block(platform, ranks)) for ranks in (8, 32)]
-    broker = Broker(Settings(), targets, simulate=simulate, identify=lambda spec: spec.identity())
-    for model in PREDICTORS.values():
-        predict(model, targets, broker)
-    assert [spec.target.placement for spec in simulated] == [("c1-0", "c2-0", "c3-0", "c4-0")]
+    broker = broker_for(targets)
+    specs = {spec for model in PREDICTORS.values() for spec in broker.specs(model.requests(targets))}
+    assert [spec.target.placement for spec in specs] == [("c1-0", "c2-0", "c3-0", "c4-0")]
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])

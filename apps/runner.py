@@ -1,0 +1,83 @@
+"""Many runs: side by side, each at most once, and none that the store knows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from apps import process
+from apps.engine import simulate
+from apps.identity import identity_hash
+from apps.progress import Progress
+from apps.record import RunRecord
+from apps.smpi import run_identity
+from apps.spec import RunSpec
+from apps.store import Store
+from platforms.part import part_hash
+
+
+class Runner:
+    """Makes records of specs with ``jobs`` simulations at a time.
+
+    Records come from the store where it knows them, and go there as soon as they are made.  Two specs that use equal
+    parts of generated platforms in the same way, such as the probes of grid4x2 and grid4x8, are one run.  Leaving the
+    context ends every simulation that is still running.
+    """
+
+    def __init__(
+        self,
+        *,
+        jobs: int,
+        store: Store | None = None,
+        simulate: Callable[[RunSpec], RunRecord] = simulate,
+        identify: Callable[[RunSpec], dict] = run_identity,
+        progress: Progress | None = None,
+    ):
+        self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
+        self._store = store
+        self._simulate = simulate
+        self._identify = identify
+        self._progress = progress
+        self._futures: dict[str, Future[RunRecord]] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        process.end_all()
+        self._pool.shutdown(wait=True)
+
+    def start(self, specs: Iterable[RunSpec]) -> None:
+        """Begins these runs, in their order as places become free."""
+        with self._lock:
+            for spec in specs:
+                self._begin(spec)
+
+    def record(self, spec: RunSpec) -> RunRecord:
+        """The record of a run, waited for.  Raises what the engine raises; the same for every spec of that run."""
+        with self._lock:
+            future = self._begin(spec)
+        return replace(future.result(), identity=self._identify(spec))
+
+    def _begin(self, spec: RunSpec) -> Future[RunRecord]:
+        identity = self._identify(spec)
+        identity["platform_hash"] = part_hash(spec.target.platform, spec.target.placement)
+        key = identity_hash(identity)
+        if key not in self._futures:
+            if self._progress is not None:
+                self._progress.expect(1)
+            self._futures[key] = self._pool.submit(self._make, spec, identity)
+        return self._futures[key]
+
+    def _make(self, spec: RunSpec, identity: dict) -> RunRecord:
+        known = self._store.get_record(identity) if self._store is not None else None
+        record = known or replace(self._simulate(spec), identity=identity)
+        if known is None and self._store is not None:
+            self._store.put_record(record)
+        if self._progress is not None:
+            self._progress(spec, known=known is not None)
+        return record

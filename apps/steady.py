@@ -1,0 +1,157 @@
+"""Steady state: simulate a few iterations, see that they have settled, extrapolate the rest, and say with what bound.
+
+The simulation of an iterative program is periodic after its first iterations: all ranks advance by the same time per
+period of one or two iterations.  Exceptions exist (isolated odd iterations, slow settling), so this is looked for in
+every run and never assumed; a run that does not settle is simulated in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from apps.record import Extrapolation, RunRecord
+
+FIRST_TRY = 5  # iterations
+LEAST_ITERATIONS = 4  # that show a period: the last is not looked at, and two differences are compared
+PERIODS = (1, 2)
+# A run has settled when its own bound on the error of the extrapolated time is below this, relative.
+SETTLED_BOUND = 1e-6
+_DRAW = 1e-9  # spreads below this, relative to the period, are rounding: the shorter period is taken
+_ROUNDING = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Period:
+    """What repeats: every rank advances by ``time_s`` in ``iterations`` iterations, to within ``spread_s``."""
+
+    iterations: int
+    time_s: float
+    spread_s: float
+    window: int  # iterations that were looked at
+
+
+def find_period(ends_s: Sequence[Sequence[float]]) -> Period:
+    """The period of iteration end times, in s; one row per rank, at least LEAST_ITERATIONS in each.
+
+    The last iteration is left out, because it may do more than the others (LU takes norms in it).  The window is the
+    last half of what is left, and an even number of iterations.  Of the periods of one and two iterations the one with
+    the smaller spread is taken; the shorter one, where both are regular to rounding.
+    """
+    usable = [row[:-1] for row in ends_s]
+    count = len(usable[0])
+    window = max(2, count // 4 * 2)
+    candidates = []
+    for lag in PERIODS:
+        if count < lag + window and lag > 1:
+            continue
+        advances = [row[i] - row[i - lag] for row in usable for i in range(count - window, count)]
+        latest = [row[-1] - row[-1 - lag] for row in usable]
+        candidates.append(Period(lag, sum(latest) / len(latest), max(advances) - min(advances), window))
+
+    def irregularity(period: Period) -> tuple[float, int]:
+        return (period.spread_s if period.spread_s > _DRAW * period.time_s else 0.0), period.iterations
+
+    return min(candidates, key=irregularity)
+
+
+def extrapolate(record: RunRecord, iterations: int) -> RunRecord:
+    """The record of ``iterations`` iterations, from that of fewer.
+
+    What is not simulated is taken to be a whole number of periods; where one iteration of a period of two is left
+    over, it lasts as long as the corresponding one before the last.  Every extensive field grows alike.  Fewer than
+    LEAST_ITERATIONS show no period: the others are taken to be like the last, and there is no bound.
+    """
+    done = len(record.iteration_s[0])
+    if done == iterations:
+        return record
+    missing = iterations - done
+    if done < LEAST_ITERATIONS:
+        return _like_the_last(record, iterations, missing)
+    period = find_period(record.iteration_s)
+    periods, rest = divmod(missing, period.iterations)
+
+    def added(row: Sequence[float], period_s: float) -> float:
+        return periods * period_s + (row[rest - period.iterations - 1] - row[-period.iterations - 1] if rest else 0.0)
+
+    elapsed_s = [
+        compute_s + comm_s + added(ends, period.time_s)
+        for compute_s, comm_s, ends in zip(record.compute_s, record.comm_s, record.iteration_s, strict=True)
+    ]
+    compute_s = [
+        so_far_s + added(row, row[-2] - row[-2 - period.iterations])
+        for so_far_s, row in zip(record.compute_s, record.iteration_compute_s, strict=True)
+    ]
+    bound_rel = _bound_rel(record, period, missing, max(elapsed_s))
+    how = Extrapolation(iterations, done, period.iterations, period.time_s, bound_rel)
+    return _grown(record, missing, elapsed_s, compute_s, how)
+
+
+def _like_the_last(record: RunRecord, iterations: int, missing: int) -> RunRecord:
+    def last(row: Sequence[float]) -> float:
+        if len(row) > 2:  # the last itself may do more than the others
+            return row[-2] - row[-3]
+        return row[-1] - row[-2] if len(row) > 1 else row[-1]
+
+    lasts_s = [last(row) for row in record.iteration_s]
+    period_s = sum(lasts_s) / len(lasts_s)
+    elapsed_s = [c + m + missing * period_s for c, m in zip(record.compute_s, record.comm_s, strict=True)]
+    more_s = [missing * last(row) for row in record.iteration_compute_s]
+    compute_s = [c + more for c, more in zip(record.compute_s, more_s, strict=True)]
+    how = Extrapolation(iterations, iterations - missing, 1, period_s, None)
+    return _grown(record, missing, elapsed_s, compute_s, how)
+
+
+def _grown(
+    record: RunRecord, missing: int, elapsed_s: Sequence[float], compute_s: Sequence[float], how: Extrapolation
+) -> RunRecord:
+    """The record with these times per rank, and so many iterations more of everything that is counted."""
+    rank_flops = _grow(record.rank_flops, record.iteration_flops, missing)
+    return replace(
+        record,
+        time_s=max(elapsed_s),
+        compute_s=tuple(compute_s),
+        comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
+        flops=sum(rank_flops),
+        rank_flops=rank_flops,
+        messages=_grow(record.messages, record.iteration_messages, missing),
+        bytes=_grow(record.bytes, record.iteration_bytes, missing),
+        self_messages=_grow(record.self_messages, record.iteration_self_messages, missing),
+        self_bytes=_grow(record.self_bytes, record.iteration_self_bytes, missing),
+        extrapolation=how,
+    )
+
+
+def _grow(so_far: Sequence, each: Sequence, iterations: int) -> tuple:
+    return tuple(total + iterations * one for total, one in zip(so_far, each, strict=True))
+
+
+def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -> float:
+    """Error of the extrapolated time, relative.
+
+    The observed spread is taken for a drift that goes on: after m more iterations a period is off by spread m / window,
+    and the sum of that is spread m^2 / (2 window) per iteration of the period.  Besides, every message of a rank rounds
+    the simulator's clock, by up to one unit in the last place at each of its two ends.
+    """
+    if time_s == 0:
+        return 0.0
+    drift = missing / period.iterations * max(1.0, missing / (2 * period.window)) * period.spread_s / time_s
+    return drift + 2 * missing * max(record.iteration_messages) * _ROUNDING
+
+
+def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:
+    """The record of all ``iterations`` from as few as it takes; ``run`` simulates so many of them.
+
+    Doubles their number until the run has settled or all are simulated.  Wall time and peak memory are those of all
+    tries together.
+    """
+    tried, wall_s, peak_memory_bytes = FIRST_TRY, 0.0, 0
+    while True:
+        tried = iterations if iterations < LEAST_ITERATIONS else min(tried, iterations)
+        record = extrapolate(run(tried), iterations)
+        wall_s += record.wall_s
+        peak_memory_bytes = max(peak_memory_bytes, record.peak_memory_bytes)
+        how = record.extrapolation
+        if how is None or (how.bound_rel is not None and how.bound_rel <= bound_rel):
+            return replace(record, wall_s=wall_s, peak_memory_bytes=peak_memory_bytes)
+        tried *= 2

@@ -1,0 +1,167 @@
+"""Steady state: periods found in made-up and in simulated runs, and what is made of them."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.engine import simulate
+from apps.smpi import run_iterations
+from apps.spec import RunSpec, Settings, Target
+from apps.steady import extrapolate, find_period, settle
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+
+def ends(durations, offset=0.0):
+    """End times of iterations of these durations."""
+    total, result = offset, []
+    for duration in durations:
+        total += duration
+        result.append(total)
+    return tuple(result)
+
+
+@pytest.fixture(scope="module")
+def template():
+    """A real record, whose times the tests replace."""
+    platform = materialise(named_grid("grid4x2"))
+    from apps.catalog import problem
+
+    target = Target(problem("lu", "S"), platform, block(platform, 2))
+    return run_iterations(RunSpec(target), 4)
+
+
+def made_up(template, durations, offsets=(0.0, 0.5), after=0.0, compute_share=0.25):
+    """A record of two ranks that run iterations of these durations, offset against each other."""
+    rows = tuple(ends(durations, offset) for offset in offsets)
+    computing = tuple(tuple(compute_share * end for end in ends(durations)) for _ in offsets)
+    return replace(
+        template,
+        time_s=rows[1][-1] + after,
+        simulated_s=rows[1][-1] + after,
+        compute_s=tuple(row[-1] for row in computing),
+        comm_s=tuple(row[-1] + after - c[-1] for row, c in zip(rows, computing, strict=True)),
+        iteration_s=rows,
+        iteration_compute_s=computing,
+        messages=tuple(len(durations) * each for each in template.iteration_messages),
+    )
+
+
+def test_equal_iterations_have_period_one():
+    period = find_period([ends([3, 2, 2, 2, 2]), ends([3, 2, 2, 2, 2], 0.1)])
+    assert (period.iterations, period.time_s) == (1, pytest.approx(2))
+    assert period.spread_s == pytest.approx(0, abs=1e-12)
+
+
+def test_alternating_iterations_have_period_two():
+    # MG on 35 ranks alternates by 0.2 %.
+    period = find_period([ends([3, 2, 2.004, 2, 2.004])])
+    assert (period.iterations, period.time_s) == (2, pytest.approx(4.004))
+
+
+def test_the_last_iteration_may_do_more():
+    assert find_period([ends([3, 2, 2, 2, 2.5])]).time_s == pytest.approx(2)
+
+
+def test_an_odd_iteration_in_the_window_shows_as_spread():
+    assert find_period([ends([3, 2, 2, 2.006, 2])]).spread_s == pytest.approx(0.006)
+
+
+@pytest.mark.parametrize("simulated", [4, 5, 6, 7, 8])
+@pytest.mark.parametrize("pattern", [[2.0], [2.0, 2.5]])
+@pytest.mark.parametrize("total", [20, 21])
+def test_whole_runs_follow_from_their_beginning(template, simulated, pattern, total):
+    if len(pattern) == 2 and simulated == 4:
+        pytest.skip("four iterations cannot show a period of two")
+    durations = [3.0] + [pattern[i % len(pattern)] for i in range(total - 1)]
+    whole = made_up(template, durations, after=0.75)
+    begun = made_up(template, durations[:simulated], after=0.75)
+    found = extrapolate(begun, total)
+    assert found.time_s == pytest.approx(whole.time_s, rel=1e-12)
+    assert found.compute_s == pytest.approx(whole.compute_s, rel=1e-12)
+    assert found.comm_s == pytest.approx(whole.comm_s, rel=1e-12)
+    assert found.messages == whole.messages
+    assert found.simulated_s == begun.time_s
+    assert found.extrapolation.simulated == simulated
+    assert found.extrapolation.bound_rel < 1e-9
+
+
+def settling(template, durations):
+    """Settles a made-up run of these durations; the record, and how many iterations each try simulated."""
+    tries = []
+
+    def run(iterations):
+        tries.append(iterations)
+        return made_up(template, durations[:iterations])
+
+    return settle(run, len(durations)), tries
+
+
+def test_five_iterations_are_enough_for_a_regular_run(template):
+    record, tries = settling(template, [3.0] + [2.0] * 99)
+    assert tries == [5]
+    assert record.time_s == pytest.approx(0.5 + 3 + 99 * 2)
+
+
+@pytest.mark.parametrize("simulated", [1, 2, 3])
+def test_too_few_iterations_are_continued_like_the_last_without_a_bound(template, simulated):
+    found = extrapolate(made_up(template, [2.0] * simulated, offsets=(0.0, 0.0)), 50)
+    assert found.time_s == pytest.approx(100)
+    assert found.extrapolation.bound_rel is None
+
+
+def test_slow_settling_is_waited_for(template):
+    record, tries = settling(template, [3.0, 2.5, 2.2, 2.1, 2.05, 2.01] + [2.0] * 94)
+    assert tries == [5, 10, 20]
+    assert record.time_s == pytest.approx(0.5 + 3 + 2.5 + 2.2 + 2.1 + 2.05 + 2.01 + 94 * 2, rel=1e-9)
+
+
+def test_an_isolated_odd_iteration_is_not_extrapolated(template):
+    durations = [3.0] + [2.0] * 99
+    durations[3] = 2.006
+    record, tries = settling(template, durations)
+    assert tries[0] == 5 < tries[-1]
+    assert record.time_s == pytest.approx(0.5 + sum(durations), rel=1e-9)
+
+
+def test_a_run_that_never_settles_is_simulated_in_full(template):
+    durations = [2 + 0.01 * (i * 7919 % 13) for i in range(40)]
+    record, tries = settling(template, durations)
+    assert tries == [5, 10, 20, 40]
+    assert record.extrapolation is None
+    assert record.time_s == pytest.approx(0.5 + sum(durations))
+
+
+def specs(app, preset, ranks, scenario="grid3x12", options=()):
+    from apps.catalog import problem
+
+    platform = materialise(named_grid(scenario))
+    target = Target(problem(app, preset), platform, block(platform, ranks))
+    return [replace(Settings(options=options).spec(target), iterations=policy) for policy in ("steady", "full")]
+
+
+@pytest.mark.parametrize(("app", "preset"), [("cg", "S"), ("cg", "W"), ("mg", "B"), ("lu", "W")])
+@pytest.mark.parametrize("ranks", [8, 27])
+def test_steady_runs_meet_full_ones_within_their_bound(app, preset, ranks):
+    steady, full = (simulate(spec) for spec in specs(app, preset, ranks))
+    assert steady.extrapolation.simulated < full.identity["params"].get("itmax", 1000)
+    assert abs(steady.time_s - full.time_s) <= steady.extrapolation.bound_rel * full.time_s
+    assert steady.extrapolation.bound_rel <= 1e-4
+    assert steady.messages == full.messages
+    assert steady.bytes == full.bytes
+    assert steady.flops == pytest.approx(full.flops, rel=1e-12)
+    assert steady.compute_s == pytest.approx(full.compute_s, rel=1e-9)
+    assert steady.comm_s == pytest.approx(full.comm_s, rel=1e-6)
+    assert full.extrapolation is None
+
+
+def test_mg_with_eager_small_messages_settles_later_and_right():
+    options = (("smpi/async-small-thresh", "65536"),)
+    steady, full = (simulate(spec) for spec in specs("mg", "B", 36, options=options))
+    assert steady.time_s == pytest.approx(full.time_s, rel=1e-5)
+
+
+def test_a_steady_record_is_not_a_full_one():
+    steady, full = (spec.identity() for spec in specs("cg", "S", 8))
+    assert steady != full
