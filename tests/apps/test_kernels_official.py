@@ -21,13 +21,14 @@ def cases(name, presets):
         ]
 
 
-def verify_cases():
+def runnable(presets, ranks):
+    """All combinations but those that LU refuses, which another test checks."""
     return [
-        (app, preset, ranks)
+        (app, preset, p)
         for app in APPS
-        for preset in "SW"
-        for ranks in RANKS
-        if not (app == "lu" and preset == "S" and ranks in LU_S_REFUSES)
+        for preset in presets
+        for p in ranks
+        if not (app == "lu" and preset == "S" and p in LU_S_REFUSES)
     ]
 
 
@@ -37,7 +38,7 @@ def row_of(rows, app, preset, ranks=None):
     )
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), verify_cases())
+@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", RANKS))
 def test_arithmetic_passes_the_official_verification(kernel, app, preset, ranks):
     assert kernel(app, preset, ranks, mode="verify").verified is True
 
@@ -84,12 +85,8 @@ def test_one_iteration_sends_the_official_messages(kernel, reference, app, prese
     assert found == {name: row[name] for name in found}
 
 
-@pytest.mark.parametrize("ranks", [4, 8, 27])
-@pytest.mark.parametrize("preset", ["S", "W"])
-@pytest.mark.parametrize("app", APPS)
+@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", (4, 8, 27)))
 def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
-    if app == "lu" and preset == "S" and ranks in LU_S_REFUSES:
-        pytest.skip("too few points: refused, as another test checks")
     iterations = 12 if app == "lu" else None
     runs = [
         kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=0.05, iterations=iterations)
@@ -100,12 +97,8 @@ def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
         assert getattr(runs[0], field) == getattr(runs[1], field)
 
 
-@pytest.mark.parametrize("ranks", [1, 5, 16, 27, 48])
-@pytest.mark.parametrize("preset", "SWABC")
-@pytest.mark.parametrize("app", APPS)
+@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SWABC", (1, 5, 16, 27, 48)))
 def test_flops_are_the_official_count(kernel, reference, app, preset, ranks):
-    if app == "lu" and preset == "S" and ranks in LU_S_REFUSES:
-        pytest.skip("too few points: refused, as another test checks")
     row = row_of(reference("npb-flops"), app, preset)
     # MG counts work before and after its iterations, so it runs in full; in CG and LU an iteration is like another.
     iterations = None if app == "mg" else 1
