@@ -1,0 +1,93 @@
+"""How right steady-state simulation is, and its stated bound: against full runs, class B.
+
+Two sets: the six scenarios on three networks, and random platforms (ranges of platforms/random_grid.py, the seed
+below).  Full runs are kept in the store, so that an interrupted measurement goes on; in all they take half an hour on
+two cores.
+"""
+
+import argparse
+import os
+import statistics
+from dataclasses import replace
+
+from apps.catalog import problem
+from apps.progress import Progress
+from apps.runner import Runner
+from apps.spec import Settings, Target
+from apps.store import Store
+from platforms.placement import block
+from platforms.random_grid import random_grid
+from platforms.read import materialise
+from platforms.scenario import SCENARIOS, named_grid
+
+APPS = ("cg", "mg", "lu")
+NETWORKS = ("gigabit", "metro", "continental")
+SEED = 20261121
+# (largest error, largest bound, share of cases in which the bound must hold)
+ASKED = {"scenarios": (1e-5, 1e-4, 1.0), "random": (1e-3, 1e-2, 0.99)}
+
+
+def grids(which: str, count: int):
+    if which == "scenarios":
+        return [named_grid(name, network) for network in NETWORKS for name in SCENARIOS]
+    return [random_grid(SEED, number) for number in range(count)]
+
+
+def measure(which: str, count: int, runner: Runner) -> list[dict]:
+    cases = []
+    for grid in grids(which, count):
+        platform = materialise(grid)
+        for app in APPS:
+            spec = Settings().spec(Target(problem(app, "B"), platform, block(platform, len(platform.hosts))))
+            cases.append((f"{grid.name} {grid.network} {app}", spec, replace(spec, iterations="full")))
+    runner.start(spec for _, _, spec in cases)
+    runner.start(spec for _, spec, _ in cases)
+    rows = []
+    for name, steady_spec, full_spec in cases:
+        full, steady = runner.record(full_spec), runner.record(steady_spec)
+        how = steady.extrapolation
+        rows.append(
+            {
+                "name": name,
+                "error": abs(steady.time_s - full.time_s) / full.time_s,
+                "bound": how.bound_rel if how else 0.0,
+                "simulated": how.simulated if how else full_spec.target.problem.iterations,
+                "period": how.period if how else 0,
+                "speed_up": full.wall_s / steady.wall_s,
+            }
+        )
+    return rows
+
+
+def report(which: str, rows: list[dict]) -> None:
+    held = [row["error"] <= row["bound"] for row in rows]
+    error, bound, share = ASKED[which]
+    for row, holds in zip(rows, held, strict=True):
+        if not holds or row["bound"] > 1e-8 or row["simulated"] > 10:
+            print(
+                f"  {row['name']}: error {row['error']:.1e}, bound {row['bound']:.1e}, {row['simulated']} iterations,"
+                f" period {row['period']}{'' if holds else ', BOUND DOES NOT HOLD'}"
+            )
+    median_error, median_bound = (statistics.median(row[key] for row in rows) for key in ("error", "bound"))
+    ratio = median_bound / median_error
+    print(f"{which}, {len(rows)} cases:")
+    print(f"  largest error {max(row['error'] for row in rows):.1e} (asked {error:g})")
+    print(f"  largest bound {max(row['bound'] for row in rows):.1e} (asked {bound:g})")
+    print(f"  bound holds in {100 * sum(held) / len(held):.1f} % (asked {100 * share:g} %)")
+    print(f"  median error {median_error:.1e}, median bound {median_bound:.1e}, ratio {ratio:.1f} (asked 20)")
+    print(f"  median speed-up over full simulation {statistics.median(row['speed_up'] for row in rows):.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", choices=list(ASKED), help="only one of the two")
+    parser.add_argument("--platforms", type=int, default=100, help="random platforms (default: 100)")
+    args = parser.parse_args()
+    for which in [args.set] if args.set else list(ASKED):
+        with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=Progress()) as runner:
+            rows = measure(which, args.platforms, runner)
+        report(which, rows)
+
+
+if __name__ == "__main__":
+    main()

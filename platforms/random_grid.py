@@ -1,0 +1,51 @@
+"""Random grids, the same for the same seed: to see how a model does on platforms that nobody chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from platforms.errors import PlatformError
+from platforms.grid import Grid, GridCluster, WanLink, Wire, wan_ends
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Smallest and largest value; counts and speeds uniform, bandwidths and latencies uniform in their logarithm."""
+
+    clusters: tuple[int, int] = (2, 5)
+    nodes: tuple[int, int] = (2, 12)  # of each cluster
+    speed_flops: tuple[float, float] = (20e9, 100e9)  # of each cluster's nodes
+    bandwidth_Bps: tuple[float, float] = (0.0125e9, 1.25e9)  # of each cluster's node links, of each WAN link
+    wan_latency_s: tuple[float, float] = (50e-6, 10e-3)  # of each WAN link
+    node_latency_s: tuple[float, float] = (50e-6, 50e-6)
+    backbone_Bps: tuple[float, float] = (1.25e9, 1.25e9)
+
+    def __post_init__(self):
+        for name, (low, high) in vars(self).items():
+            if not 0 < low <= high:
+                raise PlatformError(f"random platforms, {name}", f"{low} to {high}", "Give 0 < smallest <= largest")
+
+
+def random_grid(seed: int, number: int, ranges: Ranges | None = None) -> Grid:
+    """Grid ``number`` of the sequence that ``seed`` begins; the same whatever else was drawn before."""
+    import numpy as np
+
+    ranges = ranges or Ranges()
+    draw = np.random.default_rng([seed, number])
+
+    def count(low_high: tuple[int, int]) -> int:
+        return int(draw.integers(low_high[0], low_high[1], endpoint=True))
+
+    def log(low_high: tuple[float, float]) -> float:
+        return float(np.exp(draw.uniform(*np.log(low_high))))
+
+    clusters = []
+    for i in range(1, count(ranges.clusters) + 1):
+        nodes, speed_flops = count(ranges.nodes), float(draw.uniform(*ranges.speed_flops))
+        node = Wire(log(ranges.bandwidth_Bps), log(ranges.node_latency_s))
+        clusters.append(GridCluster(f"c{i}", nodes, speed_flops, node, Wire(log(ranges.backbone_Bps), node.latency_s)))
+    links = tuple(
+        WanLink(*ends, Wire(log(ranges.bandwidth_Bps), log(ranges.wan_latency_s)))
+        for ends in wan_ends("mesh", [cluster.name for cluster in clusters])
+    )
+    return Grid(f"random-{seed}-{number}", "random", tuple(clusters), "mesh", links)
