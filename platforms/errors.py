@@ -13,6 +13,15 @@ class UserError(Exception):
         super().__init__(f"{where}: {problem}. {remedy}.")
         self.where, self.problem, self.remedy = where, problem, remedy
 
+    def __reduce__(self):  # from another process it arrives whole
+        return _remade, (type(self), self.where, self.problem, self.remedy)
+
+
+def _remade(kind: type[UserError], where: str, problem: str, remedy: str) -> UserError:
+    error = kind.__new__(kind)
+    UserError.__init__(error, where, problem, remedy)
+    return error
+
 
 class PlatformError(UserError):
     """A scenario, a platform file or a placement that cannot be used."""

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import PlatformError, nearest
 from platforms.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
 from platforms.network import DEFAULT_NETWORK, named_network
@@ -78,13 +79,7 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
     Raises PlatformError naming the file and the key for whatever is wrong in it.
     """
     path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as err:
-        raise PlatformError(str(path), f"cannot be read: {err.strerror}", "Give a scenario file in TOML") from err
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
-        raise PlatformError(str(path), f"not TOML: {err}", "Mend the line") from err
-    entry = _Entry(table, f"{path}", "")
+    entry = read_checked(path, _KEYS, "scenario file")
     net = named_network(network or entry.text("network", DEFAULT_NETWORK))
     clusters = tuple(_cluster(one, i, net.node, net.backbone) for i, one in enumerate(entry.tables("clusters"), 1))
     if not clusters:
@@ -97,39 +92,39 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
         raise PlatformError(f"{path}: {err.where}", err.problem, err.remedy) from None
 
 
-def _cluster(entry: "_Entry", number: int, node: Wire, backbone: Wire) -> GridCluster:
+def _cluster(entry: CheckedTable, number: int, node: Wire, backbone: Wire) -> GridCluster:
     return GridCluster(
         entry.text("name", f"c{number}"),
         entry.integer("nodes"),
         entry.number("speed_gflops") * 1e9,
-        entry.table("node", "wire").wire(node),
-        entry.table("backbone", "wire").wire(backbone),
+        _wire(entry.table("node", "wire"), node),
+        _wire(entry.table("backbone", "wire"), backbone),
         cores=entry.integer("cores", 1),
         power=_power(entry.table("power", "power")) if entry.has("power") else None,
     )
 
 
-def _power(entry: "_Entry") -> Power:
+def _power(entry: CheckedTable) -> Power:
     idle_w = entry.number("idle_w")
     return Power(idle_w, entry.number("full_w"), epsilon_w=idle_w)
 
 
-def _wan(entry: "_Entry", clusters: list[str], default: Wire) -> tuple[str, tuple[WanLink, ...]]:
+def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, tuple[WanLink, ...]]:
     shape = entry.text("shape", "mesh")
     if shape not in WAN_SHAPES:
         raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
-    wires = dict.fromkeys(wan_ends(shape, clusters), entry.wire(default))
+    wires = dict.fromkeys(wan_ends(shape, clusters), _wire(entry, default))
     own = set()
     for one in entry.tables("links", "wan.links"):
         ends = _ends(one, shape, clusters)
         if ends in own:
             raise PlatformError(one.where, "this link is given twice", "Keep one")
         own.add(ends)
-        wires[ends] = one.wire(entry.wire(default))
+        wires[ends] = _wire(one, _wire(entry, default))
     return shape, tuple(WanLink(*ends, wire) for ends, wire in wires.items())
 
 
-def _ends(entry: "_Entry", shape: str, clusters: list[str]) -> tuple[str, str | None]:
+def _ends(entry: CheckedTable, shape: str, clusters: list[str]) -> tuple[str, str | None]:
     """The ends of a link as wan_ends orders them."""
     if shape == "star":
         if entry.has("between"):
@@ -147,78 +142,11 @@ def _ends(entry: "_Entry", shape: str, clusters: list[str]) -> tuple[str, str | 
     return (names[0], None) if shape == "star" else tuple(sorted(names, key=clusters.index))
 
 
-_REQUIRED = object()
-
-
-class _Entry:
-    """A table of a TOML file, checked key by key; every complaint names file and key."""
-
-    def __init__(self, table: dict, where: str, kind: str):
-        self._values, self.where = table, where
-        for key in table:
-            if key not in _KEYS[kind]:
-                raise PlatformError(where, f"unknown key {key!r}", f"Known here: {', '.join(_KEYS[kind])}")
-
-    def has(self, key: str) -> bool:
-        return key in self._values
-
-    def number(self, key: str, default: object = _REQUIRED) -> float:
-        value = self._get(key, default, "a number")
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._not(key, "a number")
-        return float(value)
-
-    def integer(self, key: str, default: object = _REQUIRED) -> int:
-        value = self._get(key, default, "a whole number")
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._not(key, "a whole number")
-        return value
-
-    def text(self, key: str, default: object = _REQUIRED) -> str:
-        value = self._get(key, default, "a text")
-        if not isinstance(value, str):
-            raise self._not(key, "a text")
-        return value
-
-    def texts(self, key: str, count: int) -> list[str]:
-        value = self._get(key, _REQUIRED, f"a list of {count} texts")
-        if not (isinstance(value, list) and len(value) == count and all(isinstance(one, str) for one in value)):
-            raise self._not(key, f"a list of {count} texts")
-        return value
-
-    def table(self, key: str, kind: str) -> "_Entry":
-        """The table of this key, an empty one if it is absent."""
-        value = self._values.get(key, {})
-        if not isinstance(value, dict):
-            raise self._not(key, "a table")
-        return _Entry(value, f"{self.where}, {key}", kind)
-
-    def tables(self, key: str, kind: str | None = None) -> list["_Entry"]:
-        value = self._values.get(key, [])
-        if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
-            raise self._not(key, "a list of tables")
-        return [_Entry(one, f"{self.where}, {key} {i}", kind or key) for i, one in enumerate(value, 1)]
-
-    def options(self, key: str) -> dict[str, str]:
-        value = self._values.get(key, {})
-        if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
-            raise self._not(key, 'a table of texts, such as "network/crosstraffic" = "no"')
-        return value
-
-    def wire(self, default: Wire) -> Wire:
-        """The two keys of a link, each from ``default`` where it is absent."""
-        bandwidth_Bps, latency_s = default.bandwidth_Bps, default.latency_s
-        if self.has("bandwidth_gbit_s"):
-            bandwidth_Bps = self.number("bandwidth_gbit_s") * 1e9 / 8
-        if self.has("latency_us"):
-            latency_s = self.number("latency_us") / 1e6
-        return Wire(bandwidth_Bps, latency_s)
-
-    def _get(self, key: str, default: object, what: str) -> object:
-        value = self._values.get(key, default)
-        if value is _REQUIRED:
-            raise PlatformError(self.where, f"{key!r} is missing", f"Give {what}")
-        return value
-
-    def _not(self, key: str, what: str) -> PlatformError:
-        return PlatformError(self.where, f"{key} = {self._values[key]!r} is not {what}", "Mend the value")
+def _wire(entry: CheckedTable, default: Wire) -> Wire:
+    """The two keys of a link, each from ``default`` where it is absent."""
+    bandwidth_Bps, latency_s = default.bandwidth_Bps, default.latency_s
+    if entry.has("bandwidth_gbit_s"):
+        bandwidth_Bps = entry.number("bandwidth_gbit_s") * 1e9 / 8
+    if entry.has("latency_us"):
+        latency_s = entry.number("latency_us") / 1e6
+    return Wire(bandwidth_Bps, latency_s)
