@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.errors import KernelError, SimulationError
-from apps.spec import COMPUTE, ITERATION_POLICIES, Settings, parse_options
+from apps.errors import SimulationError
+from apps.spec import COMPUTE, Settings, parse_iterations, parse_options
 from apps.verdict import readable
 from platforms.errors import UserError
 
@@ -47,19 +47,9 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
     return Settings(
         compute=args.compute,
         efficiency=args.efficiency,
-        iterations=_iterations(args.iterations),
+        iterations=None if args.iterations is None else parse_iterations(args.iterations),
         options=parse_options(args.cfg),
     )
-
-
-def _iterations(text: str | None) -> str | int | None:
-    if text is None or text in ITERATION_POLICIES:
-        return text
-    if not text.isdecimal():
-        raise KernelError(
-            f"--iterations {text}", "neither steady nor full nor a number", "Write for example --iterations 5"
-        )
-    return int(text)
 
 
 def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,8 +62,11 @@ def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def runner_from_arguments(args: argparse.Namespace) -> Iterator[Runner]:
-    """A Runner that reports its progress.  Raises UserError for what does not fit."""
+def runner_from_arguments(args: argparse.Namespace, *, scheduler: str | None = None) -> Iterator[Runner]:
+    """A Runner that reports its progress; ``scheduler``: address of a Dask scheduler whose workers simulate.
+
+    Raises UserError for what does not fit.
+    """
     from apps.progress import Progress
     from apps.runner import Runner
     from apps.store import Store
@@ -89,7 +82,14 @@ def runner_from_arguments(args: argparse.Namespace) -> Iterator[Runner]:
         store = None
         if not args.no_store:
             store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
-        yield stack.enter_context(Runner(jobs=jobs, store=store, progress=progress))
+        if scheduler is None:
+            yield stack.enter_context(Runner(jobs=jobs, store=store, progress=progress))
+        else:
+            from apps.cluster import Cluster
+
+            cluster = stack.enter_context(Cluster(scheduler))
+            jobs = 2 * cluster.places  # so that no place waits for the next run
+            yield stack.enter_context(Runner(jobs=jobs, store=store, simulate=cluster.simulate, progress=progress))
 
 
 def exit_status(command: Callable[[], int]) -> int:

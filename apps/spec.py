@@ -124,6 +124,15 @@ class Settings:
         )
 
 
+def parse_iterations(text: str) -> str | int:
+    """``steady``, ``full`` or a number."""
+    if text in ITERATION_POLICIES:
+        return text
+    if not text.isdecimal():
+        raise KernelError(f"iterations {text!r}", "neither steady nor full nor a number", "Write for example 5")
+    return int(text)
+
+
 def parse_options(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """SimGrid options given as KEY:VALUE; the last value of a key counts."""
     options = {}

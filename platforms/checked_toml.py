@@ -39,6 +39,10 @@ class CheckedTable:
     def has(self, key: str) -> bool:
         return key in self._values
 
+    def value(self, key: str, default: object) -> object:
+        """Whatever stands there."""
+        return self._values.get(key, default)
+
     def number(self, key: str, default: object = _REQUIRED) -> float:
         value = self._get(key, default, "a number")
         if isinstance(value, bool) or not isinstance(value, int | float):

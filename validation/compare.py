@@ -45,6 +45,7 @@ class Result:
     iterations: int  # of the problem
     iterations_simulated: int  # of the truth
     extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: cannot tell
+    efficiency: float  # share of the nodes' speed that the kernel sustains
     flags: str  # the prediction's cautions, or why there is none
 
     def to_json(self) -> dict:
@@ -78,20 +79,31 @@ def validate(
 ) -> Iterator[Result | Failure]:
     """Predicts every target with every model, and compares with its simulated run; yields in the order of the targets.
 
-    All runs are begun at once, those of the evidence first; a predictor sees nothing but its evidence.  A target that
-    fails does not stop the others.
+    A predictor sees nothing but its evidence.  A target that fails does not stop the others.
     """
+    start(targets, models, settings, runner)
     broker = Broker(settings, targets, record=runner.record)
-    runner.start(_evidence(targets, models, broker))
-    runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
     for target in targets:
         try:
             answers = [predict(model, [target], broker)[0] for model in models]
             truth = runner.record(settings.spec(target))
+            _check_time(truth, target)
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
             continue
         yield from (compare(answer, truth, mapping=mapping) for answer in answers)
+
+
+def start(targets: Sequence[Target], models: Sequence[Predictor], settings: Settings, runner: Runner) -> None:
+    """Begins all runs that ``validate`` will need, those of the evidence first, then the largest."""
+    runner.start(_evidence(targets, models, Broker(settings, targets, record=runner.record)))
+    runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
+
+
+def _check_time(truth: RunRecord, target: Target) -> None:
+    if truth.time_s == 0:
+        where = f"{target.problem} on {target.nranks} ranks of {target.platform.name}"
+        raise UserError(where, "takes no time at all, so that errors mean nothing", "Let it compute or communicate")
 
 
 def _evidence(targets: Sequence[Target], models: Sequence[Predictor], broker: Broker) -> Iterator[RunSpec]:
@@ -133,6 +145,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         iterations=target.problem.iterations,
         iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else target.problem.iterations,
         extrapolation_bound=truth.extrapolation.bound_rel if truth.extrapolation else 0.0,
+        efficiency=truth.identity["efficiency"],
         flags=answer.refusal or "; ".join(prediction.flags),
     )
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.catalog import app_names, problem
@@ -28,12 +26,10 @@ from platforms.options import (
 from platforms.scenario import SCENARIOS
 from predictor.predict import names
 from predictor.registry import PREDICTORS, predictor
+from validation.output import Output
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from platforms.platform import Platform
-    from validation.compare import Failure
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -78,7 +74,6 @@ def _run(args: argparse.Namespace) -> int:
     models = [predictor(name) for name in names(args.predictor)]
     problems = [problem(app, args.preset) for app in names(args.app)]
     settings = settings_from_arguments(args)
-    folder = _output_folder(args.out)
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
         for platform in _platforms(args)
@@ -86,74 +81,15 @@ def _run(args: argparse.Namespace) -> int:
     ]
     for target in targets:
         settings.spec(target)  # says what does not fit before anything runs
-    import pandas as pd
+    with (
+        Output(args.out, as_json=args.json, figures=True) as output,
+        runner_from_arguments(args) as runner,
+    ):
+        from validation.compare import validate
 
-    from validation.compare import COLUMNS, Failure, validate
-    from validation.metrics import summarise
-
-    rows, failures = [], []
-    try:
-        with runner_from_arguments(args) as runner:
-            for outcome in validate(targets, models, settings, mapping=_mapping_name(args), runner=runner):
-                if isinstance(outcome, Failure):
-                    failures.append(outcome)
-                    print(f"error: {outcome.error}", file=sys.stderr)
-                else:
-                    rows.append(outcome.to_json())
-    finally:  # an interrupt too leaves what is finished
-        results = pd.DataFrame(rows, columns=list(COLUMNS))
-        summary = summarise(results)
-        if rows and folder is not None:
-            _write(results, summary, folder)
-        if args.json:
-            print(json.dumps({"results": _records(results), "summary": _records(summary)}))
-        elif rows:
-            _print(results, summary)
-    return _status(failures)
-
-
-def _output_folder(text: str | None) -> Path | None:
-    if text is None:
-        return None
-    folder = Path(text)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "results.csv").touch()
-    except OSError as err:
-        raise UserError(f"--out {text}", f"cannot be written: {err.strerror}", "Choose another folder") from err
-    return folder
-
-
-def _write(results: pd.DataFrame, summary: pd.DataFrame, folder: Path) -> None:
-    from validation.plots import write_figures
-
-    results.to_csv(folder / "results.csv", index=False)
-    summary.to_csv(folder / "summary.csv", index=False)
-    write_figures(results, folder)
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    rows = table.astype(object).where(table.notna(), None)  # JSON has no NaN
-    return rows.to_dict("records")
-
-
-def _print(results: pd.DataFrame, summary: pd.DataFrame) -> None:
-    from validation.metrics import published_errors
-    from validation.tables import results_text, summary_text
-
-    print(results_text(results))
-    print()
-    print(summary_text(summary, published_errors(results)))
-    cautious = results["flags"] != ""
-    if cautious.any():
-        example = results["flags"][cautious].iloc[0]
-        print(f"\n! {cautious.sum()} of {len(results)} predictions carry a caution, such as: {example}")
-
-
-def _status(failures: Sequence[Failure]) -> int:
-    if any(not failure.bad_input for failure in failures):
-        return 1
-    return 2 if failures else 0
+        for outcome in validate(targets, models, settings, mapping=_mapping_name(args), runner=runner):
+            output.add(outcome)
+    return output.status
 
 
 def main(argv: Sequence[str] | None = None) -> int:

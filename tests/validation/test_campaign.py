@@ -1,0 +1,188 @@
+"""Campaigns: the product that a file asks for, on a pool and on a Dask cluster."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pandas as pd
+import pytest
+from distributed import LocalCluster
+
+from apps.cluster import Cluster
+from apps.runner import Runner
+from platforms.errors import UserError
+from validation.campaign import main, read_campaign
+from validation.compare import validate
+
+SMALL = """
+scenarios = ["grid4x2", "grid3x9"]
+networks = ["gigabit", "metro"]
+apps = ["mg"]
+classes = ["S"]
+mappings = ["block", "cyclic"]
+efficiencies = ["reference", 0.5]
+predictors = ["hcf", "hcf-constant"]
+[random]
+count = 2
+seed = 7
+clusters = [2, 3]
+nodes = [2, 4]
+"""
+
+
+@pytest.fixture
+def campaign_file(tmp_path):
+    def write(text):
+        path = tmp_path / "campaign.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_campaign_is_the_product_of_its_lists(campaign_file):
+    campaign = read_campaign(campaign_file(SMALL))
+    # By hand: (2 scenarios x 2 networks + 2 random) platforms x 1 app x 2 mappings x 2 efficiencies.
+    assert len(campaign.cases) == 6 * 2 * 2
+    assert [model.name for model in campaign.predictors] == ["hcf", "hcf-constant"]
+
+
+def test_random_platforms_keep_to_their_ranges_and_to_their_seed(campaign_file):
+    grids = [c.target.platform for c in read_campaign(campaign_file(SMALL)).cases if "random" in c.target.platform.name]
+    assert len({platform.content_hash for platform in grids}) == 2
+    for platform in grids:
+        assert 2 <= len(platform.clusters) <= 3
+        assert all(2 <= len(cluster.hosts) <= 4 for cluster in platform.clusters)
+        assert all(20e9 <= cluster.speed_flops <= 100e9 for cluster in platform.clusters)
+    again = read_campaign(campaign_file(SMALL.replace("count = 2", "count = 1")))
+    assert grids[0].content_hash in {case.target.platform.content_hash for case in again.cases}
+
+
+def test_files_are_found_beside_the_campaign(campaign_file, tmp_path):
+    (tmp_path / "lab.toml").write_text("[[clusters]]\nnodes = 3\nspeed_gflops = 10\n")
+    (case,) = read_campaign(campaign_file('scenarios = ["lab.toml"]\napps = ["mg"]\nclasses = ["S"]')).cases
+    assert case.target.placement == ("c1-0", "c1-1", "c1-2")
+
+
+def test_a_dry_run_says_how_much_it_is_and_runs_nothing(campaign_file, capsys, tmp_path):
+    assert main([str(campaign_file(SMALL)), "--dry-run", "--store", str(tmp_path / "store")]) == 0
+    # 24 targets, and a probe for each of 6 platforms and 2 efficiencies.
+    assert capsys.readouterr().out.startswith("24 targets, 48 predictions, 36 runs; about ")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_campaign_run_again_gives_the_same_without_simulating(campaign_file, capsys, tmp_path):
+    arguments = [
+        str(campaign_file(SMALL)),
+        "--json",
+        "--store",
+        str(tmp_path / "store"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    outputs = []
+    for _ in range(2):
+        assert main(arguments) == 0
+        outputs.append(capsys.readouterr())
+    first, second = (json.loads(output.out)["results"] for output in outputs)
+    different_machine_times = {"prediction_wall_s"}
+    for old, new in zip(first, second, strict=True):
+        assert {k for k in old if old[k] != new[k]} <= different_machine_times
+    assert "mg S" in outputs[0].err
+    assert "mg S" not in outputs[1].err
+    assert len(pd.read_csv(tmp_path / "out" / "results.csv")) == 48
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no scenarios, platforms or random platforms"),
+        ('scenarios = ["grid9x9"]', "--speeds"),
+        ('scenarios = ["all"]\napps = ["xx"]', "Known: cg"),
+        ('scenarios = ["all"]\napps = "cg"', "not a list of names"),
+        ('scenarios = ["all"]\napps = []', "an empty list"),
+        ('scenarios = ["all"]\nmappings = ["heap"]', "Known: block, cyclic"),
+        ('scenarios = ["all"]\npredictor = ["hcf"]', "unknown key 'predictor'"),
+        ('scenarios = ["all"]\nefficiencies = [7]', "(0, 1]"),
+        ('scenarios = ["all"]\niterations = 0', "between 1 and"),
+        ("[random]\ncount = 3", "'seed' is missing"),
+        ("[random]\ncount = 0\nseed = 1", "count 0"),
+        ("[random]\ncount = 1\nseed = 1\nnodes = [5, 2]", "smallest <= largest"),
+        ("[random]\ncount = 1\nseed = 1\nnodes = [5]", "smallest and the largest"),
+        ("scenarios = [", "not TOML"),
+    ],
+)
+def test_a_campaign_file_with_a_fault_is_refused_in_one_line(campaign_file, capsys, text, said):
+    assert main([str(campaign_file(text))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert said in captured.err
+
+
+def test_no_scheduler_at_the_address_is_said(capsys, campaign_file):
+    with pytest.raises(UserError, match="--scheduler tcp://127.0.0.1:9"):
+        Cluster("tcp://127.0.0.1:9")
+
+
+# --- Dask ---
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """Two worker processes of one thread each, with a cache folder of their own as on other machines."""
+    cache = tmp_path_factory.mktemp("workers")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, env={"GRID_VALIDATOR_CACHE": str(cache)}
+        ) as cluster,
+    ):
+        patch.setenv("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
+        yield cluster
+
+
+def results(campaign, runner):
+    """Rows without what the machine decides."""
+    case = campaign.cases[0]
+    targets = [c.target for c in campaign.cases if (c.mapping, c.settings) == (case.mapping, case.settings)]
+    found = validate(targets, campaign.predictors, case.settings, mapping=case.mapping, runner=runner)
+    return [{k: v for k, v in row.to_json().items() if "wall" not in k} for row in found]
+
+
+def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):
+    campaign = read_campaign(campaign_file(SMALL))
+    with Runner(jobs=2) as pool:
+        expected = results(campaign, pool)
+    with Cluster(workers.scheduler_address) as cluster, Runner(jobs=4, simulate=cluster.simulate) as runner:
+        assert results(campaign, runner) == expected
+
+
+def test_a_killed_worker_loses_nothing(workers, campaign_file):
+    text = 'scenarios = ["grid4x4", "grid4x8", "grid3x9"]\napps = ["cg", "mg"]\nclasses = ["A"]\niterations = "full"'
+    campaign = read_campaign(campaign_file(text))
+    with Cluster(workers.scheduler_address) as cluster, Runner(jobs=4, simulate=cluster.simulate) as runner:
+        victim = next(iter(workers.workers.values())).pid
+
+        def kill():
+            time.sleep(1.5)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = results(campaign, runner)
+        killer.join()
+    assert len(found) == 6 * 3
+    with Runner(jobs=2) as pool:
+        assert found == results(campaign, pool)
+
+
+def test_the_command_takes_a_scheduler(workers, campaign_file, tmp_path):
+    file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf"]')
+    command = ["-m", "validation.campaign", str(file), "--json", "--no-store", "--scheduler", workers.scheduler_address]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
+    assert len(json.loads(done.stdout)["results"]) == 1

@@ -1,0 +1,259 @@
+"""Command line: predict and simulate a whole product of platforms, networks, programs, mappings and efficiencies.
+
+Finished runs are kept in the store, so a campaign that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.catalog import problem
+from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from apps.spec import Settings, Target, parse_iterations
+from platforms.checked_toml import CheckedTable, read_checked
+from platforms.errors import UserError
+from platforms.network import DEFAULT_NETWORK
+from platforms.placement import MAPPINGS, probe_placement
+from platforms.scenario import SCENARIOS, named_grid, read_grid
+from predictor.registry import PREDICTORS, predictor
+from validation.output import Output
+
+if TYPE_CHECKING:
+    from platforms.grid import Grid
+    from platforms.platform import Platform
+    from platforms.random_grid import Ranges
+    from predictor.base import Predictor
+
+_KEYS = {
+    "": (
+        *("scenarios", "platforms", "networks", "random", "apps", "classes", "mappings", "efficiencies"),
+        *("predictors", "iterations", "compute"),
+    ),
+    "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One target, how it is placed and how it is run."""
+
+    target: Target
+    mapping: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What a campaign file asks for."""
+
+    cases: tuple[Case, ...]
+    predictors: tuple[Predictor, ...]
+
+
+def read_campaign(path: str | Path) -> Campaign:
+    """The campaign in a TOML file; every list gives one factor of the product.
+
+    ::
+
+        scenarios = ["all"]                 # names, or scenario files; "all" for the six of the HCF paper
+        platforms = ["site.xml"]            # SimGrid platform files
+        networks = ["gigabit", "metro"]     # of the scenarios that are named; default gigabit
+        apps = ["cg", "mg", "lu"]           # default these
+        classes = ["B"]                     # default B
+        mappings = ["block", "cyclic"]      # default block; on all hosts
+        efficiencies = ["reference", 0.1]   # default reference
+        predictors = ["hcf"]                # default all
+        iterations = "steady"               # or "full", or a number
+        compute = "injected"                # or "none"
+        [random]                            # random platforms beside the others
+        count = 100
+        seed = 1
+        clusters = [2, 5]                   # ranges, as in platforms/random_grid.py
+        nodes = [2, 12]
+        speed_gflops = [20, 100]
+        bandwidth_gbit_s = [0.1, 10]
+        wan_latency_ms = [0.05, 10]
+
+    File names are relative to the campaign file.  Raises UserError naming the file and the key for what is wrong.
+    """
+    path = Path(path)
+    table = read_checked(path, _KEYS, "campaign file")
+    platforms = list(_platforms(table, path.parent))
+    if not platforms:
+        raise UserError(str(path), "no scenarios, platforms or random platforms", "Name at least one")
+    problems = [
+        problem(app, preset)
+        for app, preset in product(_names(table, "apps", ["cg", "mg", "lu"]), _names(table, "classes", ["B"]))
+    ]
+    efficiencies = table.list_of("efficiencies", ["reference"], (str, int, float), "numbers, reference or measured")
+    iterations = table.value("iterations", "steady")
+    settings = [
+        Settings(
+            compute=table.text("compute", "injected"),
+            efficiency=str(efficiency),
+            iterations=parse_iterations(str(iterations)),
+        )
+        for efficiency in efficiencies
+    ]
+    mappings = _names(table, "mappings", ["block"])
+    for mapping in mappings:
+        if mapping not in MAPPINGS:
+            raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", f"Known: {', '.join(MAPPINGS)}")
+    cases = [
+        Case(Target(asked, platform, MAPPINGS[mapping](platform, len(platform.hosts))), mapping, one)
+        for one, mapping, platform, asked in product(settings, mappings, platforms, problems)
+    ]
+    for case in cases:
+        case.settings.spec(case.target)  # says what does not fit before anything runs
+    return Campaign(tuple(cases), tuple(predictor(name) for name in _names(table, "predictors", list(PREDICTORS))))
+
+
+def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
+    names = table.list_of(key, default, str, "names")
+    if not names:
+        raise UserError(f"{table.where}, {key}", "an empty list", "Name at least one, or leave the key out")
+    return list(dict.fromkeys(names))
+
+
+def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
+    from platforms.read import materialise, read_platform
+
+    networks = _names(table, "networks", [DEFAULT_NETWORK])
+    for name in table.list_of("scenarios", [], str, "names"):
+        for one in SCENARIOS if name == "all" else (name,):
+            if one.endswith(".toml"):
+                given = networks if table.has("networks") else [None]
+                yield from (materialise(read_grid(folder / one, network)) for network in given)
+            else:
+                yield from (materialise(named_grid(one, network)) for network in networks)
+    for name in table.list_of("platforms", [], str, "file names"):
+        yield read_platform(folder / name)
+    yield from map(materialise, _random_grids(table))
+
+
+def _random_grids(table: CheckedTable) -> Iterator[Grid]:
+    if not table.has("random"):
+        return
+    from platforms.random_grid import random_grid
+
+    random = table.table("random", "random")
+    count, seed = random.integer("count"), random.integer("seed")
+    if count < 1 or seed < 0:
+        raise UserError(
+            random.where, f"count {count}, seed {seed}", "Give a count of at least 1 and a seed of at least 0"
+        )
+    ranges = _ranges(random)
+    yield from (random_grid(seed, number, ranges) for number in range(count))
+
+
+def _ranges(random: CheckedTable) -> Ranges:
+    from platforms.random_grid import Ranges
+
+    units = {
+        "clusters": ("clusters", 1),
+        "nodes": ("nodes", 1),
+        "speed_gflops": ("speed_flops", 1e9),
+        "bandwidth_gbit_s": ("bandwidth_Bps", 1e9 / 8),
+        "wan_latency_ms": ("wan_latency_s", 1e-3),
+    }
+    given = {}
+    for key, (field, unit) in units.items():
+        if random.has(key):
+            low_high = random.list_of(key, [], (int, float), "two numbers")
+            if len(low_high) != 2:
+                raise UserError(f"{random.where}, {key}", f"{low_high}", "Give the smallest and the largest")
+            given[field] = tuple(value * unit for value in low_high)
+    return Ranges(**given)
+
+
+def estimate_s(campaign: Campaign, jobs: int) -> tuple[int, float]:
+    """Number of different runs, and a rough time to simulate them all, s: 0.1 s to start one, 1e5 messages a second.
+
+    Messages of an iteration from the kernels' patterns, to a factor of two or so; steady runs take five iterations.
+    """
+    probes = (Target(c.target.problem, c.target.platform, probe_placement(c.target.platform)) for c in campaign.cases)
+    runs = {(c.target, c.settings) for c in campaign.cases}
+    runs |= {(probe, c.settings) for probe, c in zip(probes, campaign.cases, strict=True)}
+    total_s = sum(_run_s(target, settings) for target, settings in runs)
+    return len(runs), total_s / jobs
+
+
+def _run_s(target: Target, settings: Settings) -> float:
+    params, ranks = dict(target.problem.params), target.nranks
+    official = target.problem.iterations
+    iterations = {"full": official, "steady": min(5, official)}.get(settings.iterations, settings.iterations)
+    per_rank = {
+        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners
+        "mg": 24 * math.log2(params.get("n", 2)),  # four halos of six faces on every level
+        "lu": 4 * params.get("n", 0),  # two neighbours for every plane of two sweeps
+    }.get(target.problem.app, 100)
+    return 0.1 + iterations * ranks * per_rank / 1e5
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.campaign",
+        description=__doc__,
+        epilog=f"The campaign file:\n\n{read_campaign.__doc__.split('::')[1].split('File names')[0]}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
+    parser.add_argument("--dry-run", action="store_true", help="only say how many runs it is, and roughly how long")
+    parser.add_argument("--out", metavar="DIR", help="write results.csv and summary.csv there")
+    parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
+    add_runner_arguments(parser)
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="simulate on the workers of this Dask scheduler (docs/campaigns.md)"
+    )
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    campaign = read_campaign(args.file)
+    runs, time_s = estimate_s(campaign, args.jobs or os.cpu_count() or 1)
+    count = len(campaign.cases) * len(campaign.predictors)
+    print(
+        f"{len(campaign.cases)} targets, {count} predictions, {runs} runs; about {_duration(time_s)} if none is known",
+        file=sys.stdout if args.dry_run else sys.stderr,
+    )
+    if args.dry_run:
+        return 0
+    with (
+        Output(args.out, as_json=args.json, figures=False) as output,
+        runner_from_arguments(args, scheduler=args.scheduler) as runner,
+    ):
+        from validation.compare import start, validate
+
+        groups: dict[tuple[Settings, str], list[Target]] = {}
+        for case in campaign.cases:
+            groups.setdefault((case.settings, case.mapping), []).append(case.target)
+        for (settings, _), targets in groups.items():
+            start(targets, campaign.predictors, settings, runner)
+        for (settings, mapping), targets in groups.items():
+            for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner):
+                output.add(outcome)
+    return output.status
+
+
+def _duration(time_s: float) -> str:
+    for unit, seconds in (("hours", 3600), ("minutes", 60)):
+        if time_s >= 2 * seconds:
+            return f"{time_s / seconds:.0f} {unit}"
+    return f"{time_s:.0f} seconds"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Where results go: tables on standard output, CSV files and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from validation.compare import Failure, Result
+
+
+class Output:
+    """Collects what a validation yields; on leaving the context, by an error or interrupt too, writes and prints it.
+
+    ``folder``: for results.csv, summary.csv and, with ``figures``, a figure per app; None: no files.  ``as_json``: one
+    JSON object instead of tables.  Raises UserError for a folder that cannot be written, before anything is run.
+    """
+
+    def __init__(self, folder: str | None, *, as_json: bool, figures: bool):
+        self._folder = None if folder is None else _usable(folder)
+        self._as_json, self._figures = as_json, figures
+        self._rows: list[dict] = []
+        self._bad_input = self._failed = False
+
+    def __enter__(self) -> Output:
+        return self
+
+    def add(self, outcome: Result | Failure) -> None:
+        """Keeps a result; says a failure in one line."""
+        from validation.compare import Failure
+
+        if not isinstance(outcome, Failure):
+            self._rows.append(outcome.to_json())
+            return
+        print(f"error: {outcome.error}", file=sys.stderr)
+        self._bad_input |= outcome.bad_input
+        self._failed |= not outcome.bad_input
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if a simulation failed, 2 if some input was bad, else 0."""
+        return 1 if self._failed else 2 if self._bad_input else 0
+
+    def __exit__(self, *_: object) -> None:
+        import pandas as pd
+
+        from validation.compare import COLUMNS
+        from validation.metrics import summarise
+
+        results = pd.DataFrame(self._rows, columns=list(COLUMNS))
+        summary = summarise(results)
+        if self._rows and self._folder is not None:
+            results.to_csv(self._folder / "results.csv", index=False)
+            summary.to_csv(self._folder / "summary.csv", index=False)
+            if self._figures:
+                from validation.plots import write_figures
+
+                write_figures(results, self._folder)
+        if self._as_json:
+            print(json.dumps({"results": _records(results), "summary": _records(summary)}))
+        elif self._rows:
+            _print(results, summary)
+
+
+def _usable(text: str) -> Path:
+    folder = Path(text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as err:
+        raise UserError(f"--out {text}", f"cannot be written: {err.strerror}", "Choose another folder") from err
+    return folder
+
+
+def _records(table: pd.DataFrame) -> list[dict]:
+    rows = table.astype(object).where(table.notna(), None)  # JSON has no NaN
+    return rows.to_dict("records")
+
+
+def _print(results: pd.DataFrame, summary: pd.DataFrame) -> None:
+    from validation.metrics import published_errors
+    from validation.tables import results_text, summary_text
+
+    print(results_text(results))
+    print()
+    print(summary_text(summary, published_errors(results)))
+    cautious = results["flags"] != ""
+    if cautious.any():
+        example = results["flags"][cautious].iloc[0]
+        print(f"\n! {cautious.sum()} of {len(results)} predictions carry a caution, such as: {example}")
