@@ -2,7 +2,7 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
-.PHONY: setup run test test-slow lint bench clean
+.PHONY: setup run test test-slow lint bench bench-steady clean
 setup: .venv/ready
 
 run: setup
@@ -19,7 +19,13 @@ lint: setup
 	.venv/bin/ruff check .
 
 bench: setup
-	$(PYTHON) benchmarks/cg_against_ring.py $(ARGS)
+	$(PYTHON) benchmarks/cg_against_ring.py
+	$(PYTHON) benchmarks/speed.py
+	$(PYTHON) benchmarks/scaling.py
+
+# Half an hour: it needs full runs on a hundred random platforms.
+bench-steady: setup
+	$(PYTHON) benchmarks/steady_state.py
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

@@ -5,35 +5,15 @@ Prints the wall times of alternating runs, their medians and the median of the r
 
 import argparse
 import statistics
-import tempfile
-from pathlib import Path
+
+from bare import run_ring
 
 from apps.catalog import problem
 from apps.engine import simulate
-from apps.process import run_bounded
 from apps.spec import Settings, Target
-from apps.verdict import final_record
-from platforms.compiling import compile_once
 from platforms.placement import block
 from platforms.read import materialise
 from platforms.scenario import named_grid
-
-RING = Path(__file__).with_name("ring.c")
-SIZE_BYTES = 8000
-
-
-def ring_wall_s(target: Target, messages_per_rank: int) -> float:
-    program = compile_once("ring", [RING], compiler=["smpicc"], flags=["-O2"])
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "hosts").write_text("".join(f"{host}\n" for host in target.placement))
-        where = ["-hostfile", "hosts", "-platform", str(target.platform.path)]
-        command = ["smpirun", "-np", str(target.nranks), *where, "-no-privatize", "--cfg=smpi/simulate-computation:no"]
-        done = run_bounded(
-            [*command, str(program), str(messages_per_rank), str(SIZE_BYTES)], folder=folder, time_limit_s=600
-        )
-    final_record(done, "ring")
-    return done.wall_s
 
 
 def main() -> None:
@@ -47,7 +27,7 @@ def main() -> None:
     kernel, ring = [], []
     for pair in range(pairs):
         kernel.append(simulate(spec).wall_s)
-        ring.append(ring_wall_s(target, per_rank))
+        ring.append(run_ring(target, per_rank).wall_s)
         print(f"pair {pair + 1}: CG B {kernel[-1]:.2f} s, ring {ring[-1]:.2f} s, ratio {kernel[-1] / ring[-1]:.3f}")
     ratio = statistics.median(k / r for k, r in zip(kernel, ring, strict=True))
     print(f"{per_rank * target.nranks} messages each; medians: CG B {statistics.median(kernel):.2f} s, "

@@ -125,7 +125,7 @@ def test_a_campaign_file_with_a_fault_is_refused_in_one_line(campaign_file, caps
 
 
 def test_no_scheduler_at_the_address_is_said(capsys, campaign_file):
-    with pytest.raises(UserError, match="--scheduler tcp://127.0.0.1:9"):
+    with pytest.raises(UserError, match=r"--scheduler tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
 
 

@@ -1,0 +1,62 @@
+"""The times asked of the main command, as whole processes: medians of five.
+
+--scenario all with --no-store (asked: 15 s), from the store (2 s) and with --iterations full (at least ten times the
+first; once, it takes minutes); LU B on 48 ranks against its full run (40 times); two jobs against one (1.7).
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from apps.catalog import problem
+from apps.engine import simulate
+from apps.spec import Settings, Target
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+RUNS = 5
+
+
+def wall_s(*options: str) -> float:
+    """Wall time of `python -m validation.run --scenario all` with these options."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "validation.run", "--scenario", "all", *options]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def median(name: str, *options: str) -> float:
+    times = [wall_s(*options) for _ in range(RUNS)]
+    middle = statistics.median(times)
+    print(f"{name}: median {middle:.2f} s of {RUNS} ({min(times):.2f} to {max(times):.2f})", flush=True)
+    return middle
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--skip-full", action="store_true", help="leave out the runs that take minutes")
+    skip_full = parser.parse_args().skip_full
+    wall_s("--no-store")  # warms the caches of compiled kernels and platforms
+    steady = median("all scenarios, --no-store (asked: 15 s)", "--no-store")
+    one = median("the same, one at a time", "--no-store", "--jobs", "1")
+    print(f"throughput of the default number of jobs over one: {one / steady:.2f} (asked: 1.7)")
+    with tempfile.TemporaryDirectory() as store:
+        wall_s("--store", store)
+        median("all scenarios, from the store (asked: 2 s)", "--store", store)
+    if skip_full:
+        return
+    full = wall_s("--no-store", "--iterations", "full")
+    print(f"all scenarios, --iterations full: {full:.0f} s, {full / steady:.1f} times as long (asked: 10)")
+    platform = materialise(named_grid("grid3x16"))
+    target = Target(problem("lu", "B"), platform, block(platform, 48))
+    steady_lu = statistics.median(simulate(Settings().spec(target)).wall_s for _ in range(RUNS))
+    full_lu = simulate(Settings(iterations="full").spec(target)).wall_s
+    print(f"LU B on 48 ranks: {steady_lu:.2f} s against {full_lu:.1f} s, {full_lu / steady_lu:.1f} times (asked: 40)")
+
+
+if __name__ == "__main__":
+    main()
