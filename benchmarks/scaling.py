@@ -1,7 +1,7 @@
 """How the cost of simulating grows with the ranks: CG class D on 4 clusters, beside a bare SMPI ring.
 
-Two iterations each from 8 to 1,024 ranks, then CG D on 4 x 256 nodes as a whole, by steady state.  Prints wall times and
-peak memory and draws them (scaling.png in the folder given by --out).
+Two iterations each from 8 to 1,024 ranks, then CG D on 4 x 256 nodes as a whole, by steady state.  Prints wall times
+and peak memory and draws them (scaling.png in the folder given by --out).
 """
 
 import argparse
@@ -62,15 +62,8 @@ def main() -> None:
         cg = run_iterations(Settings().spec(target), 2)
         ring = run_ring(target, max(1, RING_MESSAGES // ranks))
         ring_us = 1e6 * ring.wall_s / (max(1, RING_MESSAGES // ranks) * ranks)
-        rows.append(
-            (
-                ranks,
-                1e6 * cg.wall_s / sum(cg.messages),
-                ring_us,
-                cg.peak_memory_bytes / 1e6,
-                ring.peak_memory_bytes / 1e6,
-            )
-        )
+        cg_us = 1e6 * cg.wall_s / sum(cg.messages)
+        rows.append((ranks, cg_us, ring_us, cg.peak_memory_bytes / 1e6, ring.peak_memory_bytes / 1e6))
         print(f"{ranks:5}  {rows[-1][1]:15.1f}  {rows[-1][2]:15.1f}  {rows[-1][3]:7.0f}  {rows[-1][4]:7.0f}")
     draw(rows, folder / "scaling.png")
     if args.most_ranks >= 1024:
