@@ -13,7 +13,7 @@ from platforms.errors import PlatformError, nearest
 
 @dataclass(frozen=True)
 class Power:
-    """What a host takes, in W, by SimGrid's energy plugin: idle + load x (full - epsilon) + (epsilon - idle)."""
+    """What a host takes, in W, as SimGrid's energy plugin has it: idle_w, or epsilon_w + load (full_w - epsilon_w)."""
 
     idle_w: float  # switched on, nothing to do, >= 0
     full_w: float  # every core busy, >= idle_w

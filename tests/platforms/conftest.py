@@ -1,4 +1,4 @@
-"""A cache folder of the session's own, so that tests neither use nor fill the user's."""
+"""What the tests of the platforms share.  The reader's helper is compiled once, into the user's own cache folder."""
 
 from pathlib import Path
 

@@ -1,0 +1,91 @@
+"""What the reader does with files that are no platforms, and with its cache."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import platforms.read
+from platforms.errors import PlatformError
+from platforms.read import read_platform
+from platforms.simgrid import check_simgrid
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """A cache folder with nothing in it, on disk or in memory."""
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
+    platforms.read._kept.cache_clear()
+    yield tmp_path / "cache"
+    platforms.read._kept.cache_clear()
+
+
+@pytest.mark.parametrize("content", [b"", b"<platform", b"\x7fELF", b'<?xml version="1.0"?><a/>', b"\xff\xfe\x00"])
+def test_rubbish_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "rubbish.xml"
+    path.write_bytes(content)
+    with pytest.raises(PlatformError, match=re.escape(str(path))) as error:
+        read_platform(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_and_a_broken_shared_object_are_refused(tmp_path):
+    with pytest.raises(PlatformError, match="not a file"):
+        read_platform(tmp_path)
+    (tmp_path / "broken.so").write_bytes(b"not an object")
+    with pytest.raises(PlatformError, match=r"broken\.so.*SimGrid says"):
+        read_platform(tmp_path / "broken.so")
+
+
+def test_watts_that_cannot_be_read_are_refused(tmp_path, data):
+    text = (data / "nested.xml").read_text().replace("95.0:120.0:200.0, 93.0:115.0:170.0", "much")
+    (tmp_path / "watts.xml").write_text(text)
+    with pytest.raises(PlatformError, match="host 's1': wattage_per_state 'much' is not Idle:Epsilon:AllCores"):
+        read_platform(tmp_path / "watts.xml")
+
+
+def test_an_entity_of_the_file_is_not_followed(tmp_path, data):
+    (tmp_path / "secret").write_text("a secret")
+    doctype = f'"x.dtd" [<!ENTITY secret SYSTEM "file://{tmp_path}/secret">]'
+    text = (data / "nested.xml").read_text().replace('"https://simgrid.org/simgrid.dtd"', doctype)
+    (tmp_path / "entity.xml").write_text(text.replace('<prop id="network', '&secret;<prop id="network'))
+    assert "a secret" not in repr(platforms.read._options(tmp_path / "entity.xml"))
+    with pytest.raises(PlatformError, match="SimGrid says"):
+        read_platform(tmp_path / "entity.xml")
+
+
+def test_a_platform_that_never_loads_is_given_up(data, tmp_path, monkeypatch, empty_cache):
+    (tmp_path / "sleep.cpp").write_text("#include <unistd.h>\nint main() { sleep(60); }\n")
+    monkeypatch.setattr(platforms.read, "_HELPER", tmp_path / "sleep.cpp")
+    monkeypatch.setattr(platforms.read, "TIME_LIMIT_S", 0.2)
+    with pytest.raises(PlatformError, match=r"not loaded it within 0\.2 s"):
+        read_platform(data / "two_hosts.xml")
+
+
+def test_a_platform_read_before_needs_no_process(data):
+    check_simgrid()
+    known = read_platform(data / "nested.xml")
+    program = (
+        "import subprocess, sys\n"
+        "def refuse(*args, **kwargs): raise AssertionError(args)\n"
+        "subprocess.run = subprocess.Popen = refuse\n"
+        "from platforms.read import read_platform\n"
+        "print(read_platform(sys.argv[1]).content_hash)\n"
+    )
+    command = [sys.executable, "-c", program, str(data / "nested.xml")]
+    root = Path(platforms.read.__file__).parents[1]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == known.content_hash
+
+
+def test_a_damaged_cache_entry_is_made_again(data, empty_cache):
+    known = read_platform(data / "two_hosts.xml")
+    (entry,) = (empty_cache / "descriptions").iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[:20])
+    platforms.read._kept.cache_clear()
+    assert read_platform(data / "two_hosts.xml") == known
+    assert entry.read_bytes() == whole
