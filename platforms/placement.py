@@ -98,10 +98,10 @@ def _hosts_of(entry: str, platform: Platform, where: str) -> list[str]:
 def _slots(platform: Platform, nranks: int, ranks_per_host: int) -> list[list[str]]:
     """Per cluster the host of each place for a rank, in order.  Checks that the ranks fit."""
     where = f"platform {platform.name}"
-    if nranks < 1:
-        raise PlatformError(where, f"{nranks} ranks", "Give at least 1")
     if ranks_per_host < 1:
         raise PlatformError(where, f"{ranks_per_host} ranks per host", "Give at least 1")
+    if nranks < 1:
+        raise PlatformError(where, f"{nranks} ranks", "Give at least 1")
     weakest: Host = min(platform.hosts, key=lambda host: host.cores)
     if ranks_per_host > weakest.cores:
         cores = f"{weakest.cores} core{'s' if weakest.cores > 1 else ''}"

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 import platforms.read
+from platforms.caching import cache_folder
 from platforms.errors import PlatformError
 from platforms.read import read_platform
 from platforms.simgrid import check_simgrid
 
 
 @pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
-    """A cache folder with nothing in it, on disk or in memory."""
+def empty_cache(data, tmp_path, monkeypatch):
+    """A cache with nothing in it but the compiled helper, on disk or in memory."""
+    read_platform(data / "two_hosts.xml")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "compiled").symlink_to(cache_folder() / "compiled")
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
     platforms.read._kept.cache_clear()
     yield tmp_path / "cache"
@@ -58,6 +62,7 @@ def test_an_entity_of_the_file_is_not_followed(tmp_path, data):
 
 def test_a_platform_that_never_loads_is_given_up(data, tmp_path, monkeypatch, empty_cache):
     (tmp_path / "sleep.cpp").write_text("#include <unistd.h>\nint main() { sleep(60); }\n")
+    (empty_cache / "compiled").unlink()  # nothing of this goes into the user's folder
     monkeypatch.setattr(platforms.read, "_HELPER", tmp_path / "sleep.cpp")
     monkeypatch.setattr(platforms.read, "TIME_LIMIT_S", 0.2)
     with pytest.raises(PlatformError, match=r"not loaded it within 0\.2 s"):
