@@ -44,6 +44,7 @@ class Result:
     evidence_wall_s: float
     iterations: int  # of the problem
     iterations_simulated: int  # of the truth
+    period: int | None  # in iterations; None where all was simulated
     extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: cannot tell
     efficiency: float  # share of the nodes' speed that the kernel sustains
     flags: str  # the prediction's cautions, or why there is none
@@ -144,6 +145,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),
         iterations=target.problem.iterations,
         iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else target.problem.iterations,
+        period=truth.extrapolation.period if truth.extrapolation else None,
         extrapolation_bound=truth.extrapolation.bound_rel if truth.extrapolation else 0.0,
         efficiency=truth.identity["efficiency"],
         flags=answer.refusal or "; ".join(prediction.flags),

@@ -26,6 +26,7 @@ def results_text(results: pd.DataFrame) -> str:
             f"{simulated}/{all_}"
             for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
         ],
+        "bound": _format(results["extrapolation_bound"], "{:.0e}"),
         "error %": _format(results["error_pct"], "{:+.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
         "evidence % of run": _format(100 * results["evidence_share"], "{:.1f}"),
