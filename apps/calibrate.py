@@ -69,12 +69,16 @@ def measured_efficiency(app_name: str) -> float:
     path = cache_folder() / _FILE
     try:
         known = json.loads(path.read_text())
-        if known["machine"] == _machine():
-            return known["efficiency"][app_name]
-        reason = "was measured on another machine"
+        share = float(known["efficiency"][app_name])
+        if known["machine"] != _machine():
+            reason = "was measured on another machine"
+        elif 0 < share <= 1:
+            return share
+        else:
+            reason = f"{path} says {share} for {app_name}"
     except FileNotFoundError:
         reason = "nothing was measured yet"
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         reason = f"{path} has no number for {app_name}"
     raise KernelError("--efficiency measured", reason, "Run python -m apps.calibrate first")
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
 from apps.spec import COMPUTE, Settings, parse_iterations, parse_options
-from apps.verdict import readable
+from apps.verdict import readable, telling_line
+from platforms.command import exit_status as command_status
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterations",
         metavar="steady|full|K",
         help="how many iterations to simulate: steady, until they repeat, the rest extrapolated with a stated bound "
-        "(default; with --mode verify: full), full, or K",
+        "(default; arithmetic is always run in full), full, or K; the bound assumes that what repeats goes on",
     )
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
@@ -80,6 +81,8 @@ def runner_from_arguments(args: argparse.Namespace, *, scheduler: str | None = N
     with ExitStack() as stack:
         stack.callback(progress.close)
         store = None
+        if args.store == "":
+            raise UserError("--store", "an empty name", "Name a folder")
         if not args.no_store:
             store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
         if scheduler is None:
@@ -93,23 +96,20 @@ def runner_from_arguments(args: argparse.Namespace, *, scheduler: str | None = N
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Runs a command; the errors that a user can meet become one line and a status.
+    """As platforms.command.exit_status; a simulation that did not succeed gives 1, and the end of its log."""
 
-    2: bad input.  1: a simulation did not succeed; the end of its log follows.  130: interrupted.
-    """
-    try:
-        return command()
-    except UserError as err:
-        print(f"error: {err}", file=sys.stderr)
-        return 2
-    except SimulationError as err:
-        print(f"error: {err}", file=sys.stderr)
-        for line in readable(err.log)[-_LOG_LINES:]:
-            print(f"  {line}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    def simulating() -> int:
+        try:
+            return command()
+        except SimulationError as err:
+            print_failure(err)
+            return 1
+
+    return command_status(simulating)
+
+
+def print_failure(err: SimulationError) -> None:
+    """One line, and the end of the log that does not repeat it, on standard error."""
+    print(f"error: {err}", file=sys.stderr)
+    for line in [line for line in readable(err.log) if telling_line(err.log) not in line][-_LOG_LINES:]:
+        print(f"  {line}", file=sys.stderr)

@@ -12,6 +12,7 @@ from apps.errors import KernelError
 from apps.options import add_settings_arguments, exit_status, settings_from_arguments
 from apps.record import RunRecord
 from apps.spec import MODES, Target
+from platforms.command import EXIT_STATUSES
 from platforms.options import (
     add_placement_arguments,
     add_platform_arguments,
@@ -21,7 +22,11 @@ from platforms.options import (
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m apps.run", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.run",
+        description="Run one kernel on a platform and print its record.",
+        epilog=EXIT_STATUSES,
+    )
     parser.add_argument("--app", required=True, metavar="NAME", help=f"one of {', '.join(app_names())}")
     parser.add_argument("--class", dest="preset", default="S", metavar="C", help="problem class (default: S)")
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")

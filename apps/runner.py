@@ -54,22 +54,30 @@ class Runner:
     def start(self, specs: Iterable[RunSpec]) -> None:
         """Begins these runs, in their order as places become free."""
         with self._lock:
+            before = len(self._futures)
             for spec in specs:
                 self._begin(spec)
+            if self._progress is not None:
+                self._progress.expect(len(self._futures) - before)
 
     def record(self, spec: RunSpec) -> RunRecord:
-        """The record of a run, waited for.  Raises what the engine raises; the same for every spec of that run."""
+        """The record of a run, waited for.  Raises what the engine raises; the same for every spec of that run.
+
+        It is in the store under the identity of this spec, whichever spec the run was made for.
+        """
         with self._lock:
             future = self._begin(spec)
-        return replace(future.result(), identity=self._identify(spec))
+        made = future.result()
+        record = replace(made, identity=self._identify(spec))
+        if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
+            self._store.put_record(record)
+        return record
 
     def _begin(self, spec: RunSpec) -> Future[RunRecord]:
         identity = self._identify(spec)
-        identity["platform_hash"] = part_hash(spec.target.platform, spec.target.placement)
-        key = identity_hash(identity)
+        part = part_hash(spec.target.platform, spec.target.placement)
+        key = identity_hash({**identity, "platform_hash": part})
         if key not in self._futures:
-            if self._progress is not None:
-                self._progress.expect(1)
             self._futures[key] = self._pool.submit(self._make, spec, identity)
         return self._futures[key]
 

@@ -12,6 +12,7 @@ from platforms.platform import Platform
 MODES = ("skeleton", "verify")
 COMPUTE = ("injected", "none")
 ITERATION_POLICIES = ("steady", "full")
+LEAST_EFFICIENCY = 1e-9  # of the peak speed; less is no computer, and overflows
 # What the engine sets itself; a user's value would make records incomparable or break them.
 ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
 _RESERVED_OPTIONS = {*ENGINE_OPTIONS, "smpi/privatization", "smpi/np", "smpi/hostfile", "smpi/tmpdir"}
@@ -59,9 +60,13 @@ class RunSpec:
             raise KernelError(f"mode {self.mode!r}", "no such mode", f"Known: {', '.join(MODES)}")
         if self.compute not in COMPUTE:
             raise KernelError(f"compute {self.compute!r}", "no such choice", f"Known: {', '.join(COMPUTE)}")
-        if not 0 < self.efficiency <= 1:
-            raise KernelError("efficiency", f"{self.efficiency} is not in (0, 1]", "Give a share of the peak speed")
+        _check_efficiency(self.efficiency, "efficiency")
         self._check_iterations()
+        for key, value in self.target.platform.options:
+            if ENGINE_OPTIONS.get(key, value) != value:
+                where = f"platform {self.target.platform.name}"
+                problem = f"its <config> sets {key} to {value}, but runs need {ENGINE_OPTIONS[key]}"
+                raise KernelError(where, problem, "Take it out")
         for key, value in self.options:
             if key in _RESERVED_OPTIONS:
                 raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
@@ -158,6 +163,11 @@ def resolve_efficiency(text: str, app_name: str) -> float:
         raise KernelError(
             f"--efficiency {text}", "neither a number nor a known word", "Give a share in (0, 1], reference or measured"
         ) from None
-    if not 0 < value <= 1:
-        raise KernelError(f"--efficiency {text}", "not in (0, 1]", "Give a share of the peak speed")
+    _check_efficiency(value, f"--efficiency {text}")
     return value
+
+
+def _check_efficiency(value: float, where: str) -> None:
+    if not LEAST_EFFICIENCY <= value <= 1:  # refuses NaN too
+        problem = f"not in (0, 1], or below {LEAST_EFFICIENCY:g}"
+        raise KernelError(where, problem, "Give a share of the peak speed")

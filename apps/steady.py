@@ -18,10 +18,11 @@ PERIODS = (1, 2)
 # A run has settled when its own bound on the error of the extrapolated time is below this, relative.
 SETTLED_BOUND = 1e-6
 _DRAW = 1e-9  # spreads below this, relative to the period, are rounding: the shorter period is taken
-# Weights of the two parts of the bound, calibrated on full runs of CG, MG and LU B on 43 random platforms so that it
+# Weights of the parts of the bound, calibrated on full runs of CG, MG and LU B on 43 random platforms so that it
 # holds for 99 % of them (benchmarks/steady_state.py).
 _DRIFT_WEIGHT = 3.0
-_ROUNDING_WEIGHT = 2.0**-60
+_ROUNDING = 2.0**-53  # relative, of the clock
+_ROUNDING_WEIGHT, _ROUNDING_GROWTH = 0.1, 1 / 160  # per message; more with every iteration that is not simulated
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,13 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
 
     The observed spread is taken for a drift that goes on: after m more iterations a period is off by spread m / window,
     and the sum of that is spread m^2 / (2 window) per iteration of the period.  Besides, every message of a rank rounds
-    the simulator's clock, whose last place grows as it advances: an error in proportion to messages m^2.
+    the simulator's clock, the more so the further it has advanced.
     """
     if time_s == 0:
         return 0.0
     drift = missing / period.iterations * max(1.0, missing / (2 * period.window)) * period.spread_s / time_s
-    return _DRIFT_WEIGHT * drift + _ROUNDING_WEIGHT * max(record.iteration_messages) * missing**2
+    rounding = missing * max(record.iteration_messages) * _ROUNDING
+    return _DRIFT_WEIGHT * drift + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
 
 
 def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:

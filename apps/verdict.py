@@ -13,6 +13,7 @@ from apps.errors import KernelError, SimulationError
 from apps.process import Finished
 
 _EXCEPTION = re.compile(r"Uncaught exception [\w:]+: (.*)")
+_PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
 _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 
 
@@ -58,7 +59,7 @@ def telling_line(log: str) -> str:
         return exception[1]
     lines = [line.strip() for line in log.splitlines() if line.strip() and "/INFO]" not in line]
     complaints = [line for line in lines if "CRITICAL" in line or "ERROR" in line or "error" in line.lower()]
-    return (complaints or lines or ["nothing was said"])[-1]
+    return _PREFIX.sub("", (complaints or lines or ["nothing was said"])[-1])
 
 
 def readable(log: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""The times asked of the main command, as whole processes: medians of five.
+"""Limits on the times of the main command, as whole processes: medians of five.
 
---scenario all with --no-store (asked: 15 s), from the store (2 s) and with --iterations full (at least ten times the
+--scenario all with --no-store (limit: 15 s), from the store (2 s) and with --iterations full (at least ten times the
 first; once, it takes minutes); LU B on 48 ranks against its full run (40 times); two jobs against one (1.7).
 """
 
@@ -41,21 +41,21 @@ def main() -> None:
     parser.add_argument("--skip-full", action="store_true", help="leave out the runs that take minutes")
     skip_full = parser.parse_args().skip_full
     wall_s("--no-store")  # warms the caches of compiled kernels and platforms
-    steady = median("all scenarios, --no-store (asked: 15 s)", "--no-store")
+    steady = median("all scenarios, --no-store (limit: 15 s)", "--no-store")
     one = median("the same, one at a time", "--no-store", "--jobs", "1")
-    print(f"throughput of the default number of jobs over one: {one / steady:.2f} (asked: 1.7)")
+    print(f"throughput of the default number of jobs over one: {one / steady:.2f} (limit: 1.7)")
     with tempfile.TemporaryDirectory() as store:
         wall_s("--store", store)
-        median("all scenarios, from the store (asked: 2 s)", "--store", store)
+        median("all scenarios, from the store (limit: 2 s)", "--store", store)
     if skip_full:
         return
     full = wall_s("--no-store", "--iterations", "full")
-    print(f"all scenarios, --iterations full: {full:.0f} s, {full / steady:.1f} times as long (asked: 10)")
+    print(f"all scenarios, --iterations full: {full:.0f} s, {full / steady:.1f} times as long (limit: 10)")
     platform = materialise(named_grid("grid3x16"))
     target = Target(problem("lu", "B"), platform, block(platform, 48))
     steady_lu = statistics.median(simulate(Settings().spec(target)).wall_s for _ in range(RUNS))
     full_lu = simulate(Settings(iterations="full").spec(target)).wall_s
-    print(f"LU B on 48 ranks: {steady_lu:.2f} s against {full_lu:.1f} s, {full_lu / steady_lu:.1f} times (asked: 40)")
+    print(f"LU B on 48 ranks: {steady_lu:.2f} s against {full_lu:.1f} s, {full_lu / steady_lu:.1f} times (limit: 40)")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ APPS = ("cg", "mg", "lu")
 NETWORKS = ("gigabit", "metro", "continental")
 SEED = 20261121
 # (largest error, largest bound, share of cases in which the bound must hold)
-ASKED = {"scenarios": (1e-5, 1e-4, 1.0), "random": (1e-3, 1e-2, 0.99)}
+LIMITS = {"scenarios": (1e-5, 1e-4, 1.0), "random": (1e-3, 1e-2, 0.99)}
 
 
 def grids(which: str, count: int):
@@ -61,7 +61,7 @@ def measure(which: str, count: int, runner: Runner) -> list[dict]:
 
 def report(which: str, rows: list[dict]) -> None:
     held = [row["error"] <= row["bound"] for row in rows]
-    error, bound, share = ASKED[which]
+    error, bound, share = LIMITS[which]
     for row, holds in zip(rows, held, strict=True):
         if not holds or row["bound"] > 1e-8 or row["simulated"] > 10:
             print(
@@ -71,19 +71,19 @@ def report(which: str, rows: list[dict]) -> None:
     median_error, median_bound = (statistics.median(row[key] for row in rows) for key in ("error", "bound"))
     ratio = median_bound / median_error
     print(f"{which}, {len(rows)} cases:")
-    print(f"  largest error {max(row['error'] for row in rows):.1e} (asked {error:g})")
-    print(f"  largest bound {max(row['bound'] for row in rows):.1e} (asked {bound:g})")
-    print(f"  bound holds in {100 * sum(held) / len(held):.1f} % (asked {100 * share:g} %)")
-    print(f"  median error {median_error:.1e}, median bound {median_bound:.1e}, ratio {ratio:.1f} (asked 20)")
+    print(f"  largest error {max(row['error'] for row in rows):.1e} (limit {error:g})")
+    print(f"  largest bound {max(row['bound'] for row in rows):.1e} (limit {bound:g})")
+    print(f"  bound holds in {100 * sum(held) / len(held):.1f} % (limit {100 * share:g} %)")
+    print(f"  median error {median_error:.1e}, median bound {median_bound:.1e}, ratio {ratio:.1f} (limit 20)")
     print(f"  median speed-up over full simulation {statistics.median(row['speed_up'] for row in rows):.1f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", choices=list(ASKED), help="only one of the two")
+    parser.add_argument("--set", choices=list(LIMITS), help="only one of the two")
     parser.add_argument("--platforms", type=int, default=100, help="random platforms (default: 100)")
     args = parser.parse_args()
-    for which in [args.set] if args.set else list(ASKED):
+    for which in [args.set] if args.set else list(LIMITS):
         with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=Progress()) as runner:
             rows = measure(which, args.platforms, runner)
         report(which, rows)

@@ -37,6 +37,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+        os.chmod(temporary, 0o644)  # a shared cache folder is of use to all
         os.replace(temporary, path)
     except OSError as err:
         if temporary is not None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from platforms.command import exit_status
 from platforms.errors import UserError
 from platforms.options import add_scenario_arguments, grid_from_arguments
 from platforms.xml import platform_xml
@@ -19,15 +20,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
-    try:
-        content = platform_xml(grid_from_arguments(args))
-        if args.output == "-":
-            sys.stdout.write(content.decode())
-        else:
-            _write(Path(args.output), content)
-    except UserError as err:
-        print(f"error: {err}", file=sys.stderr)
-        return 2
+    return exit_status(lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    content = platform_xml(grid_from_arguments(args))
+    if args.output == "-":
+        sys.stdout.write(content.decode())
+    else:
+        _write(Path(args.output), content)
     return 0
 
 

@@ -14,6 +14,9 @@ DYNAMIC_W_PER_FLOPS = 0.5e-9
 STATIC_W_PER_FLOPS = 0.1e-9
 
 WAN_SHAPES = ("mesh", "star")
+MOST_NODES = 1_000_000  # of a cluster, and
+MOST_CORES = 1_000_000  # of a node: beyond what SimGrid could simulate
+SPEED_RANGE_FLOPS = (1e3, 1e18)
 ROOT_ZONE = "grid"  # its name in the platform file, where names of zones and hosts are unique
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -114,12 +117,13 @@ def wan_ends(shape: str, clusters: list[str]) -> list[tuple[str, str | None]]:
 def _check_cluster(cluster: GridCluster, where: str) -> None:
     if not _NAME.fullmatch(cluster.name):
         raise PlatformError(where, "not a name that SimGrid can use", "Use letters, digits, '_', '-' and '.'")
-    if cluster.nodes < 1:
-        raise PlatformError(where, f"{cluster.nodes} nodes", "Give at least 1")
-    if cluster.cores < 1:
-        raise PlatformError(where, f"{cluster.cores} cores per node", "Give at least 1")
-    if not 0 < cluster.speed_flops < math.inf:
-        raise PlatformError(where, f"speed is {cluster.speed_flops} flop/s", "Give a positive one")
+    if not 1 <= cluster.nodes <= MOST_NODES:
+        raise PlatformError(where, f"{cluster.nodes} nodes", f"Give at least 1 and at most {MOST_NODES}")
+    if not 1 <= cluster.cores <= MOST_CORES:
+        raise PlatformError(where, f"{cluster.cores} cores per node", f"Give at least 1 and at most {MOST_CORES}")
+    if not SPEED_RANGE_FLOPS[0] <= cluster.speed_flops <= SPEED_RANGE_FLOPS[1]:
+        low, high = SPEED_RANGE_FLOPS
+        raise PlatformError(where, f"speed is {cluster.speed_flops} flop/s", f"Give one from {low:g} to {high:g}")
     power = cluster.node_power
     if not 0 <= power.idle_w <= power.epsilon_w <= power.full_w < math.inf:
         raise PlatformError(where, f"{power.idle_w} W idle and {power.full_w} W at full load", "Give 0 <= idle <= full")

@@ -12,11 +12,13 @@ from platforms.platform import Platform
 from platforms.scenario import GRID_NAME, SCENARIOS, named_grid, read_grid
 
 
-def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
-    """--scenario, --network and --speeds, as grid_from_arguments reads them."""
+def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
+    """--scenario, --network and --speeds, as grid_from_arguments reads them; with ``all_scenarios`` the help says that
+    the command takes "all" too."""
+    every = "; all for these six" if all_scenarios else ""
     parser.add_argument(
         "--scenario", metavar="NAME|FILE.toml",
-        help=f"a grid: {', '.join(SCENARIOS)}, any grid{{N}}x{{M}} with --speeds, or a scenario file",
+        help=f"a grid: {', '.join(SCENARIOS)}{every}; any grid{{N}}x{{M}} with --speeds, or a scenario file",
     )  # fmt: skip
     parser.add_argument(
         "--network", metavar="NAME",
@@ -25,9 +27,9 @@ def add_scenario_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
 
 
-def add_platform_arguments(parser: argparse.ArgumentParser) -> None:
+def add_platform_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
     """The options of add_scenario_arguments, and --platform, as platform_from_arguments reads them."""
-    add_scenario_arguments(parser)
+    add_scenario_arguments(parser, all_scenarios=all_scenarios)
     parser.add_argument("--platform", metavar="FILE", help="instead of a scenario: any SimGrid platform, .xml or .so")
 
 

@@ -9,7 +9,7 @@ from platforms.platform import Host, Platform
 
 Placement = tuple[str, ...]
 
-_COUNTED = re.compile(r"(?P<host>.+):(?P<count>\d+)")
+_COUNTED = re.compile(r"(?P<host>.+):(?P<count>[0-9]{1,6})")
 
 
 def block(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement:

@@ -72,11 +72,6 @@ class Probe:
     def NCT(self) -> int:
         return len(self.Tcp_s)
 
-    @property
-    def compute_share(self) -> float:
-        """Share of computation in the slowest task's time, 0 to 1."""
-        return self.Tcp_slower_s / (self.Tcp_slower_s + self.Tcm_s)
-
 
 def read_probe(evidence: Evidence) -> Probe:
     """The probe's times from its record."""
@@ -127,14 +122,16 @@ class HcfModel:
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=_regime_flags(compute_s, comm_s),
+            flags=_flags(probe, nodes, compute_s, comm_s),
             evidence=(probe.evidence,),
             cost=probe.cost,
         )
 
 
-def _regime_flags(compute_s: float, comm_s: float) -> tuple[str, ...]:
-    share = compute_s / (compute_s + comm_s)
+def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float) -> tuple[str, ...]:
+    if probe.NCT == 1 and nodes > 1:
+        return ("the probe is one node, which has nobody to talk to: outside HCF's regime",)
+    share = compute_s / (compute_s + comm_s) if compute_s > 0 else 0.0
     if share >= REGIME_COMPUTE_SHARE:
         return ()
     return (f"compute share {100 * share:.0f} %: outside HCF's regime",)

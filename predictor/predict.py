@@ -22,6 +22,7 @@ from apps.options import (
     settings_from_arguments,
 )
 from apps.spec import Target
+from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.options import (
     add_placement_arguments,
@@ -62,16 +63,18 @@ def predict(model: Predictor, targets: Sequence[Target], broker: Broker) -> list
     return answers
 
 
-def names(text: str) -> list[str]:
-    """A comma-separated list, each name once."""
+def names(text: str, option: str) -> list[str]:
+    """A comma-separated list given to ``option``, each name once."""
     parts = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not parts:
-        raise UserError(repr(text), "an empty list", "Name at least one, separated by commas")
+        raise UserError(f"{option} {text!r}", "an empty list", "Name at least one, separated by commas")
     return parts
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m predictor.predict", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m predictor.predict", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
+    )
     add_platform_arguments(parser)
     parser.add_argument(
         "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)"
@@ -124,8 +127,8 @@ def _lines(answer: Answer) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    models = [predictor(name) for name in names(args.predictor)]
-    problems = [problem(app, args.preset) for app in names(args.app)]
+    models = [predictor(name) for name in names(args.predictor, "--predictor")]
+    problems = [problem(app, args.preset) for app in names(args.app, "--app")]
     settings = settings_from_arguments(args)
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
@@ -134,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
         broker = Broker(settings, targets, record=runner.record)
         runner.start(spec for model in models for spec in broker.specs(model.requests(targets)))
         answers = [answer for model in models for answer in predict(model, targets, broker)]
-    if args.write_hostfile:
+    if args.write_hostfile is not None:
         from platforms.placement import write_host_file
 
         write_host_file(args.write_hostfile, placement)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.options import print_failure
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ class Output:
         if not isinstance(outcome, Failure):
             self._rows.append(outcome.to_json())
             return
-        print(f"error: {outcome.error}", file=sys.stderr)
+        if outcome.bad_input:
+            print(f"error: {outcome.error}", file=sys.stderr)
+        else:
+            print_failure(outcome.error)
         self._bad_input |= outcome.bad_input
         self._failed |= not outcome.bad_input
 
@@ -47,7 +51,9 @@ class Output:
         """Exit status: 1 if a simulation failed, 2 if some input was bad, else 0."""
         return 1 if self._failed else 2 if self._bad_input else 0
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not self._rows:
+            return
         import pandas as pd
 
         from validation.compare import COLUMNS
@@ -55,20 +61,29 @@ class Output:
 
         results = pd.DataFrame(self._rows, columns=list(COLUMNS))
         summary = summarise(results)
-        if self._rows and self._folder is not None:
-            results.to_csv(self._folder / "results.csv", index=False)
-            summary.to_csv(self._folder / "summary.csv", index=False)
-            if self._figures:
-                from validation.plots import write_figures
-
-                write_figures(results, self._folder)
         if self._as_json:
             print(json.dumps({"results": _records(results), "summary": _records(summary)}))
         elif self._rows:
             _print(results, summary)
+        if self._rows and self._folder is not None:
+            self._write(results, summary, self._folder)
+
+    def _write(self, results: pd.DataFrame, summary: pd.DataFrame, folder: Path) -> None:
+        try:
+            results.to_csv(folder / "results.csv", index=False)
+            summary.to_csv(folder / "summary.csv", index=False)
+            if self._figures:
+                from validation.plots import write_figures
+
+                write_figures(results, folder)
+        except OSError as err:
+            where = f"--out {folder}"
+            raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
 
 
 def _usable(text: str) -> Path:
+    if not text:
+        raise UserError("--out", "an empty name", "Name a folder")
     folder = Path(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)

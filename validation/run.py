@@ -16,6 +16,7 @@ from apps.options import (
     settings_from_arguments,
 )
 from apps.spec import Target
+from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.options import (
     add_placement_arguments,
@@ -37,9 +38,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.run",
         description="Predict the run times of MPI kernels on a grid from a cheap probe, simulate the full runs with "
         "SimGrid, and say how wrong each prediction is and what it cost.",
-        epilog="Exit status: 0 done, 1 a simulation failed, 2 bad input.",
+        epilog=EXIT_STATUSES,
     )
-    add_platform_arguments(parser)
+    add_platform_arguments(parser, all_scenarios=True)
     parser.add_argument(
         "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)"
     )
@@ -71,8 +72,8 @@ def _mapping_name(args: argparse.Namespace) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    models = [predictor(name) for name in names(args.predictor)]
-    problems = [problem(app, args.preset) for app in names(args.app)]
+    models = [predictor(name) for name in names(args.predictor, "--predictor")]
+    problems = [problem(app, args.preset) for app in names(args.app, "--app")]
     settings = settings_from_arguments(args)
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))

@@ -164,6 +164,11 @@ def test_communication_dominated_predictions_carry_a_caution():
     assert answer("hcf", grid(2)).prediction.flags == ()  # 5 s of 9 s
 
 
+def test_a_probe_of_one_node_carries_a_caution():
+    platform = grid(4, (40e9,))
+    assert "one node" in answer("hcf", platform).prediction.flags[0]
+
+
 def test_a_prediction_is_charged_for_its_probe():
     # Four nodes for 12 s.
     assert answer("hcf", grid(8)).prediction.cost == Cost(node_s=48.0, wall_s=0.25)
