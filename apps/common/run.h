@@ -27,7 +27,8 @@ typedef struct {
 
   double start_s, stop_s; /* simulated clock at the two ends of the timed section */
   double wall_start_s, wall_stop_s; /* the real clock there */
-  double compute_s;       /* simulated time this rank spent in charge_flops, in the timed section */
+  double compute_s;       /* simulated time this rank spent computing, in the timed section */
+  double pending_flops;   /* charged, and not yet injected */
   double flops;           /* counted in the timed section */
   Traffic sent;           /* of the timed section */
   Traffic before_iterations, per_iteration;
@@ -66,7 +67,8 @@ void run_first_iteration(Run *run);
 void run_iteration(Run *run);
 void run_stop(Run *run);
 
-/* This rank computes: busy for flops * flop_scale / host speed seconds. */
+/* This rank computes: busy for flops * flop_scale / host speed seconds.  Charges in a row are injected as one, before
+ * the next message or the end of the iteration, which costs the simulator less and changes nothing else. */
 void charge_flops(Run *run, double flops);
 
 /* Point-to-point messages of `count` doubles in MPI_COMM_WORLD. */
