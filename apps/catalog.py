@@ -12,7 +12,8 @@ from apps.errors import KernelError
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE / "common"
-_KEYS = {"title", "sources", "iterations", "reference_efficiency", "classes"}
+_KEYS = {"title", "sources", "reference_efficiency", "classes"}
+_OPTIONAL = {"iterations"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class App:
     title: str
     folder: Path
     sources: tuple[Path, ...]  # C files, the shared ones included
-    iterations_parameter: str  # the parameter that holds the official number of iterations
+    iterations_parameter: str | None  # that holds the official number of iterations; None: the program has none
     reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
     classes: Mapping[str, Mapping[str, float]] = field(hash=False)
 
@@ -43,8 +44,9 @@ class Problem:
 
     @property
     def iterations(self) -> int:
-        """The official number of iterations."""
-        return int(dict(self.params)[app(self.app).iterations_parameter])
+        """The official number of iterations; 1 for a program without iterations, which is simulated whole."""
+        parameter = app(self.app).iterations_parameter
+        return 1 if parameter is None else int(dict(self.params)[parameter])
 
     def __str__(self) -> str:
         return f"{self.app} {self.preset}" if self.preset else self.app
@@ -63,15 +65,15 @@ def app(name: str) -> App:
         raise KernelError(f"app {name!r}", "no such program", f"Known: {', '.join(app_names())}")
     path = _HERE / name / "kernel.toml"
     data = tomllib.loads(path.read_text())
-    if set(data) != _KEYS:
-        odd = ", ".join(sorted(set(data) ^ _KEYS))
-        raise KernelError(str(path), f"missing or unknown keys: {odd}", f"Give exactly {', '.join(sorted(_KEYS))}")
+    if odd := (set(data) - _OPTIONAL) ^ _KEYS:
+        problem = f"missing or unknown keys: {', '.join(sorted(odd))}"
+        raise KernelError(str(path), problem, f"Give {', '.join(sorted(_KEYS))} and, if there are any, iterations")
     return App(
         name=name,
         title=data["title"],
         folder=path.parent,
         sources=(_COMMON / "run.c", *(path.parent / source for source in data["sources"])),
-        iterations_parameter=data["iterations"],
+        iterations_parameter=data.get("iterations"),
         reference_efficiency=data["reference_efficiency"],
         classes=data["classes"],
     )

@@ -32,11 +32,15 @@ class RunRecord:
     bytes: tuple[int, ...]
     self_messages: tuple[int, ...]
     self_bytes: tuple[int, ...]
+    # Collectives by name, {"calls": of each rank, "bytes": [of each rank's arguments]}: the vector of a reduction or
+    # broadcast, all that is sent in an all-to-all, the block a rank keeps included.
+    collectives: dict
     # The same for one iteration.
     iteration_messages: tuple[int, ...]
     iteration_bytes: tuple[int, ...]
     iteration_self_messages: tuple[int, ...]
     iteration_self_bytes: tuple[int, ...]
+    iteration_collectives: dict
     iteration_flops: tuple[float, ...]
     host: tuple[str, ...]
     iteration_s: tuple[tuple[float, ...], ...]  # per rank: end of each iteration, from the start of the timed section
@@ -85,6 +89,8 @@ def from_kernel(
             for prefix in ("", "iteration_")
             for name in (prefix + part for part in ("messages", "bytes", "self_messages", "self_bytes"))
         },
+        collectives=output["collectives"],
+        iteration_collectives=output["iteration_collectives"],
         host=tuple(output["host"]),
         iteration_s=tuple(
             tuple(end - start for end in ends) for start, ends in zip(start_s, output["iteration_end_s"], strict=True)

@@ -67,7 +67,7 @@ def extrapolate(record: RunRecord, iterations: int) -> RunRecord:
     LEAST_ITERATIONS show no period: the others are taken to be like the last, and there is no bound.
     """
     done = len(record.iteration_s[0])
-    if done == iterations:
+    if done in (0, iterations):  # 0: a program without iterations, simulated whole
         return record
     missing = iterations - done
     if done < LEAST_ITERATIONS:
@@ -122,6 +122,14 @@ def _grown(
         bytes=_grow(record.bytes, record.iteration_bytes, missing),
         self_messages=_grow(record.self_messages, record.iteration_self_messages, missing),
         self_bytes=_grow(record.self_bytes, record.iteration_self_bytes, missing),
+        collectives={
+            name: {
+                "calls": used["calls"] + missing * each["calls"],
+                "bytes": list(_grow(used["bytes"], each["bytes"], missing)),
+            }
+            for name, used in record.collectives.items()
+            for each in [record.iteration_collectives.get(name, {"calls": 0, "bytes": [0] * record.ranks})]
+        },
         extrapolation=how,
     )
 
@@ -140,7 +148,11 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
     if time_s == 0:
         return 0.0
     drift = missing / period.iterations * max(1.0, missing / (2 * period.window)) * period.spread_s / time_s
-    rounding = missing * max(record.iteration_messages) * _ROUNDING
+    # A rank has about one message per other rank in a collective.
+    messages = max(record.iteration_messages) + record.ranks * sum(
+        used["calls"] for used in record.iteration_collectives.values()
+    )
+    rounding = missing * messages * _ROUNDING
     return _DRIFT_WEIGHT * drift + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
 
 

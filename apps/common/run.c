@@ -199,13 +199,22 @@ void run_first_iteration(Run *run)
   run->flops_before_iterations = run->flops;
 }
 
+static Traffic traffic_since(const Traffic *before, const Traffic *now)
+{
+  Traffic since = {now->messages - before->messages, now->bytes - before->bytes,
+                   now->self_messages - before->self_messages, now->self_bytes - before->self_bytes, {0}, {0}};
+  for (int kind = 0; kind < COLLECTIVES; kind++) {
+    since.calls[kind] = now->calls[kind] - before->calls[kind];
+    since.collective_bytes[kind] = now->collective_bytes[kind] - before->collective_bytes[kind];
+  }
+  return since;
+}
+
 void run_iteration(Run *run)
 {
   compute(run);
   if (run->iterations_done == 0) {
-    Traffic before = run->before_iterations, now = run->sent;
-    run->per_iteration = (Traffic){now.messages - before.messages, now.bytes - before.bytes,
-                                   now.self_messages - before.self_messages, now.self_bytes - before.self_bytes};
+    run->per_iteration = traffic_since(&run->before_iterations, &run->sent);
     run->flops_per_iteration = run->flops - run->flops_before_iterations;
   }
   run->iteration_compute_s[run->iterations_done] = run->compute_s;
@@ -254,24 +263,68 @@ void run_wait(Run *run, MPI_Request *request)
   MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-static void reduce_all(double *values, int count, MPI_Op op)
+/* --- collectives --- */
+
+/* What precedes every collective: pending computation is injected, the call and its argument are counted. */
+static void collective(Run *run, Collective kind, long count, MPI_Datatype type)
+{
+  compute(run);
+  int size;
+  MPI_Type_size(type, &size);
+  run->sent.calls[kind]++;
+  run->sent.collective_bytes[kind] += count * size;
+}
+
+void run_all_reduce(Run *run, const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op)
+{
+  collective(run, ALLREDUCE, count, type);
+  MPI_Allreduce(mine, all, count, type, op, MPI_COMM_WORLD);
+}
+
+void run_reduce(Run *run, const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root)
+{
+  collective(run, REDUCE, count, type);
+  MPI_Reduce(mine, all, count, type, op, root, MPI_COMM_WORLD);
+}
+
+void run_broadcast(Run *run, void *data, int count, MPI_Datatype type, int root)
+{
+  collective(run, BCAST, count, type);
+  MPI_Bcast(data, count, type, root, MPI_COMM_WORLD);
+}
+
+void run_all_to_all(Run *run, const void *mine, void *theirs, int count, MPI_Datatype type)
+{
+  collective(run, ALLTOALL, (long)count * run->nranks, type);
+  MPI_Alltoall(mine, count, type, theirs, count, type, MPI_COMM_WORLD);
+}
+
+void run_all_to_all_v(Run *run, const void *mine, const int *counts, const int *starts, void *theirs,
+                      const int *their_counts, const int *their_starts, MPI_Datatype type)
+{
+  long sent = 0;
+  for (int rank = 0; rank < run->nranks; rank++)
+    sent += counts[rank];
+  collective(run, ALLTOALLV, sent, type);
+  MPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, type, MPI_COMM_WORLD);
+}
+
+static void reduce_all(Run *run, double *values, int count, MPI_Op op)
 {
   double *mine = checked(malloc((size_t)count * sizeof *mine));
   memcpy(mine, values, (size_t)count * sizeof *mine);
-  MPI_Allreduce(mine, values, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
+  run_all_reduce(run, mine, values, count, MPI_DOUBLE, op);
   free(mine);
 }
 
 void run_sum(Run *run, double *values, int count)
 {
-  compute(run);
-  reduce_all(values, count, MPI_SUM);
+  reduce_all(run, values, count, MPI_SUM);
 }
 
 void run_maximum(Run *run, double *values, int count)
 {
-  compute(run);
-  reduce_all(values, count, MPI_MAX);
+  reduce_all(run, values, count, MPI_MAX);
 }
 
 /* --- the record --- */
@@ -293,6 +346,23 @@ static void print_per_rank(const char *name, const RankRecord *records, int nran
       printf("%s%ld", r ? ", " : "", *(const long *)field);
   }
   putchar(']');
+}
+
+/* Of every kind of collective that was used: its calls and the bytes of each rank's arguments. */
+static void print_collectives(const char *name, const RankRecord *records, int nranks, size_t traffic)
+{
+  static const char *names[COLLECTIVES] = {"allreduce", "reduce", "bcast", "alltoall", "alltoallv"};
+  printf(", \"%s\": {", name);
+  const Traffic *first = (const Traffic *)((const char *)records + traffic);
+  for (int kind = 0, printed = 0; kind < COLLECTIVES; kind++) {
+    if (!first->calls[kind])
+      continue;
+    printf("%s\"%s\": {\"calls\": %ld", printed++ ? ", " : "", names[kind], first->calls[kind]);
+    print_per_rank("bytes", records, nranks, traffic + offsetof(Traffic, collective_bytes) + (size_t)kind * sizeof(long),
+                   false);
+    putchar('}');
+  }
+  putchar('}');
 }
 
 static const char *verdict(const Run *run, const Check *checks, int nchecks, double epsilon, bool official)
@@ -354,6 +424,8 @@ static void print_record(const Run *run, const RankRecord *records, const double
   COUNT("iteration_self_bytes", per_iteration.self_bytes);
 #undef REAL
 #undef COUNT
+  print_collectives("collectives", records, run->nranks, offsetof(RankRecord, sent));
+  print_collectives("iteration_collectives", records, run->nranks, offsetof(RankRecord, per_iteration));
   print_rows("iteration_end_s", ends_s, run->nranks, run->iterations_done);
   print_rows("iteration_compute_s", computes_s, run->nranks, run->iterations_done);
   printf("}\n");

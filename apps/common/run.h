@@ -10,9 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+typedef enum { ALLREDUCE, REDUCE, BCAST, ALLTOALL, ALLTOALLV, COLLECTIVES } Collective;
+
 typedef struct {
   long messages, bytes;           /* point-to-point messages sent, and their payload */
   long self_messages, self_bytes; /* the part of them that this rank sent to itself */
+  /* Collectives by kind: calls, and the bytes of this rank's argument, whatever the algorithm moves: the vector of a
+   * reduction or broadcast, all blocks that are sent in an all-to-all (the rank's own included). */
+  long calls[COLLECTIVES], collective_bytes[COLLECTIVES];
 } Traffic;
 
 typedef struct {
@@ -81,6 +86,15 @@ void run_wait(Run *run, MPI_Request *request);
 void run_sum(Run *run, double *values, int count);
 /* values := maximum over all ranks of values. */
 void run_maximum(Run *run, double *values, int count);
+
+/* MPI's collectives on MPI_COMM_WORLD, with its arguments; `count` of run_all_to_all goes to each rank.  Nothing may be
+ * in place. */
+void run_all_reduce(Run *run, const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op);
+void run_reduce(Run *run, const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root);
+void run_broadcast(Run *run, void *data, int count, MPI_Datatype type, int root);
+void run_all_to_all(Run *run, const void *mine, void *theirs, int count, MPI_Datatype type);
+void run_all_to_all_v(Run *run, const void *mine, const int *counts, const int *starts, void *theirs,
+                      const int *their_counts, const int *their_starts, MPI_Datatype type);
 
 /* One published value against the computed one. */
 typedef struct {

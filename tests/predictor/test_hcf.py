@@ -52,6 +52,8 @@ def record_of(target):
         iteration_bytes=zeros,
         iteration_self_messages=zeros,
         iteration_self_bytes=zeros,
+        collectives={},
+        iteration_collectives={},
         iteration_flops=zeros,
         iteration_compute_s=((ELAPSED_S,),) * n,
         host=target.placement,
