@@ -138,22 +138,28 @@ def _grow(so_far: Sequence, each: Sequence, iterations: int) -> tuple:
     return tuple(total + iterations * one for total, one in zip(so_far, each, strict=True))
 
 
-def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -> float:
-    """Error of the extrapolated time, relative.
+def drift_rel(period: Period, missing: int, time_s: float) -> float:
+    """What ``missing`` more iterations would add to ``time_s``, relative, if the observed spread were a drift.
 
-    The observed spread is taken for a drift that goes on: after m more iterations a period is off by spread m / window,
-    and the sum of that is spread m^2 / (2 window) per iteration of the period.  Besides, every message of a rank rounds
-    the simulator's clock, the more so the further it has advanced.
+    After m more iterations a period is then off by spread m / window; the sum of that is spread m^2 / (2 window) per
+    iteration of the period.
+    """
+    drift_s = missing / period.iterations * max(1.0, missing / (2 * period.window)) * period.spread_s
+    return drift_s / time_s if time_s else 0.0
+
+
+def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -> float:
+    """Error of the extrapolated time, relative: the drift, and the rounding of the simulator's clock by every message
+    of a rank, the more so the further it has advanced.
     """
     if time_s == 0:
         return 0.0
-    drift = missing / period.iterations * max(1.0, missing / (2 * period.window)) * period.spread_s / time_s
     # A rank has about one message per other rank in a collective.
     messages = max(record.iteration_messages) + record.ranks * sum(
         used["calls"] for used in record.iteration_collectives.values()
     )
     rounding = missing * messages * _ROUNDING
-    return _DRIFT_WEIGHT * drift + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
+    return _DRIFT_WEIGHT * drift_rel(period, missing, time_s) + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
 
 
 def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:

@@ -1,0 +1,1 @@
+"""Measures a network between hosts, by exchanging messages (netprobe.c)."""

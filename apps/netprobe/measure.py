@@ -1,0 +1,123 @@
+"""Experiments with messages between hosts, in simulation: what a user with a real machine would run on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.errors import KernelError
+from apps.process import die_with_parent, run_bounded
+from apps.spec import ENGINE_OPTIONS
+from apps.verdict import final_record
+from platforms.compiling import compile_once
+from platforms.platform import Platform
+from platforms.simgrid import check_simgrid, simgrid_version
+
+_SOURCE = Path(__file__).with_name("netprobe.c")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A message and its answer, which is sent when the message has come.  Sizes in bytes, at most 2^31 - 1."""
+
+    source: str  # host
+    destination: str  # host; may be the source
+    size_bytes: int
+    answer_bytes: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Experiments, one after the other: the exchanges of each begin at the same moment.
+
+    A lone exchange needs no common moment, and occupies its two hosts only.
+    """
+
+    platform: Platform
+    experiments: tuple[tuple[Exchange, ...], ...]
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that take part, in the order of their first experiment."""
+        pairs = (pair for one in self.experiments for e in one for pair in (e.source, e.destination))
+        return tuple(dict.fromkeys(pairs))
+
+    def identity(self) -> dict:
+        """What decides the result."""
+        content = "\n".join(self.lines())
+        return {
+            "platform_hash": self.platform.content_hash,
+            "host": list(self.hosts),
+            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "options": dict(self.options),
+            "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
+            "simgrid": simgrid_version(),
+        }
+
+    def lines(self) -> list[str]:
+        """The plan as netprobe reads it."""
+        rank = {host: i for i, host in enumerate(self.hosts)}
+        return [
+            " ".join(
+                map(str, [len(one)] + [n for e in one for n in (rank[e.source], rank[e.destination], *_sizes(e))])
+            )
+            for one in self.experiments
+        ]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The result of a plan."""
+
+    times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from its beginning until the answer has come
+    node_s: float  # nodes held, times the time they were held for: two for a lone exchange, else all of the plan
+    wall_s: float  # of this computer
+
+
+def measure(plan: Plan, *, time_limit_s: float | None = None) -> Measurement:
+    """Carries out a plan in simulation.  Raises SimulationError where it does not succeed."""
+    check_simgrid()
+    for host in plan.hosts:
+        plan.platform.host(host)
+        if any(character.isspace() for character in host) or ":" in host:
+            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
+    program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
+    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
+        folder = Path(name)
+        command = _prepare(plan, program, folder)
+        done = run_bounded(
+            command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}
+        )
+        output = final_record(done, f"measuring the network of {plan.platform.name}")
+    alone = [len(one) == 1 for one in plan.experiments]
+    node_s = sum(
+        2 * times[0] if lone else len(plan.hosts) * took
+        for times, took, lone in zip(output["times_s"], output["took_s"], alone, strict=True)
+    )
+    return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
+
+
+def _sizes(exchange: Exchange) -> tuple[int, int]:
+    return exchange.size_bytes, exchange.answer_bytes
+
+
+def _prepare(plan: Plan, program: Path, folder: Path) -> list[str]:
+    (folder / "netprobe").symlink_to(program)
+    (folder / "hosts").write_text("".join(f"{host}\n" for host in plan.hosts))
+    (folder / "plan").write_text("".join(f"{line}\n" for line in plan.lines()))
+    guard = die_with_parent()
+    options = {**ENGINE_OPTIONS, **dict(plan.options)}
+    return [
+        "smpirun",
+        *(["-wrapper", shlex.join(guard)] if guard else []),
+        *("-np", str(len(plan.hosts)), "-hostfile", "hosts"),
+        *("-platform", str(plan.platform.path), "-no-privatize"),
+        *(f"--cfg={key}:{value}" for key, value in options.items()),
+        *("./netprobe", "plan"),
+    ]

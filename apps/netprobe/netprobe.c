@@ -1,0 +1,234 @@
+/* Measures a network: netprobe PLAN
+ *
+ * The file PLAN has one experiment per line: how many exchanges, then four numbers for each: from, to (ranks), the bytes
+ * of the message and of its answer.  Several exchanges of an experiment begin at one agreed moment; an answer is sent
+ * when the message has come.  Rank 0 prints one JSON line: the seconds of each exchange, from its beginning to the
+ * arrival of the answer, as its first rank sees them; and the seconds that each experiment took, starting together
+ * included. */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+  int from, to;
+  long bytes, answer_bytes;
+} Exchange;
+
+enum { READY = 0, MESSAGE, ANSWER }; /* tags: of exchange i, MESSAGE + 2 i and ANSWER + 2 i */
+
+static void *checked(void *memory)
+{
+  if (!memory) {
+    fprintf(stderr, "out of memory\n");
+    abort();
+  }
+  return memory;
+}
+
+/* The seconds that the slowest rank takes for a barrier. */
+static double barrier_time(void)
+{
+  double before = MPI_Wtime(), longest;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double took = MPI_Wtime() - before;
+  MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return longest;
+}
+
+/* All ranks wait for one moment: a barrier alone lets them go at different times.  Rank 0 names a moment that is further
+ * off than the news of it can take.  The first barrier waits for those that are late and says nothing of the network. */
+static void start_together(void)
+{
+  barrier_time();
+  double start = 4 * barrier_time() + MPI_Wtime();
+  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  double left = start - MPI_Wtime();
+  if (left <= 0)
+    return;
+  struct timespec pause;
+  pause.tv_sec = (time_t)left;
+  pause.tv_nsec = (long)((left - (double)pause.tv_sec) * 1e9);
+  nanosleep(&pause, NULL);
+}
+
+/* The receiver of a lone exchange tells the sender that it is ready. */
+static void wait_until_ready(Exchange exchange, int rank)
+{
+  if (exchange.from == exchange.to)
+    return;
+  if (exchange.to == rank)
+    MPI_Send(NULL, 0, MPI_BYTE, exchange.from, READY, MPI_COMM_WORLD);
+  if (exchange.from == rank)
+    MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The exchanges that this rank has a part in; fills times[] of those that it began. */
+static void take_part(const Exchange *exchanges, int count, int rank, char *out, char *in, double *times)
+{
+  MPI_Request *requests = checked(malloc((2 * (size_t)count + 1) * sizeof *requests));
+  int *exchange = checked(malloc((2 * (size_t)count + 1) * sizeof *exchange));
+  MPI_Request *sends = checked(malloc((2 * (size_t)count + 1) * sizeof *sends));
+  int waiting = 0, sent = 0;
+  for (int i = 0; i < count; i++) { /* receives first, so that no message waits for its receiver */
+    if (exchanges[i].to == rank) {
+      exchange[waiting] = i;
+      MPI_Irecv(in, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].from, MESSAGE + 2 * i, MPI_COMM_WORLD,
+                &requests[waiting++]);
+    }
+    if (exchanges[i].from == rank) {
+      exchange[waiting] = -1 - i;
+      MPI_Irecv(in, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].to, ANSWER + 2 * i, MPI_COMM_WORLD,
+                &requests[waiting++]);
+    }
+  }
+  if (count == 1)
+    wait_until_ready(exchanges[0], rank);
+  else
+    start_together();
+  double start = MPI_Wtime();
+  for (int i = 0; i < count; i++)
+    if (exchanges[i].from == rank)
+      MPI_Isend(out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i, MPI_COMM_WORLD, &sends[sent++]);
+  for (int done = 0; done < waiting; done++) {
+    int which;
+    MPI_Waitany(waiting, requests, &which, MPI_STATUS_IGNORE);
+    int i = exchange[which];
+    if (i >= 0)
+      MPI_Isend(out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i, MPI_COMM_WORLD,
+                &sends[sent++]);
+    else
+      times[-1 - i] = MPI_Wtime() - start;
+  }
+  MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE);
+  free(requests);
+  free(exchange);
+  free(sends);
+}
+
+static long next_number(char **text)
+{
+  char *end;
+  long value = strtol(*text, &end, 10);
+  if (end == *text || value < 0) {
+    fprintf(stderr, "malformed plan\n");
+    abort();
+  }
+  *text = end;
+  return value;
+}
+
+static void read_exchanges(char *text, Exchange *exchanges, int count)
+{
+  for (int i = 0; i < count; i++) {
+    exchanges[i].from = (int)next_number(&text);
+    exchanges[i].to = (int)next_number(&text);
+    exchanges[i].bytes = next_number(&text);
+    exchanges[i].answer_bytes = next_number(&text);
+  }
+}
+
+static size_t largest_message(const Exchange *exchanges, int count)
+{
+  long largest = 1;
+  for (int i = 0; i < count; i++) {
+    largest = exchanges[i].bytes > largest ? exchanges[i].bytes : largest;
+    largest = exchanges[i].answer_bytes > largest ? exchanges[i].answer_bytes : largest;
+  }
+  return (size_t)largest;
+}
+
+/* The plan, read once: experiment i has the exchanges first[i] to first[i + 1]. */
+typedef struct {
+  int experiments;
+  size_t *first;
+  Exchange *exchanges;
+} Plan;
+
+static Plan read_plan(const char *path)
+{
+  Plan plan = {0, checked(calloc(1, sizeof(size_t))), NULL};
+  FILE *file = checked(path ? fopen(path, "r") : NULL);
+  char *line = NULL;
+  size_t room = 0;
+  while (getline(&line, &room, file) > 0) {
+    char *text = line;
+    size_t before = plan.first[plan.experiments], count = (size_t)next_number(&text);
+    plan.first = checked(realloc(plan.first, ((size_t)plan.experiments + 2) * sizeof *plan.first));
+    plan.exchanges = checked(realloc(plan.exchanges, (before + count + 1) * sizeof *plan.exchanges));
+    read_exchanges(text, plan.exchanges + before, (int)count);
+    plan.first[++plan.experiments] = before + count;
+  }
+  free(line);
+  fclose(file);
+  return plan;
+}
+
+/* Whether this rank has nothing to do but a lone exchange of two others. */
+static bool is_idle(const Exchange *exchanges, int count, int rank)
+{
+  return count == 1 && exchanges[0].from != rank && exchanges[0].to != rank;
+}
+
+static void print_numbers(const double *numbers, size_t from, size_t to)
+{
+  for (size_t i = from; i < to; i++)
+    printf("%s%.17g", i > from ? ", " : "", numbers[i]);
+}
+
+/* times_s: of every exchange; took_s: of every experiment with several. */
+static void print_record(const Plan *plan, const double *times_s, const double *took_s)
+{
+  printf("{\"times_s\": [");
+  for (int i = 0; i < plan->experiments; i++) {
+    printf(i ? ", [" : "[");
+    print_numbers(times_s, plan->first[i], plan->first[i + 1]);
+    printf("]");
+  }
+  printf("], \"took_s\": [");
+  print_numbers(took_s, 0, (size_t)plan->experiments);
+  printf("]}\n");
+  fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Plan plan = read_plan(argc == 2 ? argv[1] : NULL);
+  size_t exchanges = plan.first[plan.experiments], bytes = largest_message(plan.exchanges, (int)exchanges);
+  double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
+  double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));
+  char *out = checked(SMPI_SHARED_MALLOC(bytes)), *in = checked(SMPI_SHARED_MALLOC(bytes)); /* the content means nothing */
+  int from = -1, to = -1;
+  for (int i = 0; i < plan.experiments; i++) {
+    const Exchange *mine = plan.exchanges + plan.first[i];
+    int count = (int)(plan.first[i + 1] - plan.first[i]);
+    if (count != 1 || mine->from != from || mine->to != to)
+      MPI_Barrier(MPI_COMM_WORLD); /* others may still be at it */
+    from = count == 1 ? mine->from : -1;
+    to = count == 1 ? mine->to : -1;
+    if (is_idle(mine, count, rank))
+      continue;
+    double begun_s = MPI_Wtime();
+    take_part(mine, count, rank, out, in, times_s + plan.first[i]);
+    took_s[i] = MPI_Wtime() - begun_s;
+  }
+  MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  memcpy(times_s, all_s, exchanges * sizeof *all_s);
+  MPI_Reduce(took_s, all_s, plan.experiments, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0)
+    print_record(&plan, times_s, all_s);
+  SMPI_SHARED_FREE(out);
+  SMPI_SHARED_FREE(in);
+  free(times_s);
+  free(took_s);
+  free(all_s);
+  free(plan.first);
+  free(plan.exchanges);
+  MPI_Finalize();
+  return 0;
+}

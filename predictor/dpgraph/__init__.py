@@ -1,0 +1,1 @@
+"""DP*Graph: programs as graphs of computations and messages, after K.-C. Li."""

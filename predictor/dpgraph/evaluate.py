@@ -1,0 +1,94 @@
+"""How long a recorded program takes on a network: a few of its iterations, evaluated, then extrapolated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.recording import Mark
+from apps.steady import FIRST_TRY, LEAST_ITERATIONS, drift_rel, find_period
+from platforms.errors import UserError
+from predictor.dpgraph import fluid
+from predictor.dpgraph.network import Network
+from predictor.dpgraph.program import Program, Sections
+
+_SETTLED_REL = 1e-6  # of the time: what the spread of the period may add up to
+
+
+@dataclass(frozen=True)
+class Run:
+    """An evaluated program.  Times in s, one entry per rank."""
+
+    marks: tuple[np.ndarray, ...]  # apps.recording.Mark, by rank
+    marks_s: np.ndarray  # ranks x marks: their dates
+    end_s: np.ndarray
+
+    def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
+        """The date of a mark that each rank has once; ``otherwise`` where the program does not mark it."""
+        if mark not in self.marks[0]:
+            return otherwise
+        return np.array([row[np.flatnonzero(m == mark)[0]] for m, row in zip(self.marks, self.marks_s, strict=True)])
+
+    @property
+    def start_s(self) -> np.ndarray:
+        return self.date_s(Mark.START, np.zeros_like(self.end_s))
+
+    @property
+    def stop_s(self) -> np.ndarray:
+        return self.date_s(Mark.STOP, self.end_s)
+
+    @property
+    def iteration_s(self) -> np.ndarray:
+        """Ranks x iterations: the end of each, from the start of the timed section."""
+        rows = [row[: len(m)][m == Mark.ITERATION] for m, row in zip(self.marks, self.marks_s, strict=True)]
+        return np.array(rows) - self.start_s[:, None]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The time of a whole program."""
+
+    time_s: float
+    iterations: int  # evaluated
+    settled: bool  # the iterations repeat, or all were evaluated
+
+
+def execute(program: Program, network: Network, placement: tuple[str, ...], s_per_flop: Sequence[float]) -> Run:
+    """Evaluates a program on a network.  ``s_per_flop``: of each rank's host.
+
+    Raises UserError for a program that cannot end: a receive or a send that waits for ever.
+    """
+    messages, paths = network.carry(program, placement)
+    instructions = fluid.Instructions(program.code, program.argument, program.value, program.first)
+    marks = tuple(program.marks)
+    marks_s = np.full((program.nranks, max(1, *map(len, marks))), np.nan)
+    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s)
+    if np.isnan(end_s).any():
+        waiting = int(np.flatnonzero(np.isnan(end_s))[0])
+        problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks do)"
+        raise UserError("recorded program", problem, "Record it with the send modes that it is to be run with")
+    return Run(marks, marks_s, end_s)
+
+
+def estimate(
+    sections: Sections, iterations: int, network: Network, placement: tuple[str, ...], s_per_flop: Sequence[float]
+) -> Estimate:
+    """The time of so many iterations: as many evaluated as it takes to see that they repeat, the rest extrapolated."""
+    tried = FIRST_TRY
+    while True:
+        tried = iterations if iterations < LEAST_ITERATIONS else min(tried, iterations)
+        run = execute(sections.program(tried if sections.iterations else None), network, placement, s_per_flop)
+        elapsed_s = run.stop_s - run.start_s
+        if not sections.iterations or tried == iterations:
+            return Estimate(float(elapsed_s.max()), max(1, sections.iterations and tried), settled=True)
+        period = find_period(run.iteration_s.tolist())
+        missing = iterations - tried
+        periods, rest = divmod(missing, period.iterations)
+        ends_s = run.iteration_s
+        extra_s = ends_s[:, rest - period.iterations - 1] - ends_s[:, -period.iterations - 1] if rest else 0.0
+        time_s = float((elapsed_s + periods * period.time_s + extra_s).max())
+        if drift_rel(period, missing, time_s) <= _SETTLED_REL:
+            return Estimate(time_s, tried, settled=True)
+        tried *= 2

@@ -1,0 +1,98 @@
+"""The network as the platform file and SimGrid's documentation have it (predictor ``dpgraph-known``).
+
+SimGrid's network model SMPI (manual, "Configuring SimGrid" and "SMPI"; constants of SimGrid 3.32): a message of n bytes moves n + 16;
+latency and bandwidth are multiplied by factors of its size; a flow's rate is at most the narrowest link of its route and
+network/TCP-gamma / (2 latency); with cross traffic it uses 5 % of its rate on the way back; flows share links in proportion
+to 1 / (latency + sum of weight-S / bandwidth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from platforms.errors import UserError
+from platforms.platform import Route
+from predictor.base import OutOfRange
+from predictor.dpgraph.collectives import SELECTOR
+from predictor.dpgraph.network import Network, Protocol, Timing, Way
+
+DEFAULTS = {
+    "smpi/bw-factor": "65472:0.940694;15424:0.697866;9376:0.58729;5776:1.08739;3484:0.77493;1426:0.608902;"
+    "732:0.341987;257:0.338112;0:0.812084",
+    "smpi/lat-factor": "65472:11.6436;15424:3.48845;9376:2.59299;5776:2.18796;3484:1.88101;1426:1.61075;"
+    "732:1.9503;257:1.95341;0:2.01467",
+    "network/TCP-gamma": "4194304",
+    "network/crosstraffic": "yes",
+    "network/weight-S": "8775",
+    "smpi/send-is-detached-thresh": "65536",
+    "smpi/async-small-thresh": "0",
+    "smpi/coll-selector": SELECTOR,
+    "smpi/os": "0:0:0:0:0",
+    "smpi/or": "0:0:0:0:0",
+    "smpi/ois": "0:0:0:0:0",
+}
+_BACKWARD = 0.05  # share of a flow's rate that its acknowledgements take
+_YES = {"yes", "on", "true", "1"}
+_ONLY_DEFAULT = ("smpi/coll-selector", "smpi/os", "smpi/or", "smpi/ois")
+
+
+def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Network:
+    """The network of these routes, each with the one back, under SimGrid's options that differ from its defaults.
+
+    Raises OutOfRange for options whose effect is not represented (CPU costs of messages, other collectives).
+    """
+    chosen = {**DEFAULTS, **{key: value for key, value in options.items() if key in DEFAULTS}}
+    for key in _ONLY_DEFAULT:
+        if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
+            raise OutOfRange(f"{key}:{chosen[key]}", "the graph predictor does not represent it", "Leave it out")
+    gamma, weight_S = float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"])
+    back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
+    by_pair = {(route.source, route.destination): route for route in routes}
+    capacity = {
+        link.name: link.bandwidth_Bps for route in by_pair.values() for link in route.links if link.sharing != "fatpipe"
+    }
+    latencies = {route.latency_s: i for i, route in enumerate({r.latency_s: r for r in by_pair.values()}.values())}
+    ways = {}
+    for pair, route in by_pair.items():
+        links = dict.fromkeys(name for name in route.link_names if name in capacity)
+        ways[pair] = Way(
+            timing_class=latencies[route.latency_s],
+            bound_Bps=min(route.bandwidth_Bps, gamma / (2 * route.latency_s) if gamma and route.latency_s else np.inf),
+            penalty=route.latency_s + sum(weight_S / link.bandwidth_Bps for link in route.links) or 1.0,
+            links={name: float(route.link_names.count(name)) for name in links},
+        )
+        if back:
+            for link in by_pair[pair[::-1]].links:
+                if link.name in capacity:
+                    ways[pair].links[link.name] = ways[pair].links.get(link.name, 0.0) + back
+    protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
+    return Network(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
+
+
+def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
+    lat, bw = (_steps(chosen[key], key) for key in ("smpi/lat-factor", "smpi/bw-factor"))
+    above_bytes = np.unique(np.concatenate([[-1.0], lat[0], bw[0]]))
+
+    def at(table: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """The factor of each segment; below the first threshold it is 1."""
+        return np.concatenate([[1.0], table[1]])[np.searchsorted(table[0], above_bytes, side="right")]
+
+    return Timing(above_bytes, latency_s[:, None] * at(lat), np.broadcast_to(at(bw), (len(latency_s), len(above_bytes))))
+
+
+def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds, ascending, and factors of ``65472:0.94;0:0.81``, or of a single number."""
+    try:
+        parts = [part.split(":") for part in text.split(";")]
+        pairs = [(0.0, float(part[0])) if len(part) == 1 else (float(part[0]), float(part[1])) for part in parts]
+    except (ValueError, IndexError):
+        raise UserError(f"{key}:{text}", "not a list of THRESHOLD:FACTOR", "Write for example 0:1;65536:3") from None
+    return np.array([p[0] for p in sorted(pairs)]), np.array([p[1] for p in sorted(pairs)])
+
+
+def _is_zero(text: str) -> bool:
+    """CPU costs that are all nothing, such as 0:0:0."""
+    parts = [part for piece in text.split(";") for part in piece.split(":")[1:]]
+    return bool(parts) and all(float(part or 0) == 0 for part in parts)

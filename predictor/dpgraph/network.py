@@ -1,0 +1,100 @@
+"""What a network does to messages, as numbers that may be read from a platform file or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from apps.recording import Mode
+from predictor.dpgraph.fluid import Messages, Paths
+from predictor.dpgraph.program import Program
+
+DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """When the sender waits for the receiver, and when a message waits for its receive."""
+
+    detached_below_bytes: float = DETACHED_BELOW_BYTES  # a smaller message is buffered: its sender goes on at once
+    eager_below_bytes: float = 0  # a smaller message moves before its receive is posted
+    envelope_bytes: float = 16  # moved with every message
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How messages of each size fare on an idle network.  Segment s holds for sizes above ``above_bytes[s]``.
+
+    One row per class of paths.  A message of n bytes alone takes latency_s + n / (factor * bound of its path).
+    """
+
+    above_bytes: np.ndarray  # f8, ascending, of payload and envelope together; the first is below all sizes
+    latency_s: np.ndarray  # f8, classes x segments
+    factor: np.ndarray  # f8, classes x segments
+
+
+@dataclass(frozen=True)
+class Way:
+    """The path between two hosts in one direction."""
+
+    timing_class: int  # row of Timing
+    bound_Bps: float  # most that one flow may get
+    penalty: float  # flows that share a link get rates in proportion to 1 / penalty
+    links: Mapping[str, float]  # byte of each link that one byte of the flow uses
+
+
+@dataclass(frozen=True)
+class Network:
+    """The ways between the hosts that a program uses, and what bounds them."""
+
+    ways: Mapping[tuple[str, str], Way]  # by source and destination host
+    capacity_Bps: Mapping[str, float]  # of every link
+    timing: Timing
+    protocol: Protocol = field(default_factory=Protocol)
+
+    def without_contention(self) -> Network:
+        """The same with links that are never shared."""
+        return replace(self, ways={pair: replace(way, links={}) for pair, way in self.ways.items()})
+
+    def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[Messages, Paths]:
+        """The program's messages on this network.  Raises KeyError for a pair of hosts without a way."""
+        pair_of = program.source.astype(np.int64) * program.nranks + program.destination
+        pairs, pair_of = np.unique(pair_of, return_inverse=True)
+        hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
+        known: dict[tuple[str, str], int] = {}
+        path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)
+        ways = [self.ways[pair] for pair in known]
+        paths = self._paths(ways)
+        path = path_of_pair[pair_of] if len(pairs) else np.empty(0, np.int32)
+        size_bytes = program.size_bytes.astype(float)
+        amount_bytes = size_bytes + self.protocol.envelope_bytes
+        segment = np.searchsorted(self.timing.above_bytes, amount_bytes, side="left") - 1
+        timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
+        buffered = (size_bytes < self.protocol.detached_below_bytes) | (program.mode == Mode.BUFFERED)
+        synchronous = program.mode == Mode.SYNCHRONOUS
+        return (
+            Messages(
+                source=program.source,
+                destination=program.destination,
+                amount_bytes=amount_bytes,
+                latency_s=self.timing.latency_s[timing_class, segment],
+                factor=self.timing.factor[timing_class, segment],
+                path=path,
+                detached=buffered & ~synchronous,
+                eager=(size_bytes < self.protocol.eager_below_bytes) & ~synchronous,
+            ),
+            paths,
+        )
+
+    def _paths(self, ways: list[Way]) -> Paths:
+        names = {name: i for i, name in enumerate(self.capacity_Bps)}
+        return Paths(
+            bound_Bps=np.array([way.bound_Bps for way in ways]),
+            penalty=np.array([way.penalty for way in ways]),
+            first=np.concatenate([[0], np.cumsum([len(way.links) for way in ways])]).astype(np.int64),
+            link=np.array([names[name] for way in ways for name in way.links], np.int32),
+            weight=np.array([weight for way in ways for weight in way.links.values()], float),
+            capacity_Bps=np.array(list(self.capacity_Bps.values()), float),
+        )

@@ -1,0 +1,215 @@
+"""From a recording to what each rank does: flat arrays, collectives expanded, messages matched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from apps.recording import EVENT, Kind, Mark, Mode, Op, Recording
+from platforms.errors import UserError
+from predictor.dpgraph import fluid
+from predictor.dpgraph.collectives import Call, steps
+
+_COLLECTIVE_TAG = -1000  # minus the operation: no program's own tag is negative
+_WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # whose sizes sent are in `counts`
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the ranks do.  Instructions as in predictor.dpgraph.fluid; COMPUTE holds flops."""
+
+    code: np.ndarray  # u1
+    argument: np.ndarray  # i4: the message of SEND, RECV, PROBE and the two WAITs; of MARK the apps.recording.Mark
+    value: np.ndarray  # f8
+    first: np.ndarray  # i8, ranks + 1: where each rank's instructions begin
+    source: np.ndarray  # i4, one per message, as all that follow
+    destination: np.ndarray  # i4
+    size_bytes: np.ndarray  # i8
+    mode: np.ndarray  # u1, apps.recording.Mode
+
+    @property
+    def nranks(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def nmessages(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def marks(self) -> list[np.ndarray]:
+        """The marks of each rank, in their order."""
+        rows = [slice(a, b) for a, b in zip(self.first, self.first[1:], strict=False)]
+        return [self.argument[row][self.code[row] == fluid.MARK] for row in rows]
+
+
+class Sections:
+    """The recorded iterations of a program, from which longer runs of it are made.
+
+    What follows the end of the timed section is left out.
+    """
+
+    def __init__(self, recording: Recording):
+        self._ranks = [_expanded(recording, rank) for rank in range(recording.nranks)]
+        for rank, events in enumerate(self._ranks):
+            stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
+            if len(stop):
+                self._ranks[rank] = events[: stop[0] + 1]
+        self._ends = [
+            np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION)) + 1
+            for events in self._ranks
+        ]
+        counts = {len(ends) for ends in self._ends}
+        if len(counts) > 1:
+            problem = f"its ranks mark different numbers of iterations ({min(counts)} to {max(counts)})"
+            raise UserError("recording", problem, "Mark each iteration on every rank")
+        self.iterations = counts.pop()  # recorded; 0: the program has none
+
+    def program(self, iterations: int | None = None) -> Program:
+        """The program with so many iterations; None: as recorded.
+
+        The iterations between the first and the last are copies of the second one, of at least three recorded.
+        """
+        if iterations is None or iterations == self.iterations:
+            return _matched(self._ranks)
+        if self.iterations < 3 or iterations < 3:
+            problem = f"{self.iterations} iterations were recorded, {iterations} are asked for"
+            raise UserError("recording", problem, "Record at least three, or as many as are asked for")
+        return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])
+
+    def _unrolled(self, rank: int, iterations: int) -> np.ndarray:
+        events, ends = self._ranks[rank], self._ends[rank]
+        head, body, tail = events[: ends[0]], events[ends[0] : ends[1]], events[ends[-2] :]
+        copies = iterations - 2
+        posts = np.isin(body["kind"], (Kind.SEND, Kind.RECV))
+        own, inner = np.count_nonzero(body["request"][posts] >= 0), np.count_nonzero(body["request"][posts] < 0)
+
+        def moved(part: np.ndarray, by: int) -> np.ndarray:
+            """Operations are numbered in their order, those inside collectives downwards from -1."""
+            part["request"] += np.where(part["request"] >= 0, by * own, -by * inner)
+            return part
+
+        middle = [moved(body.copy(), copy) for copy in range(copies)]
+        return np.concatenate([head, *middle, moved(tail.copy(), copies - (len(ends) - 2))])
+
+
+def _expanded(recording: Recording, rank: int) -> np.ndarray:
+    """A rank's events with every collective replaced by its messages."""
+    events = recording.events[rank]
+    where = np.flatnonzero(events["kind"] == Kind.COLLECTIVE)
+    if not len(where):
+        return events.copy()
+    parts, since, number = [], 0, 0
+    for at in where:
+        parts.append(events[since:at])
+        inner, number = _messages_of(recording, rank, events[at], number)
+        parts.append(inner)
+        since = at + 1
+    parts.append(events[since:])
+    return np.concatenate(parts)
+
+
+def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -> tuple[np.ndarray, int]:
+    """The events inside one collective; its operations are numbered downwards from -1 - number."""
+    members = recording.communicators[event["comm"]]
+    place = {member: at for at, member in enumerate(members)}
+    at = event["request"]
+    counts = recording.counts[rank][at : at + len(members)].tolist() if event["op"] in _WITH_COUNTS else ()
+    call = Call(
+        op=Op(event["op"]),
+        rank=place[rank],
+        ranks=len(members),
+        root=place.get(int(event["peer"]), -1),
+        size_bytes=int(event["size_bytes"]),
+        counts=counts,
+    )
+    rows = []
+    tag = _COLLECTIVE_TAG - int(event["op"])
+    for step in steps(call):
+        begun = []
+        for is_send, partner, size_bytes in step.operations:
+            number += 1
+            begun.append(-number)
+            kind = Kind.SEND if is_send else Kind.RECV
+            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0))
+        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0) for request in begun]
+    return np.array(rows, dtype=EVENT), number
+
+
+def _matched(ranks: list[np.ndarray]) -> Program:
+    """The program of these events: the n-th send of a pair, tag and communicator is what its n-th receive gets."""
+    first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
+    events = np.concatenate(ranks)
+    rank = np.repeat(np.arange(len(ranks)), np.diff(first))
+    kind = events["kind"]
+    sends, receives, probes = (np.flatnonzero(kind == which) for which in (Kind.SEND, Kind.RECV, Kind.PROBE))
+    message = np.full(len(events), -1, np.int64)
+    ordered_sends = sends[_order(events, sends, rank[sends], events["peer"][sends])]
+    ordered_receives = receives[_order(events, receives, events["peer"][receives], rank[receives])]
+    _check(events, rank, ordered_sends, ordered_receives)
+    message[sends] = np.arange(len(sends))
+    message[ordered_receives] = message[ordered_sends]
+    for at in probes:  # the next receive of that message
+        same = receives[(receives > at) & (rank[receives] == rank[at])]
+        same = same[
+            (events["peer"][same] == events["peer"][at])
+            & (events["tag"][same] == events["tag"][at])
+            & (events["comm"][same] == events["comm"][at])
+        ]
+        message[at] = message[same[0]] if len(same) else -1
+
+    code = np.full(len(events), fluid.COMPUTE, np.uint8)
+    for which, instruction in _CODES.items():
+        code[kind == which] = instruction
+    waits = np.flatnonzero(kind == Kind.WAIT)
+    posts = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.RECV))
+    post_of_wait = posts[_find(_key(rank[waits], events["request"][waits]), _key(rank[posts], events["request"][posts]))]
+    message[waits] = message[post_of_wait]
+    code[waits] = np.where(kind[post_of_wait] == Kind.SEND, fluid.WAIT_SENT, fluid.WAIT_RECEIVED)
+    argument = np.where(kind == Kind.MARK, events["op"], message)
+    keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
+    kept = np.concatenate([[0], np.cumsum(keep)])
+    return Program(
+        code=code[keep],
+        argument=argument[keep].astype(np.int32),
+        value=np.where(kind == Kind.COMPUTE, events["amount"], 0.0)[keep],
+        first=kept[first],
+        source=rank[sends].astype(np.int32),
+        destination=events["peer"][sends].astype(np.int32),
+        size_bytes=events["size_bytes"][sends],
+        mode=events["mode"][sends],
+    )
+
+
+_CODES = {Kind.SEND: fluid.SEND, Kind.RECV: fluid.RECV, Kind.PROBE: fluid.PROBE, Kind.MARK: fluid.MARK}
+
+
+def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
+    """Sorts operations by pair, communicator and tag, and keeps the order of the program within them."""
+    return np.lexsort((events["tag"][at], events["comm"][at], destination, source))
+
+
+def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np.ndarray) -> None:
+    names = ("comm", "tag")
+    if len(sends) == len(receives):
+        same = (rank[sends] == events["peer"][receives]) & (events["peer"][sends] == rank[receives])
+        for name in names:
+            same &= events[name][sends] == events[name][receives]
+        if same.all():
+            return
+    problem = f"{len(sends)} messages are sent and {len(receives)} received, and they do not match"
+    raise UserError("recording", problem, "Let every message be received before the end of the timed section")
+
+
+def _key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
+    return (rank.astype(np.int64) << 40) + request + (1 << 39)
+
+
+def _find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """The place of each wanted key; each is there."""
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys[order], wanted)
+    if len(wanted) and (at.max(initial=0) >= len(keys) or (keys[order][at] != wanted).any()):
+        raise UserError("recording", "it waits for an operation that it has not begun", "Record the program anew")
+    return order[at]
