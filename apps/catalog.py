@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from apps.errors import KernelError
+from apps.user_program import UserProgram
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE / "common"
@@ -36,17 +37,30 @@ class App:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a program is asked to compute: a class such as B is a preset of parameters."""
+    """What a program is asked to compute: a class such as B is a preset of parameters.
+
+    With ``program``, a program of the user's own takes the place of a kernel: ``app`` is its name, and its arguments
+    are all there is to say.
+    """
 
     app: str
-    params: tuple[tuple[str, float], ...]
+    params: tuple[tuple[str, float], ...] = ()
     preset: str | None = None
+    program: UserProgram | None = None
+
+    @property
+    def iterative(self) -> bool:
+        """Whether the program has iterations, and can be told how many to do."""
+        if self.program is not None:
+            return self.program.iterations is not None
+        return app(self.app).iterations_parameter is not None
 
     @property
     def iterations(self) -> int:
-        """The official number of iterations; 1 for a program without iterations, which is simulated whole."""
-        parameter = app(self.app).iterations_parameter
-        return 1 if parameter is None else int(dict(self.params)[parameter])
+        """The number of iterations of a full run; 1 for a program without iterations, which is simulated whole."""
+        if self.program is not None:
+            return self.program.iterations or 1
+        return int(dict(self.params)[app(self.app).iterations_parameter]) if self.iterative else 1
 
     def __str__(self) -> str:
         return f"{self.app} {self.preset}" if self.preset else self.app
@@ -85,3 +99,8 @@ def problem(app_name: str, preset: str) -> Problem:
     if preset not in classes:
         raise KernelError(f"class {preset!r}", f"{app_name} has no such class", f"Known: {', '.join(classes)}")
     return Problem(app_name, tuple(classes[preset].items()), preset)
+
+
+def own_problem(program: UserProgram) -> Problem:
+    """The problem that a program of the user's own solves."""
+    return Problem(program.name, program=program)

@@ -8,23 +8,29 @@ from apps.record import RunRecord
 from apps.smpi import run_identity, run_iterations
 from apps.spec import RunSpec
 from apps.steady import extrapolate, settle
+from apps.user_run import NoIterations
 
 
 def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
     """Simulates the spec and returns its record, of all iterations of the problem.
 
     Raises KernelError where the program refuses the problem, and SimulationError where a run does not succeed or
-    takes more than ``time_limit_s`` of wall time.
+    takes more than ``time_limit_s`` of wall time.  A program of the user's own whose iterations cannot be told apart is
+    simulated in full, unless the spec asks for a number of them.
     """
-    official = spec.target.problem.iterations
+    problem = spec.target.problem
+    official = problem.iterations
 
     def run(iterations: int) -> RunRecord:
         return run_iterations(spec, iterations, time_limit_s=time_limit_s)
 
-    if spec.iterations == "steady":
-        record = settle(run, official)
-    elif spec.iterations == "full":
+    if spec.iterations == "full" or not problem.iterative:
         record = run(official)
+    elif spec.iterations == "steady":
+        try:
+            record = settle(run, official)
+        except NoIterations:
+            record = run(official)
     else:
         record = extrapolate(run(spec.iterations), official)
     return replace(record, identity=run_identity(spec))

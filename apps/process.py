@@ -39,18 +39,24 @@ def die_with_parent() -> list[str]:
 
 
 def run_bounded(
-    command: Sequence[str], *, folder: Path, time_limit_s: float | None, environment: dict[str, str] | None = None
+    command: Sequence[str],
+    *,
+    folder: Path,
+    time_limit_s: float | None,
+    environment: dict[str, str] | None = None,
+    working_folder: Path | None = None,
 ) -> Finished:
-    """Runs a command in ``folder`` in a process group of its own, and waits for it.
+    """Runs a command in a process group of its own, and waits for it.
 
-    Nothing of the group is left when this returns or raises, by time limit, interrupt or error.
+    Its output goes to ``folder``, where it also runs unless ``working_folder`` names another.  Nothing of the group is
+    left when this returns or raises, by time limit, interrupt or error.
     """
     out_path, log_path = folder / "stdout", folder / "stderr"
     started = time.perf_counter()
     with open(out_path, "wb") as out, open(log_path, "wb") as log:
         child = subprocess.Popen(
             [*die_with_parent(), *command],
-            cwd=folder,
+            cwd=working_folder or folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -78,7 +78,7 @@ EVENT = np.dtype(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """The events of every rank.
 

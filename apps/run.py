@@ -53,12 +53,32 @@ def summary(record: RunRecord) -> str:
             *extrapolated,
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
             f"in MPI {record.comm_s[busiest]:.6g} s",
-            f"messages      {sum(record.messages)} with {sum(record.bytes)} bytes; "
-            f"per iteration {sum(record.iteration_messages)} with {sum(record.iteration_bytes)} bytes",
+            *_traffic(record),
             f"flops         {record.flops:.6g}",
             f"verification  {verified}",
         )
     )
+
+
+def _traffic(record: RunRecord) -> list[str]:
+    """Messages, and each kind of collective that was called; bytes are those of all ranks."""
+
+    def line(name: str, whole: tuple[int, int], each: tuple[int, int]) -> str:
+        per_iteration = "; per iteration {} with {} bytes".format(*each) if record.iteration_s[0] else ""
+        return "{:13} {} with {} bytes{}".format(name, *whole, per_iteration)
+
+    lines = [
+        line(
+            "messages",
+            (sum(record.messages), sum(record.bytes)),
+            (sum(record.iteration_messages), sum(record.iteration_bytes)),
+        )
+    ]
+    for name, used in record.collectives.items():
+        each = record.iteration_collectives.get(name, {"calls": 0, "bytes": []})
+        whole_and_each = [(one["calls"], sum(one["bytes"])) for one in (used, each)]
+        lines.append(line(name, *whole_and_each))
+    return lines
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -10,12 +11,18 @@ from dataclasses import replace
 from apps import process
 from apps.engine import simulate
 from apps.identity import identity_hash
+from apps.netprobe.measure import Measurement, Plan, measure
 from apps.progress import Progress
 from apps.record import RunRecord
+from apps.record_events import record_events, recording_identity
+from apps.recording import Recording
 from apps.smpi import run_identity
 from apps.spec import RunSpec
 from apps.store import Store
+from apps.store.codec import as_fields
 from platforms.part import part_hash
+
+_RECORDINGS_KEPT = 8  # in memory
 
 
 class Runner:
@@ -41,6 +48,8 @@ class Runner:
         self._identify = identify
         self._progress = progress
         self._futures: dict[str, Future[RunRecord]] = {}
+        self._measurements: dict[str, Measurement] = {}
+        self._recordings: OrderedDict[str, Recording] = OrderedDict()  # the latest
         self._lock = threading.Lock()
 
     def __enter__(self) -> Runner:
@@ -72,6 +81,32 @@ class Runner:
         if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
             self._store.put_record(record)
         return record
+
+    def trace(self, spec: RunSpec, iterations: int) -> Recording:
+        """What so many iterations of the spec's program do (apps/record_events.py), waited for."""
+        key = identity_hash({**recording_identity(spec, iterations), "flop_scale": spec.flop_scale})
+        if key not in self._recordings:
+            self._recordings[key] = record_events(spec, iterations, store=self._store)
+            if len(self._recordings) > _RECORDINGS_KEPT:
+                self._recordings.popitem(last=False)
+        self._recordings.move_to_end(key)
+        return self._recordings[key]
+
+    def measure(self, plan: Plan) -> Measurement:
+        """The result of experiments with messages, waited for."""
+        identity = plan.identity()
+        key = identity_hash(identity)
+        if key not in self._measurements:
+            known = self._store.get("measurement", key) if self._store is not None else None
+            if known is not None:
+                made = Measurement(tuple(map(tuple, known["times_s"])), known["node_s"], known["wall_s"])
+            else:
+                made = measure(plan)
+                if self._store is not None:
+                    summary = f"{len(plan.experiments)} experiments"
+                    self._store.put("measurement", key, identity, as_fields(made), summary=summary)
+            self._measurements[key] = made
+        return self._measurements[key]
 
     def _begin(self, spec: RunSpec) -> Future[RunRecord]:
         identity = self._identify(spec)

@@ -10,7 +10,7 @@ from apps.errors import KernelError
 from platforms.platform import Platform
 
 MODES = ("skeleton", "verify")
-COMPUTE = ("injected", "none")
+COMPUTE = ("injected", "measured", "none")
 ITERATION_POLICIES = ("steady", "full")
 LEAST_EFFICIENCY = 1e-9  # of the peak speed; less is no computer, and overflows
 # What the engine sets itself; a user's value would make records incomparable or break them.
@@ -50,10 +50,11 @@ class RunSpec:
 
     target: Target
     mode: str = "skeleton"  # or "verify": with arithmetic, checked
-    compute: str = "injected"  # or "none": computation takes no simulated time
+    compute: str = "injected"  # or "none": it takes no simulated time; "measured": a user's program, timed as it runs
     efficiency: float = 1.0  # sustained share of a host's speed, (0, 1]
     iterations: str | int = "full"
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, besides those of the platform
+    host_speed_flops: float | None = None  # of this computer on the platform's scale; needed for "measured" alone
 
     def __post_init__(self):
         if self.mode not in MODES:
@@ -62,13 +63,15 @@ class RunSpec:
             raise KernelError(f"compute {self.compute!r}", "no such choice", f"Known: {', '.join(COMPUTE)}")
         _check_efficiency(self.efficiency, "efficiency")
         self._check_iterations()
+        self._check_program()
+        engine_options = self.engine_options
         for key, value in self.target.platform.options:
-            if ENGINE_OPTIONS.get(key, value) != value:
+            if engine_options.get(key, value) != value:
                 where = f"platform {self.target.platform.name}"
-                problem = f"its <config> sets {key} to {value}, but runs need {ENGINE_OPTIONS[key]}"
+                problem = f"its <config> sets {key} to {value}, but runs need {engine_options[key]}"
                 raise KernelError(where, problem, "Take it out")
         for key, value in self.options:
-            if key in _RESERVED_OPTIONS:
+            if key in _RESERVED_OPTIONS or key in engine_options:
                 raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
             if set(key + value) & set(" \t\n*?[]\\'\"$`"):  # smpirun would take them apart
                 raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
@@ -76,6 +79,9 @@ class RunSpec:
     def _check_iterations(self) -> None:
         if self.iterations in ITERATION_POLICIES:
             return
+        if not self.target.problem.iterative:
+            problem = f"{self.target.problem} has no iterations to be counted"
+            raise KernelError(f"iterations {self.iterations}", problem, f"Give {' or '.join(ITERATION_POLICIES)}")
         official = self.target.problem.iterations
         if not isinstance(self.iterations, int) or not 1 <= self.iterations <= official:
             raise KernelError(
@@ -84,6 +90,33 @@ class RunSpec:
                 f"Give a number in that range, {' or '.join(ITERATION_POLICIES)}",
             )
 
+    def _check_program(self) -> None:
+        """What goes with a kernel only, or with a user's program only."""
+        if self.target.problem.program is None:
+            if self.compute == "measured":
+                problem = "kernels inject their computation, and a skeleton does none"
+                raise KernelError("--compute measured", problem, "It is for programs of your own (--program)")
+            return
+        if self.mode != "skeleton":
+            raise KernelError(f"--mode {self.mode}", "a program of your own has no modes", "Leave it out")
+        if self.efficiency != 1.0:
+            problem = "a program of your own says itself what it computes"
+            raise KernelError(f"--efficiency {self.efficiency:g}", problem, "Leave it out")
+        if (self.compute == "measured") != (self.host_speed_flops is not None):
+            problem = "goes with --compute measured, and that with it"
+            raise KernelError("--host-speed", problem, "Give both or none")
+        if self.host_speed_flops is not None and not 0 < self.host_speed_flops < float("inf"):
+            where = f"--host-speed {self.host_speed_flops / 1e9:g}"
+            raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
+
+    @property
+    def engine_options(self) -> dict[str, str]:
+        """The SimGrid options that the engine sets itself."""
+        if self.compute != "measured":
+            return ENGINE_OPTIONS
+        measured = {"smpi/simulate-computation": "yes", "smpi/host-speed": f"{self.host_speed_flops:.17g}f"}
+        return {**ENGINE_OPTIONS, **measured}
+
     @property
     def flop_scale(self) -> float:
         """Flops injected per flop counted: hosts are described by their peak speed, kernels sustain a part of it."""
@@ -91,8 +124,13 @@ class RunSpec:
 
     def identity(self) -> dict:
         """Every field that decides the result, as JSON values."""
-        problem = self.target.problem
+        problem, program = self.target.problem, self.target.problem.program
+        if program is not None:
+            own = {"arguments": list(program.arguments), "full_iterations": program.iterations}
+            if self.compute == "measured":
+                own["host_speed_flops"] = self.host_speed_flops
         return {
+            **({} if program is None else own),
             "app": problem.app,
             "class": problem.preset,
             "params": dict(problem.params),
@@ -115,6 +153,7 @@ class Settings:
     efficiency: str = "reference"  # a number, "reference" or "measured"; the last two depend on the app
     iterations: str | int | None = None  # as in RunSpec; None: steady, but full in mode verify
     options: tuple[tuple[str, str], ...] = ()
+    host_speed_flops: float | None = None  # of this computer, for "measured"; None: as calibrated
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """The run of a target under these settings."""
@@ -123,10 +162,18 @@ class Settings:
             target=target,
             mode=mode,
             compute=self.compute,
-            efficiency=resolve_efficiency(self.efficiency, target.problem.app),
+            efficiency=resolve_efficiency(self.efficiency, target.problem),
             iterations=default if self.iterations is None else self.iterations,
             options=self.options,
+            host_speed_flops=self._host_speed_flops(),
         )
+
+    def _host_speed_flops(self) -> float | None:
+        if self.compute != "measured" or self.host_speed_flops is not None:
+            return self.host_speed_flops
+        from apps.calibrate import host_speed_flops
+
+        return host_speed_flops()
 
 
 def parse_iterations(text: str) -> str | int:
@@ -149,14 +196,20 @@ def parse_options(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(options.items()))
 
 
-def resolve_efficiency(text: str, app_name: str) -> float:
-    """``reference``, ``measured`` or a number, as a share of the peak speed for that app."""
+def resolve_efficiency(text: str, problem: Problem) -> float:
+    """``reference``, ``measured`` or a number, as a share of the peak speed for that problem's program.
+
+    The reference of a program of the user's own is 1: what it injects is what it means.
+    """
     if text == "reference":
-        return app(app_name).reference_efficiency
-    if text == "measured":
+        return app(problem.app).reference_efficiency if problem.program is None else 1.0
+    if text == "measured" and problem.program is None:
         from apps.calibrate import measured_efficiency
 
-        return measured_efficiency(app_name)
+        return measured_efficiency(problem.app)
+    if text == "measured":
+        remedy = "Leave it out, or give --compute measured"
+        raise KernelError("--efficiency measured", "it is the efficiency of a kernel", remedy)
     try:
         value = float(text)
     except ValueError:

@@ -159,7 +159,9 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
         used["calls"] for used in record.iteration_collectives.values()
     )
     rounding = missing * messages * _ROUNDING
-    return _DRIFT_WEIGHT * drift_rel(period, missing, time_s) + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
+    return (
+        _DRIFT_WEIGHT * drift_rel(period, missing, time_s) + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
+    )
 
 
 def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:

@@ -20,7 +20,18 @@ _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 def final_record(done: Finished, what: str) -> dict:
     """The program's final line of JSON.  ``what`` names the run in errors.
 
-    Raises SimulationError for a run that did not succeed, and KernelError for a SimGrid option that does not exist.
+    Raises as ``check_success``, and SimulationError where there is no such line.
+    """
+    check_success(done, what)
+    try:
+        return json.loads(done.output.rstrip().rpartition("\n")[2])
+    except json.JSONDecodeError:
+        raise SimulationError(f"{what}: ended without a record: {telling_line(done.log)}", done.log) from None
+
+
+def check_success(done: Finished, what: str) -> None:
+    """Raises SimulationError for a run that did not succeed, as far as can be told without a final record, and
+    KernelError for a SimGrid option that does not exist.
     """
     bad_option = _BAD_OPTION.search(done.log)
     if bad_option:
@@ -28,12 +39,8 @@ def final_record(done: Finished, what: str) -> dict:
             f"--cfg {bad_option[1]}", "SimGrid has no such option", "See smpirun's --help for the known ones"
         )
     reason = _failure(done)
-    if reason is None:
-        try:
-            return json.loads(done.output.rstrip().rpartition("\n")[2])
-        except json.JSONDecodeError:
-            reason = f"ended without a record: {telling_line(done.log)}"
-    raise SimulationError(f"{what}: {reason}", done.log)
+    if reason is not None:
+        raise SimulationError(f"{what}: {reason}", done.log)
 
 
 def _failure(done: Finished) -> str | None:
@@ -43,12 +50,14 @@ def _failure(done: Finished) -> str | None:
         return "the program wrote too much"
     if "MPI_Abort was called" in done.log:
         return "the program called MPI_Abort"
-    if "Deadlock detected" in done.log or "Stalling SMPI instance" in done.log:
+    if "Deadlock detected" in done.log:
         return "deadlock: the ranks that are left wait for messages that are never sent"
     if done.status != 0:
         # A shell reports a signal as 128 + its number.
         how = {134: "aborted", 137: "was killed", 139: "crashed"}.get(done.status, f"ended with status {done.status}")
         return f"the simulation {how}: {telling_line(done.log)}"
+    if "Stalling SMPI instance" in done.log:
+        return "some ranks ended without MPI_Finalize"
     return None
 
 

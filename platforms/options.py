@@ -9,20 +9,20 @@ from platforms.grid import Grid
 from platforms.network import DEFAULT_NETWORK, network_names
 from platforms.placement import MAPPINGS, Placement, read_host_file
 from platforms.platform import Platform
-from platforms.scenario import GRID_NAME, SCENARIOS, named_grid, read_grid
+from platforms.scenario import GRID_NAME, NAMED, SCENARIOS, named_grid, read_grid
 
 
 def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
     """--scenario, --network and --speeds, as grid_from_arguments reads them; with ``all_scenarios`` the help says that
     the command takes "all" too."""
-    every = "; all for these six" if all_scenarios else ""
+    every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if all_scenarios else ""
     parser.add_argument(
         "--scenario", metavar="NAME|FILE.toml",
-        help=f"a grid: {', '.join(SCENARIOS)}{every}; any grid{{N}}x{{M}} with --speeds, or a scenario file",
+        help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, or a scenario file",
     )  # fmt: skip
     parser.add_argument(
         "--network", metavar="NAME",
-        help=f"its network: {', '.join(network_names())} (default: {DEFAULT_NETWORK}, or what the scenario file says)",
+        help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
     )  # fmt: skip
     parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
 
@@ -46,14 +46,14 @@ def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
 def grid_from_arguments(args: argparse.Namespace) -> Grid:
     """The grid that --scenario, --network and --speeds describe.  Raises UserError for what does not fit."""
     if not args.scenario:
-        raise UserError("--scenario", "is missing", f"Give one of {', '.join(SCENARIOS)}, or a scenario file")
+        raise UserError("--scenario", "is missing", f"Give one of {', '.join(NAMED)}, or a scenario file")
     speeds_flops = None if args.speeds is None else _speeds_flops(args.speeds)
     is_file = args.scenario.endswith(".toml") or Path(args.scenario).is_file()
     if is_file and not GRID_NAME.fullmatch(args.scenario):
         if speeds_flops is not None:
             raise UserError("--speeds", "does not go with a scenario file", "Write speed_gflops in the file")
         return read_grid(args.scenario, args.network)
-    return named_grid(args.scenario, args.network or DEFAULT_NETWORK, speeds_flops)
+    return named_grid(args.scenario, args.network, speeds_flops)
 
 
 def platform_from_arguments(args: argparse.Namespace) -> Platform:

@@ -1,4 +1,4 @@
-"""Grids by name (the six of the HCF paper, any grid{N}x{M}) and from TOML files of the user's own."""
+"""Grids by name (those of ``scenarios.toml``, any grid{N}x{M}) and from TOML files of the user's own."""
 
 import re
 import tomllib
@@ -13,12 +13,12 @@ from platforms.platform import Power
 
 _TABLE = tomllib.loads(Path(__file__).with_name("scenarios.toml").read_text("utf-8"))
 
-SCENARIOS: tuple[str, ...] = tuple(_TABLE)  # of Fanfakh 2019, Table 1, in its order
-
 GRID_NAME = re.compile(r"grid([1-9]\d{0,4})x([1-9]\d{0,5})")
+SCENARIOS: tuple[str, ...] = tuple(filter(GRID_NAME.fullmatch, _TABLE))  # of Fanfakh 2019, Table 1, in its order
+NAMED: tuple[str, ...] = tuple(_TABLE)  # these, and the machines of other papers
 _WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
 _KEYS = {
-    "": ("name", "network", "clusters", "wan", "options"),
+    "": ("name", "network", "clusters", "wan", "options", "source"),
     "clusters": ("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
     "wan": ("shape", *_WIRE_KEYS, "links"),
     "wan.links": ("between", "cluster", *_WIRE_KEYS),
@@ -27,16 +27,23 @@ _KEYS = {
 }
 
 
-def named_grid(name: str, network: str = DEFAULT_NETWORK, speeds_flops: Sequence[float] | None = None) -> Grid:
-    """A grid by its name: one of SCENARIOS, or any grid{N}x{M}, N clusters of M nodes.
+def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[float] | None = None) -> Grid:
+    """A grid by its name: one of NAMED, or any grid{N}x{M}, N clusters of M nodes.
 
-    ``speeds_flops``: of a node of each cluster, N of them; needed unless the name is in SCENARIOS.  Clusters are called
-    c1, c2, ..., their hosts c1-0, c1-1, ...  Raises PlatformError for names, networks and speeds that do not fit.
+    ``network``: None is that of the scenario where it names one, else the default.  ``speeds_flops``: of a node of each
+    cluster, N of them; needed for a grid{N}x{M} that is not in SCENARIOS, refused for the other names.  Clusters are
+    called c1, c2, ..., their hosts c1-0, c1-1, ...
+
+    Raises PlatformError for names, networks and speeds that do not fit.
     """
     where = f"scenario {name!r}"
     shape = GRID_NAME.fullmatch(name)
+    if shape is None and name in _TABLE:
+        if speeds_flops is not None:
+            raise PlatformError(where, "its speeds are those of the machine", "Drop the speeds, or write a .toml file")
+        return _described(CheckedTable(_TABLE[name], where, _KEYS), name, network)
     if shape is None:
-        remedy = f"Known: {', '.join(SCENARIOS)}, any grid{{N}}x{{M}} with --speeds, a .toml file"
+        remedy = f"Known: {', '.join(NAMED)}, any grid{{N}}x{{M}} with --speeds, a .toml file"
         raise PlatformError(where, "no such scenario", remedy)
     count, nodes = int(shape[1]), int(shape[2])
     if speeds_flops is None:
@@ -46,7 +53,7 @@ def named_grid(name: str, network: str = DEFAULT_NETWORK, speeds_flops: Sequence
         speeds_flops = [gflops * 1e9 for gflops in _TABLE[name]["speeds_gflops"]]
     if len(speeds_flops) != count:
         raise PlatformError(where, f"{len(speeds_flops)} speeds for {count} clusters", "Give one speed per cluster")
-    net = named_network(network)
+    net = named_network(network or DEFAULT_NETWORK)
     clusters = tuple(
         GridCluster(f"c{i}", nodes, float(speed), net.node, net.backbone) for i, speed in enumerate(speeds_flops, 1)
     )
@@ -76,20 +83,27 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
         [options]                           # SimGrid options, added to those of the network
         "network/crosstraffic" = "no"
 
+    ``name`` and ``source`` (where the numbers come from) are texts.
+
     Raises PlatformError naming the file and the key for whatever is wrong in it.
     """
     path = Path(path)
-    entry = read_checked(path, _KEYS, "scenario file")
+    return _described(read_checked(path, _KEYS, "scenario file"), path.stem, network)
+
+
+def _described(entry: CheckedTable, name: str, network: str | None) -> Grid:
+    """The grid of a scenario file, or of an entry of scenarios.toml in the same form; ``name``: if it has none."""
+    entry.text("source", "")  # for the reader of the file
     net = named_network(network or entry.text("network", DEFAULT_NETWORK))
     clusters = tuple(_cluster(one, i, net.node, net.backbone) for i, one in enumerate(entry.tables("clusters"), 1))
     if not clusters:
-        raise PlatformError(str(path), "no [[clusters]]", "Give at least one, with nodes and speed_gflops")
+        raise PlatformError(entry.where, "no [[clusters]]", "Give at least one, with nodes and speed_gflops")
     shape, links = _wan(entry.table("wan", "wan"), [cluster.name for cluster in clusters], net.wan)
     options = dict(net.options) | entry.options("options")
     try:
-        return Grid(entry.text("name", path.stem), net.name, clusters, shape, links, tuple(options.items()))
+        return Grid(entry.text("name", name), net.name, clusters, shape, links, tuple(options.items()))
     except PlatformError as err:
-        raise PlatformError(f"{path}: {err.where}", err.problem, err.remedy) from None
+        raise PlatformError(f"{entry.where}: {err.where}", err.problem, err.remedy) from None
 
 
 def _cluster(entry: CheckedTable, number: int, node: Wire, backbone: Wire) -> GridCluster:

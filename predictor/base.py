@@ -1,7 +1,7 @@
 """What a predictor is: it asks for evidence, fits a model to it, and the model predicts targets.
 
 A predictor never simulates and never sees the time of the target.  A new one is a module with a class that has
-``name``, ``requests`` and ``fit``, and a line in ``predictor/registry.py``.
+``name``, ``requests``, ``further`` and ``fit``, and a line in ``predictor/registry.py``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from apps.netprobe.measure import Measurement, Plan
 from apps.record import RunRecord
+from apps.recording import Recording
 from apps.spec import Target
 from platforms.errors import UserError
 
-EVIDENCE_KINDS = ("run",)
+EVIDENCE_KINDS = ("run", "trace", "exchange", "declared")
 
 
 class OutOfRange(UserError):
@@ -23,10 +25,25 @@ class OutOfRange(UserError):
 
 @dataclass(frozen=True)
 class EvidenceRequest:
-    """Something a predictor wants to know.  Kind ``run``: the record of a run of ``target``."""
+    """Something a predictor wants to know about a target.
+
+    ``run``: the record of a run of ``target``, which must not be the one to predict.
+    ``trace``: a recording of what the target's program does on so many ranks, made elsewhere; ``iterations`` of it.
+    ``exchange``: messages between the target's hosts, as ``plan`` says.
+    ``declared``: what the user says of the simulation, for free.
+    """
 
     kind: str
     target: Target
+    iterations: int | None = None  # of a trace
+    plan: Plan | None = None  # of an exchange
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the user says of the simulation."""
+
+    options: tuple[tuple[str, str], ...]  # SimGrid options, those of the platform file included
 
 
 @dataclass(frozen=True)
@@ -45,8 +62,8 @@ class Evidence:
     """The answer to a request."""
 
     request: EvidenceRequest
-    record: RunRecord
-    id: str  # hash of the record's identity
+    answer: RunRecord | Recording | Measurement | Declared  # by the kind of the request
+    id: str  # hash of the answer's identity
     cost: Cost
 
 
@@ -78,6 +95,9 @@ class Predictor(Protocol):
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """What it needs to predict these targets."""
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """What it needs besides, now that it has this evidence; asked again until nothing more is needed."""
 
     def fit(self, evidence: Sequence[Evidence]) -> Model:
         """The model, from the answers to its requests."""

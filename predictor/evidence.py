@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from apps.identity import identity_hash
+from apps.netprobe.measure import Measurement, Plan, measure
 from apps.record import RunRecord
+from apps.record_events import record_events, recording_identity
+from apps.recording import Kind, Recording
 from apps.smpi import run_identity
 from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
-from predictor.base import EVIDENCE_KINDS, Cost, Evidence, EvidenceRequest
+from predictor.base import EVIDENCE_KINDS, Cost, Declared, Evidence, EvidenceRequest
 
 
 class RefusedEvidence(UserError):
@@ -18,7 +23,7 @@ class RefusedEvidence(UserError):
 
 
 class Broker:
-    """Answers requests for evidence with the records that ``record`` makes (apps/runner.py: each run once).
+    """Answers requests for evidence with what ``record``, ``trace`` and ``measure`` make (apps/runner.py: each once).
 
     ``targets`` are what is to be predicted: a request for a run of one of them is refused, in whatever order its
     hosts are named and however few of its iterations are asked for.
@@ -30,11 +35,15 @@ class Broker:
         targets: Sequence[Target],
         *,
         record: Callable[[RunSpec], RunRecord],
+        trace: Callable[[RunSpec, int], Recording] = record_events,
+        measure: Callable[[Plan], Measurement] = measure,
         identify: Callable[[RunSpec], dict] = run_identity,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
         self._record = record
+        self._trace = trace
+        self._measure = measure
         self._identify = identify
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
@@ -42,34 +51,65 @@ class Broker:
 
         Raises RefusedEvidence for a run of a target, and what the engine raises for a run that fails.
         """
-        specs = self.specs(requests)
-        return [self._answer(request, spec) for request, spec in zip(requests, specs, strict=True)]
+        for request in requests:
+            self._check(request)
+        return [_ANSWERS[request.kind](self, request) for request in requests]
 
     def specs(self, requests: Sequence[EvidenceRequest]) -> list[RunSpec]:
         """The runs behind the requests; raises RefusedEvidence as ``gather`` does."""
         for request in requests:
             self._check(request)
-        return [self._settings.spec(request.target) for request in requests]
+        return [self._settings.spec(request.target) for request in requests if request.kind == "run"]
 
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in EVIDENCE_KINDS:
             raise UserError(
                 f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(EVIDENCE_KINDS)}"
             )
-        if _essence(request.target) in self._forbidden:
+        if request.kind == "run" and _essence(request.target) in self._forbidden:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, {request.target.nranks} ranks",
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
 
-    def _answer(self, request: EvidenceRequest, spec: RunSpec) -> Evidence:
+    def _run(self, request: EvidenceRequest) -> Evidence:
+        spec = self._settings.spec(request.target)
         record = self._record(spec)
         cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
+
+    def _recording(self, request: EvidenceRequest) -> Evidence:
+        """Costs the computation of what was recorded, on the target's nodes."""
+        spec = self._settings.spec(request.target)
+        started = time.perf_counter()
+        recording = self._trace(spec, request.iterations)
+        wall_s = time.perf_counter() - started
+        platform = request.target.platform
+        node_s = sum(
+            float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+            for host, events in zip(request.target.placement, recording.events, strict=True)
+        )
+        identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
+        return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
+
+    def _exchange(self, request: EvidenceRequest) -> Evidence:
+        plan = replace(request.plan, options=self._settings.options)  # the world is the same for all
+        measurement = self._measure(plan)
+        cost = Cost(measurement.node_s, measurement.wall_s)
+        return Evidence(request, measurement, identity_hash(plan.identity()), cost)
+
+    def _declared(self, request: EvidenceRequest) -> Evidence:
+        options = {**dict(request.target.platform.options), **dict(self._settings.options)}
+        declared = Declared(tuple(sorted(options.items())))
+        return Evidence(request, declared, identity_hash({"options": options}), Cost())
+
+
+_ANSWERS = {"run": Broker._run, "trace": Broker._recording, "exchange": Broker._exchange, "declared": Broker._declared}
 
 
 def _essence(target: Target) -> tuple:
     """What makes a run give away the target's time: the problem and the machines, not who sits where."""
     hosts = frozenset(Counter(target.placement).items())
-    return target.problem.app, target.problem.params, target.platform.content_hash, hosts
+    problem = target.problem
+    return problem.app, problem.params, problem.program, target.platform.content_hash, hosts

@@ -75,7 +75,7 @@ class Probe:
 
 def read_probe(evidence: Evidence) -> Probe:
     """The probe's times from its record."""
-    record, platform = evidence.record, evidence.request.target.platform
+    record, platform = evidence.answer, evidence.request.target.platform
     slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     return Probe(
         Tcp_s={platform.cluster_of(h).name: s for h, s in zip(record.host, record.compute_s, strict=True)},
@@ -148,6 +148,9 @@ class Hcf:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         probes = (Target(t.problem, t.platform, probe_placement(t.platform)) for t in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfModel:
         probes = {(e.request.target.problem, e.request.target.platform.content_hash): read_probe(e) for e in evidence}

@@ -50,6 +50,8 @@ class Answer:
 def predict(model: Predictor, targets: Sequence[Target], broker: Broker) -> list[Answer]:
     """The model's answers, in the order of the targets.  A target out of its range has its reason instead."""
     evidence = tuple(broker.gather(model.requests(targets)))
+    while more := model.further(targets, evidence):
+        evidence += tuple(broker.gather(more))
     fitted = model.fit(evidence)
     answers = []
     for target in targets:
@@ -134,7 +136,7 @@ def _run(args: argparse.Namespace) -> int:
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]
     with runner_from_arguments(args) as runner:
-        broker = Broker(settings, targets, record=runner.record)
+        broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
         runner.start(spec for model in models for spec in broker.specs(model.requests(targets)))
         answers = [answer for model in models for answer in predict(model, targets, broker)]
     if args.write_hostfile is not None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from platforms.errors import UserError
 from predictor.base import Predictor
+from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
 from predictor.hcf import HCF, HCF_CONSTANT, HCF_PRINTED
 
-PREDICTORS: dict[str, Predictor] = {predictor.name: predictor for predictor in (HCF_PRINTED, HCF, HCF_CONSTANT)}
+PREDICTORS: dict[str, Predictor] = {
+    predictor.name: predictor for predictor in (HCF_PRINTED, HCF, HCF_CONSTANT, DPGRAPH_KNOWN, DPGRAPH)
+}
 
 
 def predictor(name: str) -> Predictor:

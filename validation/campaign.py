@@ -20,7 +20,6 @@ from apps.options import add_runner_arguments, exit_status, runner_from_argument
 from apps.spec import Settings, Target, parse_iterations
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
-from platforms.network import DEFAULT_NETWORK
 from platforms.placement import MAPPINGS, probe_placement
 from platforms.scenario import SCENARIOS, named_grid, read_grid
 from predictor.registry import PREDICTORS, predictor
@@ -65,7 +64,7 @@ def read_campaign(path: str | Path) -> Campaign:
 
         scenarios = ["all"]                 # names, or scenario files; "all" for the six of the HCF paper
         platforms = ["site.xml"]            # SimGrid platform files
-        networks = ["gigabit", "metro"]     # of the scenarios that are named; default gigabit
+        networks = ["gigabit", "metro"]     # of the scenarios; default: each one's own, or gigabit
         apps = ["cg", "mg", "lu"]           # default these
         classes = ["B"]                     # default B
         mappings = ["block", "cyclic"]      # default block; on all hosts
@@ -126,14 +125,12 @@ def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
 def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
     from platforms.read import materialise, read_platform
 
-    networks = _names(table, "networks", [DEFAULT_NETWORK])
+    networks = _names(table, "networks", []) if table.has("networks") else [None]
     for name in table.list_of("scenarios", [], str, "names"):
         for one in SCENARIOS if name == "all" else (name,):
-            if one.endswith(".toml"):
-                given = networks if table.has("networks") else [None]
-                yield from (materialise(read_grid(folder / one, network)) for network in given)
-            else:
-                yield from (materialise(named_grid(one, network)) for network in networks)
+            for network in networks:
+                grid = read_grid(folder / one, network) if one.endswith(".toml") else named_grid(one, network)
+                yield materialise(grid)
     for name in table.list_of("platforms", [], str, "file names"):
         yield read_platform(folder / name)
     yield from map(materialise, _random_grids(table))
@@ -194,6 +191,8 @@ def _run_s(target: Target, settings: Settings) -> float:
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners
         "mg": 24 * math.log2(params.get("n", 2)),  # four halos of six faces on every level
         "lu": 4 * params.get("n", 0),  # two neighbours for every plane of two sweeps
+        "ep": 6 * math.log2(ranks),  # three sums for all ranks, in trees
+        "ft": ranks,  # everyone to everyone
     }.get(target.problem.app, 100)
     return 0.1 + iterations * ranks * per_rank / 1e5
 

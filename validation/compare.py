@@ -42,7 +42,7 @@ class Result:
     simulation_wall_s: float
     prediction_wall_s: float  # the model alone
     evidence_wall_s: float
-    iterations: int  # of the problem
+    iterations: int  # of the problem; 0: it has none
     iterations_simulated: int  # of the truth
     period: int | None  # in iterations; None where all was simulated
     extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: cannot tell
@@ -83,7 +83,7 @@ def validate(
     A predictor sees nothing but its evidence.  A target that fails does not stop the others.
     """
     start(targets, models, settings, runner)
-    broker = Broker(settings, targets, record=runner.record)
+    broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
     for target in targets:
         try:
             answers = [predict(model, [target], broker)[0] for model in models]
@@ -122,6 +122,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     predicted_s = None if prediction is None else prediction.time_s
     error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
     node_s = sum(e.cost.node_s for e in answer.evidence)
+    iterations = target.problem.iterations if target.problem.iterative else 0
     return Result(
         scenario=target.platform.name,
         network=target.platform.network,
@@ -143,8 +144,8 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         simulation_wall_s=truth.wall_s,
         prediction_wall_s=answer.wall_s,
         evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),
-        iterations=target.problem.iterations,
-        iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else target.problem.iterations,
+        iterations=iterations,
+        iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else iterations,
         period=truth.extrapolation.period if truth.extrapolation else None,
         extrapolation_bound=truth.extrapolation.bound_rel if truth.extrapolation else 0.0,
         efficiency=truth.identity["efficiency"],
@@ -155,5 +156,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
 def _probe(answer: Answer) -> Probe | None:
     """The run on one node per cluster, if the predictor asked for one."""
     wanted = probe_placement(answer.target.platform)
-    probes: list[Evidence] = [e for e in answer.evidence if e.request.target.placement == wanted]
+    probes: list[Evidence] = [
+        e for e in answer.evidence if e.request.kind == "run" and e.request.target.placement == wanted
+    ]
     return read_probe(probes[0]) if probes else None

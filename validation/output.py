@@ -24,7 +24,7 @@ class Output:
     """
 
     def __init__(self, folder: str | None, *, as_json: bool, figures: bool):
-        self._folder = None if folder is None else _usable(folder)
+        self._folder = None if folder is None else usable_folder(folder)
         self._as_json, self._figures = as_json, figures
         self._rows: list[dict] = []
         self._bad_input = self._failed = False
@@ -81,7 +81,8 @@ class Output:
             raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
 
 
-def _usable(text: str) -> Path:
+def usable_folder(text: str) -> Path:
+    """The folder of an option --out, made if absent.  Raises UserError for one that cannot be written."""
     if not text:
         raise UserError("--out", "an empty name", "Name a folder")
     folder = Path(text)

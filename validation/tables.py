@@ -23,7 +23,7 @@ def results_text(results: pd.DataFrame) -> str:
         "predicted s": _format(results["predicted_s"], "{:.5g}"),
         "simulated s": _format(results["simulated_s"], "{:.5g}"),
         "iterations": [
-            f"{simulated}/{all_}"
+            f"{simulated}/{all_}" if all_ else _NONE
             for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
         ],
         "bound": _format(results["extrapolation_bound"], "{:.0e}"),

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <simgrid/engine.h>
 #include <smpi/smpi.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #undef clock_gettime /* smpicc's stands for the simulated clock */
@@ -61,7 +63,8 @@ double run_number(Run *run, const char *name)
   return value;
 }
 
-int run_integer(Run *run, const char *name)
+/* An integer of at least `least` and at most `most`. */
+static long integer_between(Run *run, const char *name, long least, long most)
 {
   const char *text = argument(run, name);
   if (!text)
@@ -69,12 +72,16 @@ int run_integer(Run *run, const char *name)
   char *end;
   errno = 0;
   long value = strtol(text, &end, 10);
-  if (end == text || *end || errno || value != (int)value) {
-    run_refuse(run, "argument %s=%.80s is not an integer", name, text);
+  if (end == text || *end || errno || value < least || value > most) {
+    run_refuse(run, "argument %s=%.80s is not an integer, or too large", name, text);
     return 0;
   }
-  return (int)value;
+  return value;
 }
+
+int run_integer(Run *run, const char *name) { return (int)integer_between(run, name, INT_MIN, INT_MAX); }
+
+long run_long(Run *run, const char *name) { return integer_between(run, name, LONG_MIN, LONG_MAX); }
 
 Run run_begin(int argc, char **argv)
 {
@@ -142,7 +149,11 @@ void *run_array(const Run *run, size_t count, size_t size)
 double *run_buffer(Run *run, size_t count)
 {
   size_t bytes = (count ? count : 1) * sizeof(double);
-  return checked(run->verify ? calloc(1, bytes) : smpi_shared_malloc(bytes, "run_buffer", 0));
+  if (run->verify)
+    return checked(calloc(1, bytes));
+  void *buffer = checked(smpi_shared_malloc(bytes, "run_buffer", 0));
+  madvise(buffer, bytes, MADV_DONTNEED); /* SMPI has touched every page, and each would count as memory in use */
+  return buffer;
 }
 
 void run_buffer_free(Run *run, double *buffer)
@@ -175,6 +186,13 @@ static void compute(Run *run)
   run->compute_s += simgrid_get_clock() - from_s;
 }
 
+/* Tells the recorder of events, if there is one; takes no simulated time. */
+static void mark(Mark moment)
+{
+  if (recorder_mark)
+    recorder_mark(moment);
+}
+
 static double wall_clock_s(void)
 {
   struct timespec now;
@@ -190,11 +208,13 @@ void run_start(Run *run)
   run->compute_s = run->flops = 0;
   run->wall_start_s = wall_clock_s();
   run->start_s = simgrid_get_clock();
+  mark(MARK_START);
 }
 
 void run_first_iteration(Run *run)
 {
   compute(run);
+  mark(MARK_FIRST_ITERATION);
   run->before_iterations = run->sent;
   run->flops_before_iterations = run->flops;
 }
@@ -219,6 +239,7 @@ void run_iteration(Run *run)
   }
   run->iteration_compute_s[run->iterations_done] = run->compute_s;
   run->iteration_end_s[run->iterations_done++] = simgrid_get_clock();
+  mark(MARK_ITERATION);
 }
 
 void run_stop(Run *run)
@@ -226,9 +247,15 @@ void run_stop(Run *run)
   compute(run);
   run->stop_s = simgrid_get_clock();
   run->wall_stop_s = wall_clock_s();
+  mark(MARK_STOP);
 }
 
 /* --- messages --- */
+
+void run_compute(Run *run)
+{
+  compute(run);
+}
 
 void run_send(Run *run, const double *data, int count, int destination, int tag)
 {
@@ -293,20 +320,35 @@ void run_broadcast(Run *run, void *data, int count, MPI_Datatype type, int root)
   MPI_Bcast(data, count, type, root, MPI_COMM_WORLD);
 }
 
+void run_all_to_all_in(Run *run, MPI_Comm group, const void *mine, void *theirs, int count, MPI_Datatype type)
+{
+  int members;
+  MPI_Comm_size(group, &members);
+  collective(run, ALLTOALL, (long)count * members, type);
+  MPI_Alltoall(mine, count, type, theirs, count, type, group);
+}
+
 void run_all_to_all(Run *run, const void *mine, void *theirs, int count, MPI_Datatype type)
 {
-  collective(run, ALLTOALL, (long)count * run->nranks, type);
-  MPI_Alltoall(mine, count, type, theirs, count, type, MPI_COMM_WORLD);
+  run_all_to_all_in(run, MPI_COMM_WORLD, mine, theirs, count, type);
+}
+
+void run_all_to_all_v_in(Run *run, MPI_Comm group, const void *mine, const int *counts, const int *starts, void *theirs,
+                         const int *their_counts, const int *their_starts, MPI_Datatype type)
+{
+  int members;
+  MPI_Comm_size(group, &members);
+  long sent = 0;
+  for (int rank = 0; rank < members; rank++)
+    sent += counts[rank];
+  collective(run, ALLTOALLV, sent, type);
+  MPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, type, group);
 }
 
 void run_all_to_all_v(Run *run, const void *mine, const int *counts, const int *starts, void *theirs,
                       const int *their_counts, const int *their_starts, MPI_Datatype type)
 {
-  long sent = 0;
-  for (int rank = 0; rank < run->nranks; rank++)
-    sent += counts[rank];
-  collective(run, ALLTOALLV, sent, type);
-  MPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, type, MPI_COMM_WORLD);
+  run_all_to_all_v_in(run, MPI_COMM_WORLD, mine, counts, starts, theirs, their_counts, their_starts, type);
 }
 
 static void reduce_all(Run *run, double *values, int count, MPI_Op op)

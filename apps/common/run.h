@@ -49,6 +49,7 @@ Run run_begin(int argc, char **argv);
 /* The value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
 double run_number(Run *run, const char *name);
 int run_integer(Run *run, const char *name);
+long run_long(Run *run, const char *name);
 
 /* Remembers why the run cannot be done.  Only the first reason is kept. */
 void run_refuse(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -65,6 +66,11 @@ void *run_array(const Run *run, size_t count, size_t size);
 double *run_buffer(Run *run, size_t count);
 void run_buffer_free(Run *run, double *buffer);
 
+/* Moments that a recorder of events (apps/recorder) is told, where one is loaded.  Not by MPI_Pcontrol(1000 + moment),
+ * as a user's program does it: without a recorder SMPI 3.32 aborts there. */
+typedef enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP } Mark;
+extern void recorder_mark(Mark moment) __attribute__((weak));
+
 /* The timed section: a barrier, then the clock starts.  run_first_iteration() marks the end of what precedes the
  * iterations (nothing, when it is not called), run_iteration() the end of one iteration. */
 void run_start(Run *run);
@@ -75,6 +81,10 @@ void run_stop(Run *run);
 /* This rank computes: busy for flops * flop_scale / host speed seconds.  Charges in a row are injected as one, before
  * the next message or the end of the iteration, which costs the simulator less and changes nothing else. */
 void charge_flops(Run *run, double flops);
+
+/* Injects what was charged.  For programs that call MPI themselves: before every call; they count in run->sent what
+ * they send. */
+void run_compute(Run *run);
 
 /* Point-to-point messages of `count` doubles in MPI_COMM_WORLD. */
 void run_send(Run *run, const double *data, int count, int destination, int tag);
@@ -95,6 +105,10 @@ void run_broadcast(Run *run, void *data, int count, MPI_Datatype type, int root)
 void run_all_to_all(Run *run, const void *mine, void *theirs, int count, MPI_Datatype type);
 void run_all_to_all_v(Run *run, const void *mine, const int *counts, const int *starts, void *theirs,
                       const int *their_counts, const int *their_starts, MPI_Datatype type);
+/* The same two among the ranks of a group. */
+void run_all_to_all_in(Run *run, MPI_Comm group, const void *mine, void *theirs, int count, MPI_Datatype type);
+void run_all_to_all_v_in(Run *run, MPI_Comm group, const void *mine, const int *counts, const int *starts, void *theirs,
+                         const int *their_counts, const int *their_starts, MPI_Datatype type);
 
 /* One published value against the computed one. */
 typedef struct {

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shlex
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,21 +31,31 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Experiments, one after the other: the exchanges of each begin at the same moment.
+class Late:
+    """A message whose receive is posted ``late_us`` after its send.  Its times: of MPI_Send, and of MPI_Recv."""
 
-    A lone exchange needs no common moment, and occupies its two hosts only.
+    source: str
+    destination: str  # another host
+    size_bytes: int
+    late_us: int  # > 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Experiments, one after the other: exchanges that begin at the same moment, or one message to a late receiver.
+
+    A lone message needs no common moment, and occupies its two hosts only.
     """
 
     platform: Platform
-    experiments: tuple[tuple[Exchange, ...], ...]
+    experiments: tuple[tuple[Exchange, ...] | Late, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that take part, in the order of their first experiment."""
-        pairs = (pair for one in self.experiments for e in one for pair in (e.source, e.destination))
-        return tuple(dict.fromkeys(pairs))
+        ends = (end for one in self.experiments for e in _messages(one) for end in (e.source, e.destination))
+        return tuple(dict.fromkeys(ends))
 
     def identity(self) -> dict:
         """What decides the result."""
@@ -63,12 +72,14 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan as netprobe reads it."""
         rank = {host: i for i, host in enumerate(self.hosts)}
-        return [
-            " ".join(
-                map(str, [len(one)] + [n for e in one for n in (rank[e.source], rank[e.destination], *_sizes(e))])
-            )
-            for one in self.experiments
-        ]
+        lines = []
+        for one in self.experiments:
+            numbers = [0 if isinstance(one, Late) else len(one)]
+            for e in _messages(one):
+                more = e.late_us if isinstance(e, Late) else e.answer_bytes
+                numbers += [rank[e.source], rank[e.destination], e.size_bytes, more]
+            lines.append(" ".join(map(str, numbers)))
+        return lines
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ class Measurement:
     """The result of a plan."""
 
     times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from its beginning until the answer has come
-    node_s: float  # nodes held, times the time they were held for: two for a lone exchange, else all of the plan
+    node_s: float  # nodes held, times the time they were held for: two for a lone message, else all of the plan
     wall_s: float  # of this computer
 
 
@@ -95,16 +106,15 @@ def measure(plan: Plan, *, time_limit_s: float | None = None) -> Measurement:
             command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}
         )
         output = final_record(done, f"measuring the network of {plan.platform.name}")
-    alone = [len(one) == 1 for one in plan.experiments]
     node_s = sum(
-        2 * times[0] if lone else len(plan.hosts) * took
-        for times, took, lone in zip(output["times_s"], output["took_s"], alone, strict=True)
+        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * took_s
+        for one, took_s in zip(plan.experiments, output["took_s"], strict=True)
     )
     return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
 
 
-def _sizes(exchange: Exchange) -> tuple[int, int]:
-    return exchange.size_bytes, exchange.answer_bytes
+def _messages(experiment: tuple[Exchange, ...] | Late) -> tuple[Exchange | Late, ...]:
+    return (experiment,) if isinstance(experiment, Late) else experiment
 
 
 def _prepare(plan: Plan, program: Path, folder: Path) -> list[str]:

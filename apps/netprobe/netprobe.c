@@ -2,7 +2,8 @@
  *
  * The file PLAN has one experiment per line: how many exchanges, then four numbers for each: from, to (ranks), the bytes
  * of the message and of its answer.  Several exchanges of an experiment begin at one agreed moment; an answer is sent
- * when the message has come.  Rank 0 prints one JSON line: the seconds of each exchange, from its beginning to the
+ * when the message has come.  "0 FROM TO BYTES MICROSECONDS" is one message whose receive is posted so much later than the
+ * send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one JSON line: the seconds of each exchange, from its beginning to the
  * arrival of the answer, as its first rank sees them; and the seconds that each experiment took, starting together
  * included. */
 #include <mpi.h>
@@ -15,6 +16,7 @@
 typedef struct {
   int from, to;
   long bytes, answer_bytes;
+  long late_us; /* > 0: a message whose receive is posted late */
 } Exchange;
 
 enum { READY = 0, MESSAGE, ANSWER }; /* tags: of exchange i, MESSAGE + 2 i and ANSWER + 2 i */
@@ -63,6 +65,30 @@ static void wait_until_ready(Exchange exchange, int rank)
     MPI_Send(NULL, 0, MPI_BYTE, exchange.from, READY, MPI_COMM_WORLD);
   if (exchange.from == rank)
     MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void pause_us(long microseconds)
+{
+  struct timespec pause;
+  pause.tv_sec = (time_t)(microseconds / 1000000);
+  pause.tv_nsec = microseconds % 1000000 * 1000;
+  nanosleep(&pause, NULL);
+}
+
+/* A message to a late receiver: how long the sender is held, and the receiver once it has posted its receive. */
+static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
+{
+  wait_until_ready(*exchange, rank);
+  if (exchange->to == rank)
+    pause_us(exchange->late_us);
+  double start = MPI_Wtime();
+  if (exchange->from == rank) {
+    MPI_Send(buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
+    times_s[0] = MPI_Wtime() - start;
+  } else {
+    MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    times_s[1] = MPI_Wtime() - start;
+  }
 }
 
 /* The exchanges that this rank has a part in; fills times[] of those that it began. */
@@ -127,6 +153,7 @@ static void read_exchanges(char *text, Exchange *exchanges, int count)
     exchanges[i].to = (int)next_number(&text);
     exchanges[i].bytes = next_number(&text);
     exchanges[i].answer_bytes = next_number(&text);
+    exchanges[i].late_us = 0;
   }
 }
 
@@ -158,7 +185,18 @@ static Plan read_plan(const char *path)
     size_t before = plan.first[plan.experiments], count = (size_t)next_number(&text);
     plan.first = checked(realloc(plan.first, ((size_t)plan.experiments + 2) * sizeof *plan.first));
     plan.exchanges = checked(realloc(plan.exchanges, (before + count + 1) * sizeof *plan.exchanges));
-    read_exchanges(text, plan.exchanges + before, (int)count);
+    if (count == 0) { /* its two times take the places of two exchanges */
+      count = 2;
+      plan.exchanges = checked(realloc(plan.exchanges, (before + count + 1) * sizeof *plan.exchanges));
+      Exchange *late = plan.exchanges + before;
+      *late = (Exchange){0};
+      late->from = (int)next_number(&text);
+      late->to = (int)next_number(&text);
+      late->bytes = next_number(&text);
+      late->late_us = next_number(&text);
+      late[1] = *late;
+    } else
+      read_exchanges(text, plan.exchanges + before, (int)count);
     plan.first[++plan.experiments] = before + count;
   }
   free(line);
@@ -166,10 +204,10 @@ static Plan read_plan(const char *path)
   return plan;
 }
 
-/* Whether this rank has nothing to do but a lone exchange of two others. */
-static bool is_idle(const Exchange *exchanges, int count, int rank)
+/* One message at a time, which leaves all other ranks idle. */
+static bool is_lone(const Exchange *exchanges, int count)
 {
-  return count == 1 && exchanges[0].from != rank && exchanges[0].to != rank;
+  return count == 1 || exchanges[0].late_us > 0;
 }
 
 static void print_numbers(const double *numbers, size_t from, size_t to)
@@ -207,14 +245,18 @@ int main(int argc, char **argv)
   for (int i = 0; i < plan.experiments; i++) {
     const Exchange *mine = plan.exchanges + plan.first[i];
     int count = (int)(plan.first[i + 1] - plan.first[i]);
-    if (count != 1 || mine->from != from || mine->to != to)
+    bool lone = is_lone(mine, count);
+    if (!lone || mine->from != from || mine->to != to)
       MPI_Barrier(MPI_COMM_WORLD); /* others may still be at it */
-    from = count == 1 ? mine->from : -1;
-    to = count == 1 ? mine->to : -1;
-    if (is_idle(mine, count, rank))
+    from = lone ? mine->from : -1;
+    to = lone ? mine->to : -1;
+    if (lone && rank != from && rank != to)
       continue;
     double begun_s = MPI_Wtime();
-    take_part(mine, count, rank, out, in, times_s + plan.first[i]);
+    if (mine->late_us > 0)
+      send_late(mine, rank, out, times_s + plan.first[i]);
+    else
+      take_part(mine, count, rank, out, in, times_s + plan.first[i]);
     took_s[i] = MPI_Wtime() - begun_s;
   }
   MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

@@ -175,6 +175,8 @@ def _show(args: argparse.Namespace) -> int:
         raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Write more of it, or --kind: {names}")
     (entry,) = found
     payload = store.get(entry.kind, entry.key)
+    if payload is None and store.get_bytes(entry.kind, entry.identity) is not None:
+        payload = f"{entry.size_bytes} bytes that are no text"
     if payload is None:
         raise StoreError(store.folder, f"{entry.kind} {entry.key} cannot be read", "Run it again to mend it")
     whole = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s, "identity": entry.identity}

@@ -20,11 +20,14 @@ _ABANDONED_S = 86400.0  # no write takes a day: a temporary file of this age has
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-def payload_path(folder: Path, digest: str) -> Path:
-    """Where the content with this SHA-256 is kept.  Raises ValueError for what is no SHA-256 (a path, say)."""
+def payload_path(folder: Path, digest: str, *, binary: bool = False) -> Path:
+    """Where the content with this SHA-256 is kept; ``binary``: it is no JSON.
+
+    Raises ValueError for what is no SHA-256 (a path, say).
+    """
     if not _DIGEST.fullmatch(digest):
         raise ValueError(f"not a SHA-256: {digest!r}")
-    return folder / FOLDER / digest[:2] / f"{digest}.json"
+    return folder / FOLDER / digest[:2] / f"{digest}.{'bin' if binary else 'json'}"
 
 
 def write_temporary(folder: Path, content: bytes) -> Path:
@@ -44,9 +47,9 @@ def write_temporary(folder: Path, content: bytes) -> Path:
     return path
 
 
-def publish(folder: Path, temporary: Path, digest: str) -> None:
+def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None:
     """Gives a temporary file its final name, durably.  To be called within the transaction of its row."""
-    path = payload_path(folder, digest)
+    path = payload_path(folder, digest, binary=binary)
     path.parent.mkdir(parents=True, exist_ok=True)
     os.replace(temporary, path)
     handle = os.open(path.parent, os.O_RDONLY)
@@ -70,7 +73,7 @@ def unnamed(folder: Path, named: set[str]) -> list[tuple[Path, int]]:
     found = []
     for group in _entries(folder / FOLDER):
         for file in _files(Path(group.path)):
-            if file.name.removesuffix(".json") not in named:
+            if Path(file.name).stem not in named:
                 found.append((Path(file.path), file.stat().st_size))
     return found
 

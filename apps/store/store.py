@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from apps.identity import canonical, identity_hash
 from apps.record import RunRecord
@@ -37,7 +38,7 @@ class Entry:
     identity: dict
     summary: str  # a few words for lists
     created_s: float  # seconds since 1970, UTC
-    size_bytes: int  # of the payload as JSON
+    size_bytes: int  # of the payload, as it is kept
 
 
 def is_exact(record: RunRecord) -> bool:
@@ -72,31 +73,45 @@ class Store:
         self._connect()
 
     def get(self, kind: str, key: str) -> dict | None:
-        """The payload; None if there is none, or none that is whole.
+        """The payload; None if there is none, or none that is whole, or one that was put as bytes.
 
         Raises StoreError only where the database is found to be damaged and cannot be set aside.
         """
         found = self._read(kind, key)
         return None if found is None else found[1]
 
+    def get_bytes(self, kind: str, identity: dict) -> bytes | None:
+        """What ``put_bytes`` kept under this identity; None as in ``get``."""
+        found = self._read(kind, identity_hash(identity), binary=True)
+        return found[1] if found is not None and found[0] == canonical(identity) else None
+
     def put(self, kind: str, key: str, identity: dict, payload: dict, *, summary: str = "") -> bool:
         """Keeps a payload of JSON values (or dataclasses of them), in place of what the kind and key had before.
 
         When this returns True the payload is on the disk.  False: it could not be kept, which has been reported.
         """
+        content = json.dumps(payload, separators=(",", ":"), default=as_fields).encode("ascii")
+        inline = content.decode("ascii") if len(content) <= FILE_BYTES else None
+        return self._put(kind, key, identity, content, inline, summary, binary=False)
+
+    def put_bytes(self, kind: str, identity: dict, content: bytes, *, summary: str = "") -> bool:
+        """Keeps bytes that are no JSON under their identity, always in a file of their own; otherwise as ``put``."""
+        return self._put(kind, identity_hash(identity), identity, content, None, summary, binary=True)
+
+    def _put(
+        self, kind: str, key: str, identity: dict, content: bytes, inline: str | None, summary: str, *, binary: bool
+    ) -> bool:
         _check_kind(kind)
         if self._read_only:
             raise ValueError("a store that was opened for reading only")
-        content = json.dumps(payload, separators=(",", ":"), default=as_fields).encode("ascii")
         digest = hashlib.sha256(content).hexdigest()
-        inline = content.decode("ascii") if len(content) <= FILE_BYTES else None
         row = (kind, key, canonical(identity), summary, time.time(), len(content), digest, inline)
         try:
             with self._locked():
                 for _ in range(3):  # again where the database has been set aside, by us or by another
                     self._follow()
                     try:
-                        self._insert(row, content if inline is None else None)
+                        self._insert(row, content if inline is None else None, binary=binary)
                     except sqlite3.DatabaseError as err:
                         if not is_damage(err):
                             raise
@@ -260,30 +275,30 @@ class Store:
                 self._begin_anew(str(err))
                 return []
 
-    def _insert(self, row: tuple, content: bytes | None) -> None:
+    def _insert(self, row: tuple, content: bytes | None, *, binary: bool) -> None:
         temporary = None if content is None else payloads.write_temporary(self.folder, content)
         try:
             with transaction(self._connection):
                 if temporary is not None:
-                    payloads.publish(self.folder, temporary, row[6])
+                    payloads.publish(self.folder, temporary, row[6], binary=binary)
                 self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         finally:
             if temporary is not None:
                 temporary.unlink(missing_ok=True)
 
-    def _read(self, kind: str, key: str) -> tuple[str, dict] | None:
-        """The identity as its canonical text, and the payload, checked."""
+    def _read(self, kind: str, key: str, *, binary: bool = False) -> tuple[str, Any] | None:
+        """The identity as its canonical text, and the payload, checked: a dict, or bytes where ``binary``."""
         _check_kind(kind)
         row = self._row(kind, key)
         if row is None:
             return None
         try:
-            return self._checked(*row)
+            return self._checked(*row, binary=binary)
         except (OSError, ValueError) as err:
             again = self._row(kind, key)
             if again is not None and again != row:  # replaced and swept while we were reading
                 with contextlib.suppress(OSError, ValueError):
-                    return self._checked(*again)
+                    return self._checked(*again, binary=binary)
             if again is not None:
                 self._report(f"store {self.folder}: {kind} {key} is damaged ({_reason(err)}). It counts as unknown.")
             return None
@@ -301,13 +316,25 @@ class Store:
                     self._report(f"store {self.folder}: {_reason(err)}. What it knows is not used.")
         return rows[0] if rows else None
 
-    def _checked(self, identity: str, digest: str, inline: str | None) -> tuple[str, dict]:
-        """Raises OSError and ValueError for what is not, or no longer, what was written."""
+    def _checked(
+        self, identity: str, digest: str, inline: str | None, *, binary: bool
+    ) -> tuple[str, dict | bytes] | None:
+        """None for the other sort of payload.
+
+        Raises OSError and ValueError for what is not, or no longer, what was written.
+        """
         if not _are((identity, digest, inline), str, str, str | None):
             raise ValueError("its row is broken")
-        content = payloads.payload_path(self.folder, digest).read_bytes() if inline is None else inline.encode()
+        if binary and inline is not None:
+            return None
+        if inline is None and payloads.payload_path(self.folder, digest, binary=not binary).exists():
+            return None
+        path = payloads.payload_path(self.folder, digest, binary=binary)
+        content = path.read_bytes() if inline is None else inline.encode()
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("its content has changed")
+        if binary:
+            return identity, content
         payload = _json_object(content)
         if payload is None:
             raise ValueError("not a JSON object")

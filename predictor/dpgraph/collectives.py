@@ -1,7 +1,7 @@
 """What a collective sends: its messages, as the MPI library makes them of sends and receives.
 
-These are the algorithms that SMPI's selector ``default`` takes (SimGrid's manual, "Tuning and adapting collectives").  A step is a
-list of operations that are begun together and waited for together.
+These are the algorithms that SMPI's selector ``default`` takes (SimGrid's manual, "Simulating MPI applications",
+collectives).  A step is a list of operations that are begun together and waited for together.
 """
 
 from __future__ import annotations

@@ -51,8 +51,7 @@ class Estimate:
     """The time of a whole program."""
 
     time_s: float
-    iterations: int  # evaluated
-    settled: bool  # the iterations repeat, or all were evaluated
+    iterations: int  # evaluated: as many as it took to see that they repeat, or all
 
 
 def execute(program: Program, network: Network, placement: tuple[str, ...], s_per_flop: Sequence[float]) -> Run:
@@ -82,7 +81,7 @@ def estimate(
         run = execute(sections.program(tried if sections.iterations else None), network, placement, s_per_flop)
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
-            return Estimate(float(elapsed_s.max()), max(1, sections.iterations and tried), settled=True)
+            return Estimate(float(elapsed_s.max()), tried)
         period = find_period(run.iteration_s.tolist())
         missing = iterations - tried
         periods, rest = divmod(missing, period.iterations)
@@ -90,5 +89,5 @@ def estimate(
         extra_s = ends_s[:, rest - period.iterations - 1] - ends_s[:, -period.iterations - 1] if rest else 0.0
         time_s = float((elapsed_s + periods * period.time_s + extra_s).max())
         if drift_rel(period, missing, time_s) <= _SETTLED_REL:
-            return Estimate(time_s, tried, settled=True)
+            return Estimate(time_s, tried)
         tried *= 2

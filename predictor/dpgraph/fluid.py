@@ -258,7 +258,7 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
                 elif code == MARK:
                     marks_s[rank, marked[rank]] = now
                     marked[rank] += 1
-                elif code == SEND or code == RECV:
+                elif code in (SEND, RECV):
                     if code == SEND:
                         sent_s[m] = now
                         begins = messages.eager[m] or received_s[m] != _NEVER

@@ -1,9 +1,9 @@
 """The network as the platform file and SimGrid's documentation have it (predictor ``dpgraph-known``).
 
-SimGrid's network model SMPI (manual, "Configuring SimGrid" and "SMPI"; constants of SimGrid 3.32): a message of n bytes moves n + 16;
-latency and bandwidth are multiplied by factors of its size; a flow's rate is at most the narrowest link of its route and
-network/TCP-gamma / (2 latency); with cross traffic it uses 5 % of its rate on the way back; flows share links in proportion
-to 1 / (latency + sum of weight-S / bandwidth).
+SimGrid's network model SMPI (manual, "Configuring SimGrid"; constants of SimGrid 3.32): a message of n bytes moves
+n + 16; latency and bandwidth are multiplied by factors of its size; a flow's rate is at most that of the narrowest link
+of its route, and network/TCP-gamma / (2 latency); with cross traffic it uses 5 % of its rate on the way back; flows
+share links in proportion to 1 / (latency + sum of weight-S / bandwidth).
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
         """The factor of each segment; below the first threshold it is 1."""
         return np.concatenate([[1.0], table[1]])[np.searchsorted(table[0], above_bytes, side="right")]
 
-    return Timing(above_bytes, latency_s[:, None] * at(lat), np.broadcast_to(at(bw), (len(latency_s), len(above_bytes))))
+    return Timing(
+        above_bytes, latency_s[:, None] * at(lat), np.broadcast_to(at(bw), (len(latency_s), len(above_bytes)))
+    )
 
 
 def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:

@@ -17,18 +17,19 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from apps.netprobe.measure import Exchange, Measurement, Plan
+from apps.netprobe.measure import Exchange, Late, Measurement, Plan
 from apps.recording import Mode
 from platforms.platform import Platform
 from predictor.dpgraph import fluid
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.network import Network, Protocol, Timing, Way
 from predictor.dpgraph.program import Program
-from predictor.dpgraph.segments import pieces
+from predictor.dpgraph.segments import Piece, pieces
 
 LARGE_BYTES = 8_000_000  # of messages under load: long against latencies
 _RATIO = 1.05  # between sizes that follow each other
 _DENSE_UP_TO_BYTES = 150_000
+_LARGEST_BUFFERED_BYTES = 2**22  # looked at, to see whether a sender waits for its receiver
 _SIZES_PER_GAP = 15  # measured at a time, where a line ends
 _EXACT = 1e-4  # relative: a break need not be known better
 _UNSHARED = 0.002  # an experiment that takes at most so much longer than without sharing shows none, relative
@@ -112,27 +113,24 @@ def _loads(where: Layout) -> dict[tuple, tuple[Exchange, ...]]:
     return loads
 
 
-def next_plan(
-    platform: Platform,
-    placement: Sequence[str],
-    options: Sequence[tuple[str, str]] = (),
-    results: Sequence[Measurement] = (),
-) -> Plan | None:
+def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Measurement] = ()) -> Plan | None:
     """The next experiments for the hosts of a placement, given the results of those before; None: it is enough.
 
-    First everything; then, as long as it is not known to a few bytes where a line ends, sizes around there.
+    First everything; then, as long as it is not known to a few bytes where a line ends, or from which size on a sender
+    waits for its receiver, sizes around there.
     """
     where = layout(platform, placement)
     if not results:
         experiments: list[tuple[Exchange, ...]] = []
         for a, b in _series(where).values():
             experiments += _ping_pongs(a, b, sizes_bytes())
-        return Plan(platform, (*experiments, *_loads(where).values()), tuple(options))
-    survey = _Survey(where, results, Protocol())
+        return Plan(platform, (*experiments, *_loads(where).values()))
+    survey = _Survey(where, results)
     experiments = []
     for gap in survey.open_gaps():
         experiments += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
-    return Plan(platform, tuple(experiments), tuple(options)) if experiments else None
+    experiments += survey.late_experiments()
+    return Plan(platform, tuple(experiments)) if experiments else None
 
 
 def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
@@ -145,22 +143,19 @@ def _series(where: Layout) -> dict[tuple[str, str] | str, tuple[str, str]]:
     return {**where.classes, **{c: (hosts[0], hosts[0]) for c, hosts in where.hosts.items()}}
 
 
-def measured_network(
-    platform: Platform, placement: Sequence[str], results: Sequence[Measurement], protocol: Protocol | None = None
-) -> Network:
+def measured_network(platform: Platform, placement: Sequence[str], results: Sequence[Measurement]) -> Network:
     """The network between all hosts of a placement, from the results of all its plans."""
     where = layout(platform, placement)
-    return _Fit(where, _Survey(where, results, protocol or Protocol())).network()
+    return _Fit(where, _Survey(where, results)).network()
 
 
 class _Survey:
     """What the ping-pongs say: lines, and where each ends."""
 
-    def __init__(self, where: Layout, results: Sequence[Measurement], protocol: Protocol):
-        self.where, self.protocol = where, protocol
+    def __init__(self, where: Layout, results: Sequence[Measurement]):
         self._series = _series(where)
         self.row = {name: i for i, name in enumerate(self._series)}
-        self.amount_bytes = np.array(sizes_bytes()) + protocol.envelope_bytes
+        self.amount_bytes = np.array(sizes_bytes(), float)
         each = 1 + len(sizes_bytes())
         first = results[0].times_s
         self.lines = [
@@ -176,8 +171,32 @@ class _Survey:
                     self._quickest[gap] = row
         # The last size known to lie before the break, and the first known to lie after it.
         self.between = {gap: (sizes_bytes()[gap - 1], sizes_bytes()[gap]) for gap in sorted(self._quickest)}
+        # The same for what a late receiver shows: whether the sender goes on, whether the message has come before.
+        self.late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
         for result in results[1:]:
             self._narrow(result)
+
+    @property
+    def protocol(self) -> Protocol:
+        return Protocol(*(_beyond(self.late[name]) for name in ("sender", "message")), envelope_bytes=0)
+
+    def late_experiments(self) -> list[Late]:
+        """Messages to a late receiver, of sizes around where that begins to matter."""
+        distances = {name: self._series[name] for name in self.row if self._series[name][0] != self._series[name][1]}
+        if not distances:
+            return []
+        nearest = min(distances, key=lambda name: self.lines[self.row[name]][0].start_s)
+        line = self.lines[self.row[nearest]]
+        return [Late(*distances[nearest], size, _late_us(line, size)) for size in self._late_sizes()]
+
+    def _late_sizes(self) -> list[int]:
+        sizes: set[int] = set()
+        for low, high in self.late.values():
+            if (low, high) == (0, _LARGEST_BUFFERED_BYTES):
+                sizes |= {2**power for power in range(_LARGEST_BUFFERED_BYTES.bit_length())}
+            elif high - low > max(1, _EXACT * low):
+                sizes |= {int(size) for size in np.linspace(low, high, _SIZES_PER_GAP + 2)[1:-1]} - {low, high}
+        return sorted(sizes)
 
     def open_gaps(self) -> list[int]:
         return [gap for gap, (low, high) in self.between.items() if high - low > max(1, _EXACT * low)]
@@ -190,25 +209,48 @@ class _Survey:
         return sorted({int(size) for size in np.linspace(low, high, _SIZES_PER_GAP + 2)[1:-1]} - {low, high})
 
     def above_bytes(self, gap: int) -> float:
-        """Where a break lies, payload and envelope together."""
-        return float(np.mean(self.between[gap])) + self.protocol.envelope_bytes
+        """Where a break lies."""
+        return float(np.mean(self.between[gap]))
 
     def _narrow(self, result: Measurement) -> None:
         times, at = result.times_s, 0
+        late = self.late_experiments()
         for gap in self.open_gaps():
             sizes = self.sizes_in(gap)
             line = self.lines[self._quickest[gap]]
             after = next(i for i, piece in enumerate(line) if piece.first == gap)
             low, high = self.between[gap]
             for size, time_s in zip(sizes, _one_way_s(times[at : at + 1 + len(sizes)]), strict=True):
-                amount = size + self.protocol.envelope_bytes
-                if abs(time_s - line[after - 1].time_s(amount)) <= abs(time_s - line[after].time_s(amount)):
+                if abs(time_s - line[after - 1].time_s(size)) <= abs(time_s - line[after].time_s(size)):
                     low = max(low, size)
                 else:
                     high = min(high, size)
                     break
             at += 1 + len(sizes)
             self.between[gap] = (low, high)
+        for one, (send_s, receive_s) in zip(late, times[at:], strict=True):
+            late_s = one.late_us * 1e-6
+            self._sort("sender", one.size_bytes, waits=send_s > late_s / 2)
+            self._sort("message", one.size_bytes, waits=receive_s > late_s / 20)
+
+    def _sort(self, what: str, size: int, *, waits: bool) -> None:
+        """Takes note that messages of this size wait for their receiver, or do not."""
+        low, high = self.late[what]
+        self.late[what] = (low, min(high, size)) if waits else (min(max(low, size), high), high)
+
+
+def _beyond(between: tuple[int, int]) -> float:
+    """The size from which on messages wait, given the last that did not and the first that did."""
+    low, high = between
+    if high == _LARGEST_BUFFERED_BYTES:  # none seen to wait
+        return np.inf
+    return 0.0 if low == 0 else (low + high) / 2
+
+
+def _late_us(line: Sequence[Piece], size: int) -> int:
+    """So late that the message would long have come: ten times as long as it takes."""
+    fitting = [piece for piece in line if sizes_bytes()[piece.first] <= size] or line[:1]
+    return max(10, int(1e7 * fitting[-1].time_s(size)) + 1)
 
 
 def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
@@ -290,7 +332,7 @@ class _Fit:
         return (measured_s - modelled_s) / max(alone_s, 1e-12)
 
     def _fit_capacity(self, links: Sequence[str], load: tuple) -> None:
-        """Gives the links the capacity with which the model takes as long as the experiment; none, if that is sharing enough."""
+        """Gives the links the capacity with which the model takes as long as the experiment; none, if none shows."""
         if load not in self.loads:
             return
 

@@ -78,6 +78,26 @@ class Sections:
             raise UserError("recording", problem, "Record at least three, or as many as are asked for")
         return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])
 
+    def flops(self, iterations: int) -> np.ndarray:
+        """What each rank computes in the timed section of so many iterations."""
+        return np.array([self._rank_flops(rank, iterations) for rank in range(len(self._ranks))])
+
+    @property
+    def partners(self) -> set[tuple[int, int]]:
+        """Who sends to whom: pairs of ranks."""
+        found = set()
+        for rank, events in enumerate(self._ranks):
+            found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
+        return found
+
+    def _rank_flops(self, rank: int, iterations: int) -> float:
+        events, ends = self._ranks[rank], self._ends[rank]
+        flops = np.where(events["kind"] == Kind.COMPUTE, events["amount"], 0.0)
+        start = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))
+        more = iterations - self.iterations if self.iterations else 0
+        body = flops[ends[0] : ends[1]].sum() if more else 0.0
+        return float(flops[start[0] if len(start) else 0 :].sum() + more * body)
+
     def _unrolled(self, rank: int, iterations: int) -> np.ndarray:
         events, ends = self._ranks[rank], self._ends[rank]
         head, body, tail = events[: ends[0]], events[ends[0] : ends[1]], events[ends[-2] :]
@@ -164,7 +184,9 @@ def _matched(ranks: list[np.ndarray]) -> Program:
         code[kind == which] = instruction
     waits = np.flatnonzero(kind == Kind.WAIT)
     posts = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.RECV))
-    post_of_wait = posts[_find(_key(rank[waits], events["request"][waits]), _key(rank[posts], events["request"][posts]))]
+    post_of_wait = posts[
+        _find(_key(rank[waits], events["request"][waits]), _key(rank[posts], events["request"][posts]))
+    ]
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, fluid.WAIT_SENT, fluid.WAIT_RECEIVED)
     argument = np.where(kind == Kind.MARK, events["op"], message)

@@ -26,8 +26,8 @@ class Piece:
 def pieces(size_bytes: np.ndarray, time_s: np.ndarray, *, tolerance: float = 3e-4) -> list[Piece]:
     """The lines through points in order of their sizes, at least three.
 
-    A piece goes on as long as its line meets the next point within ``tolerance``, relative.  Fewer than three points that
-    no line joins to their neighbours belong to no piece, but at the beginning.
+    A piece goes on as long as its line meets the next point within ``tolerance``, relative.  Fewer than three points
+    that no line joins to their neighbours belong to no piece, but at the beginning.
     """
     pieces_, since = [], 0
     while since < len(size_bytes):

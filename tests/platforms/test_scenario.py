@@ -7,7 +7,7 @@ import platforms.scenario
 from platforms.errors import PlatformError
 from platforms.grid import default_power
 from platforms.network import named_network, network_names
-from platforms.scenario import SCENARIOS, named_grid, read_grid
+from platforms.scenario import NAMED, SCENARIOS, named_grid, read_grid
 
 
 # Fanfakh 2019, Table 1: scenario, clusters, total nodes, Gflops of each node in cluster 1, 2, ...
@@ -37,7 +37,27 @@ def test_the_scenarios_come_in_the_order_of_the_paper():
 
 def test_every_scenario_has_exactly_the_keys_that_are_read():
     table = tomllib.loads(Path(platforms.scenario.__file__).with_name("scenarios.toml").read_text("utf-8"))
-    assert all(set(entry) == {"nodes", "speeds_gflops"} for entry in table.values())
+    assert all(set(table[name]) == {"nodes", "speeds_gflops"} for name in SCENARIOS)
+    assert all(named_grid(name) for name in NAMED)  # the others are read as scenario files, which refuse unknown keys
+
+
+# Li, Wang and Gaudiot, Table 1: cluster, nodes, clock; flops per cycle as in scenarios.toml.
+@pytest.mark.parametrize(("name", "nodes", "clock_hz", "flops"), [("li-1", 16, 433e6, 1), ("li-2", 8, 1.6e9, 2)])
+def test_the_machines_of_li_are_one_cluster_on_fast_ethernet(name, nodes, clock_hz, flops):
+    grid = named_grid(name)
+    (cluster,) = grid.clusters
+    assert (cluster.nodes, cluster.speed_flops) == (nodes, pytest.approx(clock_hz * flops))
+    assert (grid.network, cluster.node.bandwidth_Bps) == ("fast-ethernet", 12.5e6)
+    assert named_grid(name, "ideal").network == "ideal"
+    with pytest.raises(PlatformError, match="its speeds are those of the machine"):
+        named_grid(name, speeds_flops=[1e9])
+
+
+def test_full_frames_of_fast_ethernet_carry_1448_bytes_in_1538_byte_times():
+    # 1500 - 20 (IP) - 20 (TCP) - 12 (its time stamps); 1500 + 14 + 4 + 8 + 12 (header, check sum, preamble, gap).
+    assert float(dict(named_network("fast-ethernet").options)["smpi/bw-factor"].split(":")[1]) == pytest.approx(
+        (1500 - 20 - 20 - 12) / (1500 + 14 + 4 + 8 + 12), rel=1e-6
+    )
 
 
 def test_any_grid_can_be_named_when_speeds_are_given():
@@ -60,6 +80,7 @@ def test_one_cluster_needs_no_wide_area_link():
         ("metro", (1, 50), (10, 50), (10, 1000)),
         ("continental", (1, 50), (10, 50), (10, 5000)),
         ("infiniband", (40, 1.5), (400, 1), (100, 10)),
+        ("fast-ethernet", (0.1, 25), (4.8, 10), (1, 50)),
     ],
 )
 def test_the_networks_have_the_links_they_are_documented_with(network, node, backbone, wan):
@@ -76,7 +97,7 @@ def test_ethernet_networks_leave_simgrid_as_it_is():
 
 
 def test_network_names_are_listed_with_the_default_first():
-    assert network_names() == ("gigabit", "metro", "continental", "infiniband", "ideal")
+    assert network_names() == ("gigabit", "metro", "continental", "infiniband", "fast-ethernet", "ideal")
 
 
 def test_power_is_proportional_to_speed_as_published():
@@ -95,7 +116,7 @@ def test_power_is_proportional_to_speed_as_published():
         ("grd4x8", "gigabit", None, "grid4x2, grid4x4, grid4x8, grid3x9, grid3x12, grid3x16"),
         ("grid0x4", "gigabit", [], "no such scenario"),
         ("grid2x0", "gigabit", [1e9, 1e9], "no such scenario"),
-        ("grid4x8", "megabit", None, "gigabit, metro, continental, infiniband, ideal"),
+        ("grid4x8", "megabit", None, "gigabit, metro, continental, infiniband, fast-ethernet, ideal"),
         ("grid1x1", "gigabit", [-1e9], "speed is -1000000000.0 flop/s"),
         ("grid1x1", "gigabit", [float("nan")], "speed is nan"),
     ],

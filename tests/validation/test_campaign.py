@@ -68,6 +68,13 @@ def test_files_are_found_beside_the_campaign(campaign_file, tmp_path):
     assert case.target.placement == ("c1-0", "c1-1", "c1-2")
 
 
+def test_a_machine_with_a_network_of_its_own_keeps_it_unless_another_is_named(campaign_file):
+    text = 'scenarios = ["li-2"]\napps = ["mg"]\nclasses = ["S"]\n'
+    for network, expected in (("", "fast-ethernet"), ('networks = ["metro"]\n', "metro")):
+        (case,) = read_campaign(campaign_file(network + text)).cases
+        assert case.target.platform.network == expected
+
+
 def test_a_dry_run_says_how_much_it_is_and_runs_nothing(campaign_file, capsys, tmp_path):
     assert main([str(campaign_file(SMALL)), "--dry-run", "--store", str(tmp_path / "store")]) == 0
     # 24 targets, and a probe for each of 6 platforms and 2 efficiencies.

@@ -1,0 +1,37 @@
+/* Moves points between the distributions of layout.h.
+ *
+ * Order in memory, the last index fastest: along x [z][y][x], along z [z][column].  Along y it is what makes one side of
+ * each move an array as it is: [y][z][x]; where px is 1 nothing has to move between x and y, and it is [z][y][x]. */
+#ifndef FT_TRANSPOSE_H
+#define FT_TRANSPOSE_H
+
+#include "../common/run.h"
+#include "fft.h"
+#include "layout.h"
+
+/* The ranks among which one transposition exchanges blocks. */
+typedef struct {
+  MPI_Comm group;
+  int members;
+  bool even;                                    /* all blocks are equal */
+  int *there, *there_start, *back, *back_start; /* points to each member on the way there, from each, and their starts */
+} Swap;
+
+typedef struct {
+  Run *run;
+  const Layout *at;
+  Swap xy, yz;
+  size_t y_stride, z_stride; /* in memory, of lines along y */
+  Complex *points;           /* this rank's, in the distribution of the moment */
+  Complex *blocks;           /* what is sent, or was received */
+} Transpose;
+
+Transpose transpose_make(Run *run, const Layout *at);
+void transpose_free(Transpose *t);
+
+void transpose_x_to_y(Transpose *t);
+void transpose_y_to_z(Transpose *t);
+void transpose_z_to_y(Transpose *t);
+void transpose_y_to_x(Transpose *t);
+
+#endif

@@ -1,0 +1,26 @@
+/* Ranking by buckets: which rank gets which buckets, and the arithmetic on the keys.  No messages here.
+ *
+ * The bucket of a key is its highest bits, key >> shift. */
+#ifndef IS_BUCKETS_H
+#define IS_BUCKETS_H
+
+#include <stdint.h>
+
+/* Gives buckets in order to rank 0 until all ranks so far have the `total` keys' share of theirs (keys_start), then to
+ * rank 1, and so on; a rank gets whole buckets, and at least one while any are left.  Rank r has the buckets from
+ * first[r] to first[r + 1] - 1; first has nranks + 1 elements.  `sizes` are those of the buckets over all ranks. */
+void buckets_assign(const int *sizes, int nbuckets, int64_t total, int nranks, int *first);
+
+/* sizes[b] := how many of the keys are in bucket b < nbuckets */
+void buckets_count(const int *keys, int count, int shift, int nbuckets, int *sizes);
+
+/* ordered := the keys, bucket by bucket */
+void buckets_order(const int *keys, int count, int shift, int nbuckets, const int *sizes, int *ordered);
+
+/* up_to[k] := how many of the keys, which lie in [lowest, lowest + range), are not above lowest + k */
+void keys_rank(const int *keys, int count, int lowest, int range, int *up_to);
+
+/* sorted := the keys in the order of their ranks, which uses `up_to` up. */
+void keys_sort(const int *keys, int count, int lowest, int *up_to, int *sorted);
+
+#endif

@@ -1,0 +1,97 @@
+"""How smpirun is called: for a run that is wanted, and for the user who wants to repeat it by hand."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.build import kernel_program
+from apps.catalog import app
+from apps.errors import KernelError
+from apps.process import die_with_parent
+from apps.spec import RunSpec
+from apps.user_program import executable
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program, ready to be started."""
+
+    program: Path  # absolute
+    arguments: tuple[str, ...]
+    privatize: bool  # globals are kept apart by SMPI; kernels have none
+    working_folder: Path | None  # None: the run's own
+
+
+def launch(spec: RunSpec, iterations: int) -> Launch:
+    """What runs so many iterations of the spec's problem, compiled if need be.  Raises UserError."""
+    problem = spec.target.problem
+    if problem.program is not None:
+        return Launch(
+            program=executable(problem.program),
+            arguments=problem.program.arguments_for(iterations),
+            privatize=True,
+            working_folder=Path.cwd(),  # where the user's program finds its input
+        )
+    arguments = (
+        f"mode={spec.mode}",
+        f"flop_scale={spec.flop_scale:.17g}",
+        f"iterations={iterations}",
+        *(f"{key}={value!r}" for key, value in problem.params),
+    )
+    return Launch(kernel_program(app(problem.app)), arguments, privatize=False, working_folder=None)
+
+
+def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
+    """Fills the run's folder and returns the command.  ``recorder``: a library to be loaded before all others.
+
+    smpirun is a shell script that quotes only the platform, so everything else has a plain name inside the folder.
+    Raises KernelError where the folder's own name is not plain.
+    """
+    _check_hosts(spec)
+    name = str(folder)
+    if set(name) & set(" \t\n*?[]\\'\"$`:;&|<>()"):
+        raise KernelError(f"folder {folder}", "smpirun cannot use a name like this", "Set TMPDIR to another one")
+    (folder / "program").symlink_to(started.program)
+    (folder / "hosts").write_text("".join(f"{host}\n" for host in spec.target.placement))
+    wrapper = die_with_parent()
+    if recorder is not None:  # not for smpirun itself and all that it starts
+        (folder / "recorder.so").symlink_to(recorder)
+        wrapper = [*wrapper, "env", f"LD_PRELOAD={name}/recorder.so"]
+    return [
+        "smpirun",
+        *(["-wrapper", shlex.join(wrapper)] if wrapper else []),
+        *_command(spec, started, host_file=f"{name}/hosts", program=f"{name}/program"),
+    ]
+
+
+def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
+    """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line."""
+    return ("smpirun", *_command(spec, started, host_file="HOSTS", program=str(started.program)))
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Our own, and temporary files in the run's folder."""
+    return {**os.environ, "TMPDIR": str(folder), **more}
+
+
+def _command(spec: RunSpec, started: Launch, *, host_file: str, program: str) -> Sequence[str]:
+    options = {**spec.engine_options, **dict(spec.options)}
+    return [
+        *("-np", str(spec.target.nranks), "-hostfile", host_file),
+        *("-platform", str(spec.target.platform.path)),
+        *([] if started.privatize else ["-no-privatize"]),
+        *(f"--cfg={key}:{value}" for key, value in options.items()),
+        program,
+        *started.arguments,
+    ]
+
+
+def _check_hosts(spec: RunSpec) -> None:
+    for host in spec.target.placement:
+        spec.target.platform.host(host)  # raises with near matches
+        if any(character.isspace() for character in host) or ":" in host:
+            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")

@@ -1,0 +1,147 @@
+/* Communicators: one number for all members, whatever handle each of them has. */
+#include "recorder.h"
+
+#include <smpi/smpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Comm **all; /* by id */
+static size_t nall, all_room;
+
+static int *world_ranks(MPI_Comm comm, int *size)
+{
+  MPI_Group group, world;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_size(group, size);
+  size_t bytes = (size_t)*size * sizeof(int);
+  int *members = malloc(bytes), *translated = malloc(bytes);
+  if (!members || !translated)
+    fail("out of memory");
+  for (int i = 0; i < *size; i++)
+    members[i] = i;
+  PMPI_Group_translate_ranks(group, *size, members, world, translated);
+  free(members);
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  return translated;
+}
+
+static bool same(const Comm *comm, int parent, int size, const int *world)
+{
+  return comm->parent == parent && comm->size == size && !memcmp(comm->world, world, (size_t)size * sizeof *world);
+}
+
+/* All members make the communicators of the same members and parent in the same order. */
+static const Comm *shared(Rank *r, int parent, MPI_Comm handle)
+{
+  int size, turn = 0;
+  int *world = world_ranks(handle, &size);
+  for (size_t i = 0; i < r->nmade; i++)
+    turn += same(r->made[i], parent, size, world);
+  Comm *comm = NULL;
+  for (size_t i = nall; i-- > 0 && !comm;)
+    if (all[i]->turn == turn && same(all[i], parent, size, world))
+      comm = all[i];
+  if (comm) {
+    free(world);
+  } else {
+    comm = malloc(sizeof *comm);
+    if (!comm)
+      fail("out of memory");
+    *comm = (Comm){.id = (int)nall, .parent = parent, .turn = turn, .size = size, .world = world};
+    all = grown(all, nall, &all_room, sizeof(Comm *));
+    all[nall++] = comm;
+  }
+  r->made = grown(r->made, r->nmade, &r->made_room, sizeof(Comm *));
+  r->made[r->nmade++] = comm;
+  return comm;
+}
+
+static const Comm *add(Rank *r, int parent, MPI_Comm handle)
+{
+  const Comm *comm = shared(r, parent, handle);
+  r->comms = grown(r->comms, r->ncomms, &r->comms_room, sizeof *r->comms);
+  r->comms[r->ncomms].handle = handle;
+  r->comms[r->ncomms++].comm = comm;
+  return comm;
+}
+
+const Comm *find_comm(Rank *r, MPI_Comm comm)
+{
+  for (size_t i = 0; i < r->ncomms; i++)
+    if (r->comms[i].handle == comm)
+      return r->comms[i].comm;
+  return add(r, -1, comm); /* MPI_COMM_SELF, at its first use */
+}
+
+int comm_size(int id)
+{
+  return all[id]->size;
+}
+
+void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made)
+{
+  if (made != MPI_COMM_NULL)
+    add(r, parent == MPI_COMM_NULL ? -1 : find_comm(r, parent)->id, made);
+}
+
+void comm_freed(Rank *r, MPI_Comm comm)
+{
+  for (size_t i = 0; i < r->ncomms; i++)
+    if (r->comms[i].handle == comm) {
+      memmove(r->comms + i, r->comms + i + 1, (--r->ncomms - i) * sizeof *r->comms);
+      return;
+    }
+}
+
+void write_comms(const char *path)
+{
+  FILE *file = fopen(path, "w");
+  if (!file)
+    fail("cannot write %s", path);
+  for (size_t i = 0; i < nall; i++)
+    for (int member = 0; member < all[i]->size; member++)
+      fprintf(file, "%d%c", all[i]->world[member], member + 1 < all[i]->size ? ' ' : '\n');
+  if (fclose(file))
+    fail("cannot write %s", path);
+}
+
+/* The communicators of a call that makes one. */
+#define MAKES_COMM(name, parameters, arguments, parent, made) \
+  int name parameters                                         \
+  {                                                           \
+    Rank *r = enter();                                        \
+    int result = P##name arguments;                           \
+    if (r && result == MPI_SUCCESS)                           \
+      comm_made(r, parent, *made);                            \
+    leave(r);                                                 \
+    return result;                                            \
+  }
+
+MAKES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made), comm, made)
+MAKES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made), comm, made)
+MAKES_COMM(MPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made), comm, made)
+MAKES_COMM(MPI_Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+           (comm, type, key, info, made), comm, made)
+MAKES_COMM(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made), comm, made)
+MAKES_COMM(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+           (comm, group, tag, made), comm, made)
+MAKES_COMM(MPI_Cart_create, (MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *made),
+           (comm, n, dims, periods, reorder, made), comm, made)
+MAKES_COMM(MPI_Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (comm, remain, made), comm, made)
+
+#define FREES_COMM(name)                              \
+  int name(MPI_Comm *comm)                            \
+  {                                                   \
+    Rank *r = enter();                                \
+    if (r && *comm != MPI_COMM_WORLD)                 \
+      comm_freed(r, *comm);                           \
+    int result = P##name(comm);                       \
+    leave(r);                                         \
+    return result;                                    \
+  }
+
+FREES_COMM(MPI_Comm_free)
+FREES_COMM(MPI_Comm_disconnect)

@@ -1,0 +1,128 @@
+"""Recordings as bytes: what the recorder leaves behind, and a compact form to keep."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from apps.recording import EVENT, Kind, Mark, Op, Recording
+
+BEGIN, END = 254, 255  # marks of the recorder's own: MPI_Init has returned, MPI_Finalize is called (recorder.h)
+
+# What a rank has done up to a mark (recorder.h).  s, flop, byte.
+MOMENT = np.dtype(
+    [
+        ("clock_s", "f8"),
+        ("compute_s", "f8"),
+        ("flops", "f8"),
+        ("op", "i8"),  # Mark, BEGIN or END
+        ("messages", "i8"),
+        ("bytes", "i8"),
+        ("self_messages", "i8"),
+        ("self_bytes", "i8"),
+        ("calls", "i8", len(Op)),  # of each collective
+        ("call_bytes", "i8", len(Op)),  # all that a rank sends in an all-to-all
+    ]
+)
+
+
+class Incomplete(Exception):
+    """A run that did not leave behind what every rank did; says of which ranks."""
+
+
+def read_moments(folder: Path, nranks: int) -> tuple[np.ndarray, ...]:
+    """The moments of every rank, from the start of the timed section to its end: MOMENT, by rank.
+
+    A program that marks no START has the whole of MPI for its timed section.  Raises Incomplete.
+    """
+    return _framed(_by_rank(folder, nranks, "moments", MOMENT), [slice(None)] * nranks)
+
+
+def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
+    """The recording in a folder that the recorder has written, with one difference: the amount of events that are no
+    COMPUTE is the time the rank has spent computing so far, s (see ``without_clocks``).  Raises Incomplete.
+    """
+    events = _by_rank(folder, nranks, "events", EVENT)
+    marks = [np.flatnonzero(one["kind"] == Kind.MARK) for one in events]
+    return Recording(
+        events=_framed(events, marks, whole=False),
+        counts=_by_rank(folder, nranks, "counts", np.dtype(np.int64)),
+        communicators=tuple(
+            tuple(map(int, line.split())) for line in (folder / "communicators").read_text().splitlines()
+        ),
+        measured=measured,
+    )
+
+
+def without_clocks(recording: Recording) -> Recording:
+    """The recording as it is defined, with an amount for COMPUTE alone.  Changes the events in place."""
+    for events in recording.events:
+        events["amount"][events["kind"] != Kind.COMPUTE] = 0
+    return recording
+
+
+def _by_rank(folder: Path, nranks: int, what: str, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+    missing = [rank for rank in range(nranks) if not (folder / f"{rank}.{what}").is_file()]
+    if missing:
+        raise Incomplete(f"{len(missing)} of {nranks} ranks did not reach MPI_Finalize, rank {missing[0]} for one")
+    return tuple(np.fromfile(folder / f"{rank}.{what}", dtype) for rank in range(nranks))
+
+
+def _framed(rows: tuple[np.ndarray, ...], marks: list, *, whole: bool = True) -> tuple[np.ndarray, ...]:
+    """Rows (moments or events; their marks are at ``marks``) with the timed section marked, one way or another.
+
+    ``whole``: cut down to it.
+    """
+    starts, stops = (
+        [np.flatnonzero(row["op"][at] == mark) for row, at in zip(rows, marks, strict=True)]
+        for mark in (Mark.START, Mark.STOP)
+    )
+    ends = {(len(start), len(stop)) for start, stop in zip(starts, stops, strict=True)}
+    if ends == {(1, 1)}:
+        if whole:
+            return tuple(row[start[0] : stop[0] + 1] for row, start, stop in zip(rows, starts, stops, strict=True))
+        return tuple(row[1:-1] for row in rows)  # without the recorder's own marks
+    if ends != {(0, 0)}:
+        raise Incomplete("its marks are not one start and one stop of the timed section on every rank")
+    for row in rows:
+        row[0]["op"], row[-1]["op"] = Mark.START, Mark.STOP
+    return rows
+
+
+def to_bytes(recording: Recording) -> bytes:
+    """A compressed NumPy archive, column by column: `from_bytes` reads it."""
+    everything = np.concatenate(recording.events)
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        measured=recording.measured,
+        ends=np.cumsum([len(events) for events in recording.events]),
+        counts=np.concatenate(recording.counts),
+        counts_ends=np.cumsum([len(counts) for counts in recording.counts]),
+        members=np.array([rank for members in recording.communicators for rank in members], np.int32),
+        members_ends=np.cumsum([len(members) for members in recording.communicators]),
+        **{f"event_{name}": np.ascontiguousarray(everything[name]) for name in EVENT.names},
+    )
+    return file.getvalue()
+
+
+def from_bytes(content: bytes) -> Recording:
+    """The inverse of ``to_bytes``.  Raises ValueError for what is no recording, or one of another version."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            columns = {name: file[f"event_{name}"] for name in EVENT.names}
+            everything = np.empty(len(columns["kind"]), EVENT)
+            for name, column in columns.items():
+                everything[name] = column
+            return Recording(
+                events=tuple(np.split(everything, file["ends"][:-1])),
+                counts=tuple(np.split(file["counts"], file["counts_ends"][:-1])),
+                communicators=tuple(
+                    tuple(map(int, members)) for members in np.split(file["members"], file["members_ends"][:-1])
+                ),
+                measured=bool(file["measured"]),
+            )
+    except (OSError, KeyError, ValueError) as err:
+        raise ValueError(f"not a recording: {err}") from err

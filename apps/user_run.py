@@ -1,0 +1,206 @@
+"""Runs of programs of the user's own.  They print no record, so the recorder, loaded into them, tells what they did."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apps.errors import KernelError, SimulationError
+from apps.launch import environment, launch, prepare, repeatable
+from apps.periodicity import find_iterations
+from apps.process import run_bounded
+from apps.record import RunRecord
+from apps.recorder_library import check_recorded, recorder_hash, recorder_library
+from apps.recording import Kind, Mark, Op
+from apps.recording_io import MOMENT, Incomplete, read_events, read_moments
+from apps.spec import RunSpec
+from apps.user_program import UserProgram
+from apps.verdict import check_success
+
+
+class NoIterations(KernelError):
+    """A run of so many iterations that does not show which they are."""
+
+
+def user_program_hash(program: UserProgram) -> str:
+    """Identity of a program and of the recorder that makes its record."""
+    return f"{program.content_hash}-{recorder_hash()[:16]}"
+
+
+def run_user_iterations(
+    spec: RunSpec, iterations: int, *, identity: dict, time_limit_s: float | None = None
+) -> RunRecord:
+    """Runs the program with so many iterations and returns the record of them.
+
+    The timed section is what the program marks, else all between MPI_Init and MPI_Finalize.  Iterations are those that
+    it marks; for fewer than all, else those that repeat in its events.  A full run that marks none has none in its
+    record.  Raises SimulationError for a run that does not succeed, which includes reaching MPI_Finalize on every rank,
+    KernelError for a call that cannot be recorded, and NoIterations.
+    """
+    problem = spec.target.problem
+    what = f"{problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
+    partial = iterations < problem.iterations
+    started = launch(spec, iterations)
+    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
+        folder, notes = Path(name), Path(name) / "notes"
+        notes.mkdir()
+        command = prepare(spec, started, folder, recorder=recorder_library())
+        settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if partial else "no"}
+        if spec.compute == "none":
+            settings["RECORDER_COMPUTE"] = "none"
+        done = run_bounded(
+            command,
+            folder=folder,
+            time_limit_s=time_limit_s,
+            environment=environment(folder, **settings),
+            working_folder=started.working_folder,
+        )
+        check_recorded(done, what)
+        check_success(done, what)
+        try:
+            moments = read_moments(notes, spec.target.nranks)
+            timeline = _marked(moments, iterations)
+            if timeline is None and partial:
+                timeline = _found(notes, spec, iterations)
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+    if timeline is None and partial:
+        raise NoIterations(
+            what,
+            f"{iterations} iterations of the program cannot be told apart",
+            "Mark them (docs/own-program.md), or give --iterations full",
+        )
+    whole = [_between(one[0], one[-1]) for one in moments]
+    each = [_nothing()] * len(whole) if timeline is None else timeline.each
+    elapsed_s = [float(one["clock_s"]) for one in whole]
+    compute_s = [float(one["compute_s"]) for one in whole]
+    return RunRecord(
+        identity=identity,
+        time_s=max(elapsed_s),
+        simulated_s=max(elapsed_s),
+        compute_s=tuple(compute_s),
+        comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
+        flops=float(sum(one["flops"] for one in whole)),
+        rank_flops=tuple(float(one["flops"]) for one in whole),
+        **{name: _counts(whole, name) for name in _COUNTED},
+        **{f"iteration_{name}": _counts(each, name) for name in _COUNTED},
+        collectives=_collectives(whole),
+        iteration_collectives=_collectives(each),
+        iteration_flops=tuple(float(one["flops"]) for one in each),
+        host=spec.target.placement,
+        iteration_s=((),) * len(whole) if timeline is None else timeline.end_s,
+        iteration_compute_s=((),) * len(whole) if timeline is None else timeline.compute_s,
+        verified=None,
+        checks={},
+        wall_s=done.wall_s,
+        timed_wall_s=done.wall_s,
+        peak_memory_bytes=done.peak_memory_bytes,
+        command=repeatable(spec, started),
+    )
+
+
+_COUNTED = ("messages", "bytes", "self_messages", "self_bytes")
+
+
+@dataclass(frozen=True)
+class _Timeline:
+    """The iterations of a run, by rank: when each ended and how long the rank had computed by then, s from the start of
+    the timed section; and what one iteration did (a MOMENT that is a difference)."""
+
+    end_s: tuple[tuple[float, ...], ...]
+    compute_s: tuple[tuple[float, ...], ...]
+    each: list[np.ndarray]
+
+
+def _marked(moments: Sequence[np.ndarray], iterations: int) -> _Timeline | None:
+    """The iterations as the program marks them; None if it does not, or another number of them than it was asked."""
+    ends = [one[one["op"] == Mark.ITERATION] for one in moments]
+    if {len(end) for end in ends} != {iterations}:
+        return None
+    each = []
+    for one, end in zip(moments, ends, strict=True):
+        first = one[one["op"] == Mark.FIRST_ITERATION]
+        before = end[0] if iterations > 1 else first[0] if len(first) else one[0]
+        each.append(_between(before, end[min(1, iterations - 1)]))
+    return _Timeline(
+        end_s=tuple(
+            tuple((end["clock_s"] - one[0]["clock_s"]).tolist()) for one, end in zip(moments, ends, strict=True)
+        ),
+        compute_s=tuple(
+            tuple((end["compute_s"] - one[0]["compute_s"]).tolist()) for one, end in zip(moments, ends, strict=True)
+        ),
+        each=each,
+    )
+
+
+def _found(notes: Path, spec: RunSpec, iterations: int) -> _Timeline | None:
+    """The iterations as they repeat in the events.
+
+    An iteration may consist of equal parts.  The first may differ from the others, or something before it may be like
+    it: its end is where the second begins.
+    """
+    recording = read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
+    found = find_iterations(recording)
+    if found is None:
+        return None
+    parts = max(1, round(found.count / iterations))
+    last = found.count
+    first = last - parts * (iterations - 1)
+    if abs(found.count - parts * iterations) > parts or first < 0:
+        return None
+    end_s, compute_s, each = [], [], []
+    for rank, (events, starts) in enumerate(zip(recording.events, found.starts, strict=True)):
+        ends = starts[first : last + 1 : parts]
+        begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
+        end_s.append(tuple((events["clock_s"][ends] - events["clock_s"][begin]).tolist()))
+        # A COMPUTE has its flops there; what precedes it says how long the rank had computed until then.
+        so_far = np.where(events["kind"][ends] == Kind.COMPUTE, ends - 1, ends)
+        compute_s.append(tuple((events["amount"][so_far] - events["amount"][begin]).tolist()))
+        each.append(_summed(events[ends[-2] : ends[-1]], rank, recording.communicators))
+    return _Timeline(tuple(end_s), tuple(compute_s), each)
+
+
+def _summed(events: np.ndarray, rank: int, communicators: Sequence[Sequence[int]]) -> np.ndarray:
+    """What these events are, as a MOMENT without times."""
+    made = _nothing()
+    sends = events[events["kind"] == Kind.SEND]
+    to_itself = sends[sends["peer"] == rank]
+    made["flops"] = events["amount"][events["kind"] == Kind.COMPUTE].sum()
+    made["messages"], made["bytes"] = len(sends), sends["size_bytes"].sum()
+    made["self_messages"], made["self_bytes"] = len(to_itself), to_itself["size_bytes"].sum()
+    for event in events[events["kind"] == Kind.COLLECTIVE]:
+        blocks = len(communicators[event["comm"]]) if event["op"] == Op.ALLTOALL else 1
+        made["calls"][event["op"]] += 1
+        made["call_bytes"][event["op"]] += blocks * event["size_bytes"]
+    return made
+
+
+def _nothing() -> np.ndarray:
+    return np.zeros((), MOMENT)
+
+
+def _between(before: np.void, after: np.void) -> np.ndarray:
+    made = _nothing()
+    for name in MOMENT.names:
+        made[name] = after[name] - before[name]
+    return made
+
+
+def _counts(moments: Sequence[np.ndarray], name: str) -> tuple[int, ...]:
+    return tuple(int(one[name]) for one in moments)
+
+
+def _collectives(moments: Sequence[np.ndarray]) -> dict:
+    """As RunRecord.collectives has them; calls are those of the rank that makes most."""
+    return {
+        op.name.lower(): {
+            "calls": int(max(one["calls"][op] for one in moments)),
+            "bytes": [int(one["call_bytes"][op]) for one in moments],
+        }
+        for op in Op
+        if any(one["calls"][op] for one in moments)
+    }

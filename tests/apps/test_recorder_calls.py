@@ -1,0 +1,306 @@
+"""Recordings of small programs against what their source says, counted by hand."""
+
+import shutil
+import subprocess
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from apps.catalog import own_problem
+from apps.errors import KernelError, SimulationError
+from apps.record_events import neutral_platform, record_events
+from apps.recording import Kind, Mark, Mode, Op
+from apps.spec import RunSpec, Target
+from apps.user_program import read_program
+
+DATA = Path(__file__).parent / "data"
+INT, DOUBLE = 4, 8  # bytes
+
+
+def record(path, ranks, **more):
+    platform = neutral_platform(ranks)
+    target = Target(own_problem(read_program(path)), platform, tuple(host.name for host in platform.hosts))
+    return record_events(RunSpec(target, **more), 1)
+
+
+@cache
+def every_call():
+    return record(DATA / "every_call.c", 3)
+
+
+def messages(events, kind):
+    """What was sent or received: peer, tag, communicator, bytes, and of a send the mode."""
+    names = ("peer", "tag", "comm", "size_bytes", *(["mode"] if kind == Kind.SEND else []))
+    return [tuple(int(event[name]) for name in names) for event in events[events["kind"] == kind]]
+
+
+def expected_sends(rank):
+    right, left = (rank + 1) % 3, (rank + 2) % 3
+    sends = {
+        0: [
+            (1, 10, 0, 4 * INT, Mode.STANDARD),
+            (1, 11, 0, 3 * INT, Mode.SYNCHRONOUS),
+            (1, 12, 0, 2 * INT, Mode.BUFFERED),
+            (1, 13, 0, 1 * INT, Mode.READY),
+        ],
+        1: [(0, 14, 0, 0, Mode.STANDARD)],
+        2: [],
+    }[rank]
+    sends += [(right, 20, 0, 4 * INT, Mode.STANDARD), (left, 21, 0, 4 * INT, Mode.STANDARD)]
+    sends += [(rank + 1, 22, 0, INT, Mode.STANDARD)] if rank < 2 else []
+    sends += [
+        (right, 30, 0, 10 * DOUBLE, Mode.STANDARD),  # a vector type: 10 doubles out of 100
+        (right, 31, 0, 5 * DOUBLE, Mode.SYNCHRONOUS),
+        (right, 32, 0, 6 * DOUBLE, Mode.READY),
+    ]
+    sends += [(right, tag, 0, INT, Mode.STANDARD) for tag in (40, 41, 50, 50, 50, 50)]
+    sends += [(2, 60, 0, (1 + rank) * INT, Mode.STANDARD)] if rank < 2 else []
+    sends += [(2, 61, 0, INT, Mode.STANDARD)] if rank == 0 else []
+    again = 2  # the copy of the communicator of ranks 2 and 0
+    sends += [(2 - rank, 70, again, INT, Mode.STANDARD)] if rank != 1 else []
+    return sends
+
+
+def expected_receives(rank):
+    """What others send to this rank, in the order in which its source receives."""
+    right, left = (rank + 1) % 3, (rank + 2) % 3
+    early = {
+        0: [(1, 14, 0, 0)],
+        1: [(0, 10, 0, 4 * INT), (0, 11, 0, 3 * INT), (0, 12, 0, 2 * INT), (0, 13, 0, INT)],  # from any source
+        2: [],
+    }[rank]
+    halos = [(left, 20, 0, 4 * INT), (right, 21, 0, 4 * INT)]
+    halos += [(rank - 1, 22, 0, INT)] if rank > 0 else []
+    halos += [(left, 30, 0, 80), (left, 31, 0, 40), (left, 32, 0, 48)]  # what came, not the 800 bytes that had room
+    halos += [(left, tag, 0, INT) for tag in (40, 41, 50, 50, 50, 50)]
+    group = [(2 - rank, 70, 2, INT)] if rank != 1 else []
+    return early + halos, group
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_sends_are_those_of_the_source_in_order(rank):
+    assert messages(every_call().events[rank], Kind.SEND) == expected_sends(rank)
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_receives_tell_what_really_came(rank):
+    before, group = expected_receives(rank)
+    found = messages(every_call().events[rank], Kind.RECV)
+    probed = found[len(before) : len(found) - len(group)]
+    assert found == [*before, *probed, *group]
+    # Rank 2 hears of the two others in an order that is theirs; the cancelled receive of rank 0 is none.
+    from_all = [(0, 60, 0, INT), (1, 60, 0, 2 * INT)]
+    assert (sorted(probed[:2]), probed[2:]) == ((from_all, [(0, 61, 0, INT)]) if rank == 2 else ([], []))
+
+
+def test_probes_precede_the_receives_of_their_messages():
+    for rank, events in enumerate(every_call().events):
+        probes = [
+            tuple(int(one[name]) == int(other[name]) for name in ("peer", "tag", "comm"))
+            for one, other in pairwise(events)
+            if one["kind"] == Kind.PROBE and other["kind"] == Kind.RECV
+        ]
+        assert probes == ([(True, True, True)] * 3 if rank == 2 else [])
+        assert (events["kind"] == Kind.PROBE).sum() == len(probes)  # those in vain are none
+
+
+def test_every_operation_is_waited_for_once_and_after_its_start():
+    for events in every_call().events:
+        started = {}
+        for place, event in enumerate(events):
+            if event["kind"] in (Kind.SEND, Kind.RECV):
+                started[int(event["request"])] = place
+            elif event["kind"] == Kind.WAIT:
+                assert started.pop(int(event["request"])) < place
+        assert not started
+
+
+def test_computation_is_what_the_program_injects_and_the_time_it_sleeps():
+    recording = every_call()
+    for rank, events in enumerate(recording.events):
+        compute = events["amount"][events["kind"] == Kind.COMPUTE]
+        # smpi_execute_flops_benched, smpi_execute_benched of 1 us and MPI_Wtime between them; then 3 us of usleep.
+        assert compute[:2] == pytest.approx([1000 * (rank + 1) + 1000, 3000], rel=1e-9)
+        assert compute[2:].tolist() == ([1e6] if rank == 0 else [])
+        marks = events["op"][events["kind"] == Kind.MARK]
+        assert marks.tolist() == [Mark.START, Mark.STOP]
+
+
+def test_communicators_are_the_same_for_all_their_members():
+    members = every_call().communicators
+    assert members[0] == (0, 1, 2)
+    assert members[1] == members[2] == (2, 0)  # split with the keys reversed, and its copy
+    assert members[3] == members[4] == (0, 1, 2)  # the copy of the world and its ring
+    assert sorted(members[5:]) == [(0,), (1,), (2,)]  # MPI_COMM_SELF
+
+
+def collectives(events):
+    return [
+        (Op(event["op"]), int(event["comm"]), int(event["peer"]), int(event["size_bytes"]))
+        for event in events[events["kind"] == Kind.COLLECTIVE]
+    ]
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_collectives_are_those_of_the_source_in_order(rank):
+    own = (rank + 1) * DOUBLE  # of the counts 1, 2, 3
+    found = collectives(every_call().events[rank])
+    if rank != 1:
+        assert found.pop(0) == (Op.BCAST, 2, 2, INT)  # its root 0 is rank 2 of the world
+    assert found[0] == (Op.BARRIER, 4, -1, 0)
+    assert every_call().communicators[found[1][1]] == (rank,)
+    assert found[2:] == [
+        (Op.BARRIER, 0, -1, 0),
+        (Op.BCAST, 0, 1, 3 * DOUBLE),
+        (Op.REDUCE, 0, 2, 4 * DOUBLE),
+        (Op.ALLREDUCE, 0, -1, 5 * DOUBLE),
+        (Op.ALLREDUCE, 0, -1, 6 * DOUBLE),  # in place
+        (Op.GATHER, 0, 0, 2 * DOUBLE),
+        (Op.GATHERV, 0, 1, own),
+        (Op.SCATTER, 0, 0, 2 * DOUBLE),
+        (Op.SCATTERV, 0, 2, own),
+        (Op.ALLGATHER, 0, -1, 2 * DOUBLE),
+        (Op.ALLGATHERV, 0, -1, own),
+        (Op.ALLTOALL, 0, -1, 3 * DOUBLE),
+        (Op.ALLTOALLV, 0, -1, 6 * DOUBLE),
+        (Op.REDUCE_SCATTER, 0, -1, 6 * DOUBLE),
+        (Op.REDUCE_SCATTER, 0, -1, 6 * DOUBLE),  # the variant with equal blocks
+        (Op.SCAN, 0, -1, 2 * DOUBLE),
+        (Op.EXSCAN, 0, -1, 3 * DOUBLE),
+        (Op.BARRIER, 0, -1, 0),
+    ]
+
+
+def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them():
+    recording = every_call()
+    rising, equal = [8, 16, 24], [16, 16, 16]
+    for rank, events in enumerate(recording.events):
+        vectors = {}
+        for event in events[(events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0)]:
+            begin = int(event["request"])
+            vectors.setdefault(Op(event["op"]), []).append(recording.counts[rank][begin : begin + 3].tolist())
+        rooted = {1: {Op.GATHERV: [rising]}, 2: {Op.SCATTERV: [rising]}}.get(rank, {})
+        everywhere = {Op.ALLGATHERV: [rising], Op.ALLTOALLV: [equal], Op.REDUCE_SCATTER: [rising, equal]}
+        assert vectors == {**rooted, **everywhere}
+
+
+def check_halo(recording, ranks):
+    """data/halo.f90."""
+    for rank, events in enumerate(recording.events):
+        assert messages(events, Kind.SEND) == [((rank + 1) % ranks, 7, 0, 50 * DOUBLE, Mode.STANDARD)] * 4
+        assert messages(events, Kind.RECV) == [((rank - 1) % ranks, 7, 0, 50 * DOUBLE)] * 4
+        assert collectives(events) == [(Op.ALLREDUCE, 0, -1, DOUBLE)] * 4
+        assert events["amount"][events["kind"] == Kind.COMPUTE].tolist() == [2e6] * 4
+        marks = events["op"][events["kind"] == Kind.MARK].tolist()
+        assert marks == [Mark.START, Mark.FIRST_ITERATION, *[Mark.ITERATION] * 4, Mark.STOP]  # found, not written
+
+
+fortran = pytest.mark.skipif(shutil.which("gfortran") is None, reason="smpif90 needs gfortran")
+
+
+@fortran
+def test_a_fortran_program():
+    check_halo(record(DATA / "halo.f90", 3), 3)
+
+
+def build(compiler, source, program):
+    subprocess.run(
+        [compiler, "-O1", str(source), "-o", str(program)], check=True, capture_output=True, cwd=program.parent
+    )
+    return program
+
+
+@fortran
+def test_a_finished_fortran_program(tmp_path):
+    shutil.copy(DATA / "halo.f90", tmp_path)
+    check_halo(record(build("smpif90", tmp_path / "halo.f90", tmp_path / "halo"), 4), 4)
+
+
+def test_a_finished_c_program_with_privatised_globals(tmp_path):
+    recording = record(build("smpicc", DATA / "every_call.c", tmp_path / "every_call"), 3)
+    for one, other in zip(recording.events, every_call().events, strict=True):
+        assert (one == other).all()
+
+
+CPP = """
+#include <mpi.h>
+#include <vector>
+static std::vector<double> field(10, 1.0);
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  double sum = 0;
+  for (int i = 0; i < 3; i++)
+    MPI_Allreduce(field.data(), &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_cpp_program(tmp_path):
+    (tmp_path / "sum.cpp").write_text(CPP)
+    for events in record(tmp_path / "sum.cpp", 2).events:
+        assert collectives(events) == [(Op.ALLREDUCE, 0, -1, DOUBLE)] * 3
+
+
+def c_program(folder, body, *, init="MPI_Init(&argc, &argv);", end="MPI_Finalize();"):
+    path = folder / "program.c"
+    path.write_text(
+        "#include <mpi.h>\n#include <smpi/smpi.h>\n#include <stdlib.h>\n"
+        f"int main(int argc, char **argv)\n{{\n  int rank = 0, provided = 0;\n  (void)provided;\n  {init}\n"
+        f"  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n  {body}\n  {end}\n  return 0;\n}}\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("MPI_Win_create", "int x; MPI_Win w; MPI_Win_create(&x, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);"),
+        ("MPI_Ibarrier", "MPI_Request r; MPI_Ibarrier(MPI_COMM_WORLD, &r); MPI_Wait(&r, MPI_STATUS_IGNORE);"),
+        ("MPI_File_open", 'MPI_File f; MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &f);'),
+        (
+            "MPI_Request_free of a receive that is under way",
+            "int x; MPI_Request r; MPI_Irecv(&x, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &r); MPI_Request_free(&r);",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused_by_name(name, body, tmp_path):
+    with pytest.raises(KernelError, match=f"the program calls {name}, which cannot be recorded"):
+        record(c_program(tmp_path, body), 2)
+
+
+def test_more_threads_than_can_be_recorded_are_refused(tmp_path):
+    init = "MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);"
+    with pytest.raises(KernelError, match="MPI_Init_thread with more than MPI_THREAD_FUNNELED"):
+        record(c_program(tmp_path, "", init=init), 2)
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "end"),
+    [
+        ("some ranks ended without MPI_Finalize", "", ""),
+        ("some ranks ended without MPI_Finalize", "if (rank) return 0;", "MPI_Finalize();"),
+        ("MPI_Abort", "if (rank) MPI_Abort(MPI_COMM_WORLD, 3);", "MPI_Finalize();"),
+        (
+            "deadlock",
+            "int x; MPI_Recv(&x, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+            "MPI_Finalize();",
+        ),
+        ("ended with status 7", "if (rank) exit(7);", "MPI_Finalize();"),
+        ("not one start and one stop", "if (rank) MPI_Pcontrol(1000);", "MPI_Finalize();"),
+    ],
+)
+def test_a_program_that_does_not_end_well_says_so(what, body, end, tmp_path):
+    with pytest.raises(SimulationError, match=what):
+        record(c_program(tmp_path, body, end=end), 2)
+
+
+def test_sampled_blocks_are_real_times(tmp_path):
+    body = "for (int i = 0; i < 3; i++) { SMPI_SAMPLE_LOCAL(int j = 0, j < 4, j++, 2, 0.1) { rank += 0; } }"
+    program = c_program(tmp_path, body)
+    with pytest.raises(KernelError, match=r"SMPI_SAMPLE.*--compute measured"):
+        record(program, 2)
+    assert record(program, 2, compute="measured", host_speed_flops=1e9).measured

@@ -1,0 +1,5 @@
+import sys
+
+from validation.sendmodes.cli import main
+
+sys.exit(main())

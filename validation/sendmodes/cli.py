@@ -1,0 +1,69 @@
+"""Command line: the send modes of MPI on the machines of the Li paper, simulated, fitted and predicted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError, nearest
+from validation.sendmodes.fit import CLUSTERS
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.sendmodes",
+        description="Simulate one message in each of MPI's send modes on a machine of the Li paper, fit its lines to "
+        "the simulated times, and say how wrong they are for longer and shorter messages.",
+        epilog=EXIT_STATUSES,
+    )
+    parser.add_argument("--cluster", default="li-1", metavar="NAME", help=f"{' or '.join(CLUSTERS)} (default: li-1)")
+    parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and figures (PNG, SVG) there")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
+    add_runner_arguments(parser)
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.cluster not in CLUSTERS:
+        raise UserError(f"--cluster {args.cluster}", "not a machine of the Li paper", nearest(args.cluster, CLUSTERS))
+    from platforms.read import materialise
+    from platforms.scenario import named_grid
+    from validation.output import usable_folder
+    from validation.sendmodes.costs import read_costs
+    from validation.sendmodes.study import study
+    from validation.sendmodes.tables import study_json, study_text
+
+    folder = None if args.out is None else usable_folder(args.out)
+    with runner_from_arguments(args) as runner:
+        done = study(args.cluster, materialise(named_grid(args.cluster)), read_costs(args.cluster), runner)
+    if folder is not None:
+        _write(done, folder)
+    print(json.dumps(study_json(done)) if args.json else study_text(done))
+    return 0
+
+
+def _write(done, folder: Path) -> None:
+    from validation.sendmodes.plots import write_figures
+    from validation.sendmodes.tables import write_tables
+
+    try:
+        write_tables(done, folder)
+        write_figures(done, folder)
+    except OSError as err:
+        raise UserError(
+            f"--out {folder}", f"cannot be written: {err.strerror or err}", "Choose another folder"
+        ) from err
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What a processor spends on a message beside the network, by send mode and size, and its fit to published times."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apps.recording import Mode
+from platforms.errors import UserError
+from predictor.dpgraph.send_model import Side
+
+COSTS_FILE = Path(__file__).with_name("costs.csv")
+_COLUMNS = ("cluster", "mode", "side", "base_s", "s_per_byte", "from_bytes")
+_ABOUT = """\
+# Time that a process spends on a message beside the network: max(0, base_s + s_per_byte n); below from_bytes at most
+# in proportion to n.  Fitted to Table 2 of Li, Wang and Gaudiot (predictor/dpgraph/li_times.csv) on the simulated
+# network of the scenario.  Made by: python -m validation.sendmodes.fit --output validation/sendmodes/costs.csv
+"""
+
+
+@dataclass(frozen=True)
+class ProcessorCost:
+    """A line in the message size; a negative base means that so much of the cost is hidden behind the transfer."""
+
+    base_s: float
+    s_per_byte: float
+    from_bytes: float  # smallest size that the line was fitted on
+
+    def time_s(self, size_bytes: float) -> float:
+        """Never negative; below the fitted sizes never more than in proportion, so that nothing costs nothing."""
+        line = self.base_s + self.s_per_byte * size_bytes
+        if size_bytes < self.from_bytes:
+            smallest = self.base_s + self.s_per_byte * self.from_bytes
+            line = min(line, smallest * size_bytes / self.from_bytes)
+        return max(0.0, line)
+
+
+NO_COST = ProcessorCost(0.0, 0.0, 0.0)
+MessageCosts = Mapping[tuple[Mode, Side], ProcessorCost]
+
+
+def fit_cost(sizes_bytes: Sequence[float], network_s: Sequence[float], wanted_s: Sequence[float]) -> ProcessorCost:
+    """The cost that brings the network's times nearest to the wanted ones: least squares of the relative errors."""
+    sizes, network, wanted = (np.asarray(values, float) for values in (sizes_bytes, network_s, wanted_s))
+    matrix = np.column_stack((1 / wanted, sizes / wanted))
+    (base_s, s_per_byte), *_ = np.linalg.lstsq(matrix, (wanted - network) / wanted, rcond=None)
+    return ProcessorCost(float(base_s), float(s_per_byte), float(sizes.min()))
+
+
+def costs_csv(costs: Mapping[str, MessageCosts]) -> str:
+    """The data file: costs of each cluster, as read_costs reads them."""
+    text = io.StringIO()
+    text.write(_ABOUT)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for cluster, table in costs.items():
+        for (mode, side), cost in table.items():
+            numbers = (f"{cost.base_s:.6g}", f"{cost.s_per_byte:.6g}", f"{cost.from_bytes:.0f}")
+            writer.writerow((cluster, mode.name.lower(), side, *numbers))
+    return text.getvalue()
+
+
+def read_costs(cluster: str, path: Path = COSTS_FILE) -> MessageCosts:
+    """The fitted costs of a cluster.  Raises UserError for one that the file does not have."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+    known = {row["cluster"] for row in rows}
+    if cluster not in known:
+        raise UserError(
+            f"cluster {cluster!r}", "no processor costs were fitted for it", f"Known: {', '.join(sorted(known))}"
+        )
+    return {
+        (Mode[row["mode"].upper()], Side(row["side"])): ProcessorCost(
+            float(row["base_s"]), float(row["s_per_byte"]), float(row["from_bytes"])
+        )
+        for row in rows
+        if row["cluster"] == cluster
+    }

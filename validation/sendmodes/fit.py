@@ -1,0 +1,75 @@
+"""Fit the processor costs of the send modes to the times that the Li paper measured.
+
+Each process's cost is what its measured time has beyond the simulated network: the sender's first, then the receiver's,
+which also waits for the sender's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from apps.runner import Runner
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from platforms.platform import Platform
+from predictor.dpgraph import li_tables
+from predictor.dpgraph.send_model import Side
+from validation.sendmodes.costs import MessageCosts, costs_csv, fit_cost
+from validation.sendmodes.messages import simulate_messages
+
+CLUSTERS = {"li-1": 1, "li-2": 2}  # scenario: number of the paper's cluster
+
+
+def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
+    """The costs for the platform of a scenario of CLUSTERS, from 28 runs without costs."""
+    published = li_tables.times_s(CLUSTERS[cluster])
+    sizes = li_tables.sizes_bytes()
+    network = simulate_messages(platform, [(mode, size) for mode in published for size in sizes], {}, runner)
+    costs = {}
+    for mode, wanted in published.items():
+        alone = [network[mode, size] for size in sizes]
+        sender = fit_cost(sizes, [times.sender_s for times in alone], wanted[Side.SENDER])
+        arrival_s = [times.receiver_s + sender.time_s(size) for times, size in zip(alone, sizes, strict=True)]
+        costs[mode, Side.SENDER] = sender
+        costs[mode, Side.RECEIVER] = fit_cost(sizes, arrival_s, wanted[Side.RECEIVER])
+    return costs
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.sendmodes.fit", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
+    )
+    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
+    add_runner_arguments(parser)
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    from platforms.read import materialise
+    from platforms.scenario import named_grid
+
+    with runner_from_arguments(args) as runner:
+        text = costs_csv({name: fit_costs(name, materialise(named_grid(name)), runner) for name in CLUSTERS})
+    if args.output == "-":
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(args.output).write_text(text, encoding="utf-8")
+    except OSError as err:
+        raise UserError(
+            f"--output {args.output}", f"cannot be written: {err.strerror}", "Choose another place"
+        ) from err
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

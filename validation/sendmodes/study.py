@@ -1,0 +1,129 @@
+"""The Li paper's method on simulated times: lines fitted on long messages, tried on longer and shorter ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from apps.recording import Mode
+from apps.runner import Runner
+from platforms.platform import Platform
+from predictor.dpgraph import li_tables
+from predictor.dpgraph.li import (
+    MessageComponents,
+    execution_time_s,
+    hidden_copy_share,
+    identify_components,
+    percentage_error,
+)
+from predictor.dpgraph.li_tables import INTEGER_BYTES
+from predictor.dpgraph.send_model import SendModel, Side
+from validation.sendmodes.costs import MessageCosts
+from validation.sendmodes.fit import CLUSTERS
+from validation.sendmodes.messages import SEQUENTIAL_S, simulate_messages
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODES = (Mode.STANDARD, Mode.BUFFERED, Mode.READY, Mode.SYNCHRONOUS)  # in the order of Table 2
+# The sizes of Table 4 (a) and (b) together, and what the paper left out: 1 byte to 64 KiB.
+PREDICTED_BYTES = tuple(INTEGER_BYTES * 1000 * n for n in (40, 60, 80, 1200, 1400, 1600, 1700, 2000))
+_LEAST_S = 1e-6
+SMALL_BYTES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 32768, 65536)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Tables with one row per mode, size and process, times in s; and what was fitted.
+
+    ``reproduced``: columns mode, side, integers, published_s (Table 2), simulated_s, error_pct of the latter.
+    ``predicted`` (Table 4) and ``small``: mode, side, size_bytes, simulated_s, predicted_s, error_pct, and measured_s
+    where Table 4 has it.  ``programs``: mode, size_bytes, simulated_s and predicted_s of the whole program (Figure 5).
+    """
+
+    cluster: str
+    model: SendModel  # of the simulated times of Table 2's sizes
+    components: MessageComponents  # in the standard mode
+    hidden_copy_share: float  # there too
+    reproduced: pd.DataFrame
+    predicted: pd.DataFrame
+    small: pd.DataFrame
+    programs: pd.DataFrame
+
+
+def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner) -> Study:
+    """Simulates 100 messages on the platform of a scenario of CLUSTERS; raises what the engine raises."""
+    import pandas as pd
+
+    fitted = li_tables.sizes_bytes()
+    sizes = (*fitted, *PREDICTED_BYTES, *SMALL_BYTES)
+    times = simulate_messages(platform, [(mode, size) for mode in MODES for size in sizes], costs, runner)
+    model = SendModel.fit(
+        fitted, {mode: {side: [times[mode, size].of(side) for size in fitted] for side in Side} for mode in MODES}
+    )
+    measured = {
+        (row.mode, row.size_bytes): row.measured_s.value
+        for row in li_tables.predictions()
+        if row.cluster == CLUSTERS[cluster]
+    }
+
+    def reproduced() -> Iterator[dict]:
+        for mode, sides in li_tables.times_s(CLUSTERS[cluster]).items():
+            for side, published in sides.items():
+                for size, published_s in zip(fitted, published, strict=True):
+                    simulated_s = times[mode, size].of(side)
+                    yield {
+                        **_key(mode, side),
+                        "integers": size // INTEGER_BYTES,
+                        "published_s": published_s,
+                        "simulated_s": simulated_s,
+                        "error_pct": percentage_error(simulated_s, published_s),
+                    }
+
+    def predicted(wanted: Sequence[int]) -> Iterator[dict]:
+        for mode in MODES:
+            for side in Side:
+                for size in wanted:
+                    simulated_s, predicted_s = times[mode, size].of(side), model.line(mode, side).time_s(size)
+                    yield {
+                        **_key(mode, side),
+                        "size_bytes": size,
+                        "simulated_s": simulated_s,
+                        "predicted_s": predicted_s,
+                        "error_pct": _relative(predicted_s, simulated_s),
+                        "measured_s": measured.get((mode, size)) if side is Side.SENDER else None,
+                    }
+
+    def programs() -> Iterator[dict]:
+        for mode in MODES:
+            for size in PREDICTED_BYTES:
+                parts = [(SEQUENTIAL_S, model.line(mode, side).time_s(size), SEQUENTIAL_S) for side in Side]
+                simulated_s, predicted_s = times[mode, size].program_s, execution_time_s(parts)
+                yield {
+                    "mode": mode.name.lower(),
+                    "size_bytes": size,
+                    "simulated_s": simulated_s,
+                    "predicted_s": predicted_s,
+                    "error_pct": percentage_error(predicted_s, simulated_s),
+                }
+
+    return Study(
+        cluster=cluster,
+        model=model,
+        components=identify_components(model),
+        hidden_copy_share=hidden_copy_share(model),
+        reproduced=pd.DataFrame(reproduced()),
+        predicted=pd.DataFrame(predicted(PREDICTED_BYTES)).astype({"measured_s": float, "error_pct": float}),
+        small=pd.DataFrame(predicted(SMALL_BYTES)).drop(columns="measured_s").astype({"error_pct": float}),
+        programs=pd.DataFrame(programs()),
+    )
+
+
+def _relative(predicted_s: float, simulated_s: float) -> float | None:
+    """None where the process hands the message over in no time, so that a share of it means nothing."""
+    return percentage_error(predicted_s, simulated_s) if simulated_s >= _LEAST_S else None
+
+
+def _key(mode: Mode, side: Side) -> dict[str, str]:
+    return {"mode": mode.name.lower(), "side": side.value}

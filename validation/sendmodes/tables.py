@@ -1,0 +1,102 @@
+"""A study as text, JSON and CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from predictor.dpgraph.li_tables import INTEGER_BYTES
+from validation.sendmodes.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = ("reproduced", "predicted", "small", "programs")
+
+
+def study_text(study: Study) -> str:
+    """What a reader wants to see, section by section."""
+    return "\n\n".join(f"{title}\n{text}" for title, text in _sections(study))
+
+
+def study_json(study: Study) -> dict:
+    """Plain values: tables as lists of rows, and the fit."""
+    return {
+        "cluster": study.cluster,
+        "model": _model_rows(study),
+        "components": asdict(study.components),
+        "hidden_copy_share": study.hidden_copy_share,
+        **{name: _records(getattr(study, name)) for name in TABLES},
+    }
+
+
+def write_tables(study: Study, folder: Path) -> None:
+    """``CLUSTER-TABLE.csv`` for every table.  Raises OSError."""
+    import pandas as pd
+
+    for name in TABLES:
+        getattr(study, name).to_csv(folder / f"{study.cluster}-{name}.csv", index=False)
+    pd.DataFrame(_model_rows(study)).to_csv(folder / f"{study.cluster}-model.csv", index=False)
+
+
+def _sections(study: Study) -> Iterator[tuple[str, str]]:
+    reproduced = study.reproduced
+    worst = reproduced["error_pct"].abs().max()
+    yield (
+        f"{study.cluster}: Table 2 simulated, error % against the published time (largest {worst:.1f} %)",
+        _wide(reproduced, "integers", "error_pct", "{:+.1f}"),
+    )
+    rows = [
+        f"{mode.name.lower():>11} {side:8} c = {1e9 * line.c_s_per_byte:7.2f} ns/byte, k_l = {1e3 * line.k_s:+.3f} ms"
+        for (mode, side), line in study.model.lines.items()
+    ]
+    yield "Lines fitted to the simulated times of 100,000 to 1,000,000 integers", "\n".join(rows)
+    parts = study.components
+    yield (
+        f"Components, standard mode, if copies and transfer do not overlap (hidden share of c1: "
+        f"{study.hidden_copy_share:.2f})",
+        f"c1 = {parts.c1_s_per_byte * 1e9:.2f}, k_b = {parts.k_b_s_per_byte * 1e9:.2f}, "
+        f"c2 = {parts.c2_s_per_byte * 1e9:.2f} ns/byte, k_l = {parts.k_l_s * 1e3:.3f} ms",
+    )
+    predicted = study.predicted.assign(integers=study.predicted["size_bytes"] // INTEGER_BYTES)
+    yield (
+        "As Table 4: error % of the lines against the simulated time, by integers",
+        _wide(predicted, "integers", "error_pct", "{:+.2f}"),
+    )
+    measured = predicted.dropna(subset=["measured_s"])
+    measured = measured.assign(error_pct=100 * (measured["simulated_s"] / measured["measured_s"] - 1))
+    yield (
+        "Simulated time at the sizes of Table 4, error % against the time measured there (not used in any fit)",
+        _wide(measured, "integers", "error_pct", "{:+.1f}"),
+    )
+    yield (
+        "Whole program, largest error % of T_exec over these sizes",
+        "\n".join(
+            f"{mode:>11} {rows['error_pct'].abs().max():.2f}"
+            for mode, rows in study.programs.groupby("mode", sort=False)
+        ),
+    )
+    yield (
+        "Small messages: error % of the lines, by bytes (below -100: negative time; -: simulated below 1 us)",
+        _wide(study.small, "size_bytes", "error_pct", "{:+.0f}"),
+    )
+
+
+def _wide(table: pd.DataFrame, columns: str, values: str, form: str) -> str:
+    wide = table.pivot(index=["mode", "side"], columns=columns, values=values)
+    order = table.drop_duplicates(subset=["mode", "side"])[["mode", "side"]].itertuples(index=False, name=None)
+    text = wide.loc[list(order)].map(lambda value: "-" if value != value else form.format(value))
+    return text.reset_index().rename_axis(columns=None).to_string(index=False)
+
+
+def _model_rows(study: Study) -> list[dict]:
+    return [
+        {"mode": mode.name.lower(), "side": side.value, "c_s_per_byte": line.c_s_per_byte, "k_l_s": line.k_s}
+        for (mode, side), line in study.model.lines.items()
+    ]
+
+
+def _records(table: pd.DataFrame) -> list[dict]:
+    return table.astype(object).where(table.notna(), None).to_dict("records")  # JSON has no NaN
