@@ -6,6 +6,7 @@ collectives).  A step is a list of operations that are begun together and waited
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,21 @@ from apps.recording import Op
 from platforms.errors import UserError
 
 SELECTOR = "default"  # smpi/coll-selector: the one that is known here
-_BRUCK_BELOW_BYTES, _BRUCK_ABOVE_RANKS = 200, 12
-_LINEAR_BELOW_BYTES = 3000
+# What SMPI's selector ``ompi`` takes for an all-to-all, by ranks (below) and bytes of a block (from, below), where it
+# is not all at once: the decisions of Open MPI 4's module "tuned" as SimGrid 3.26 to 4.1 has them.
+_ALL_TO_ALL = (
+    (3, {"pairwise": ((0, 2), (4, 16), (64, 256), (4096, 32768), (1048576, math.inf))}),
+    (8, {"pairwise": ((524288, 1048576),)}),
+    (16, {}),
+    (32, {"bruck": ((4, 512),)}),
+    (64, {"bruck": ((0, 512),)}),
+    (256, {"bruck": ((0, 1024),), "pairwise": ((262144, math.inf),)}),
+    (512, {"bruck": ((0, 1024),), "pairwise": ((32768, math.inf),)}),
+    (1024, {"bruck": ((0, 512),), "pairwise": ((262144, math.inf),)}),
+    (2048, {"bruck": ((0, 512),)}),
+    (4096, {"bruck": ((0, 1024),)}),
+    (math.inf, {"bruck": ((0, 2048),)}),
+)
 
 
 @dataclass(frozen=True)
@@ -110,20 +124,25 @@ def _all_gather(call: Call) -> Iterator[Step]:
 
 
 def _all_to_all(call: Call) -> Iterator[Step]:
-    """By size: Bruck's, all at once, or a ring of exchanges (the decision of Open MPI's tuned module)."""
+    """All at once, Bruck's, or one partner after the other, by size and ranks."""
     P, size_bytes = call.ranks, call.size_bytes
-    if size_bytes < _BRUCK_BELOW_BYTES and P > _BRUCK_ABOVE_RANKS:
+    rules = next(rules for below, rules in _ALL_TO_ALL if below > P)
+    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
+    if chosen == ["bruck"]:
         reach = 1
         while reach < P:
             blocks = sum(1 for block in range(1, P) if block & reach)
             yield Step((_send((call.rank + reach) % P, blocks * size_bytes), _receive((call.rank - reach) % P)))
             reach *= 2
-    elif size_bytes < _LINEAR_BELOW_BYTES:
+    elif chosen == ["pairwise"]:
+        if P & (P - 1):
+            problem = f"SMPI has no algorithm for blocks of {size_bytes} bytes among {P} ranks, and would stop"
+            raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")
+        for step in range(1, P):
+            yield Step((_send(call.rank ^ step, size_bytes), _receive(call.rank ^ step)))
+    else:
         ahead = [(call.rank + step) % P for step in range(1, P)]
         yield Step(tuple(map(_receive, ahead)) + tuple(_send(rank, size_bytes) for rank in reversed(ahead)))
-    else:
-        for step in range(1, P):
-            yield Step((_send((call.rank + step) % P, size_bytes), _receive((call.rank - step) % P)))
 
 
 def _all_to_all_v(call: Call) -> Iterator[Step]:

@@ -29,8 +29,13 @@ PROBE = 5  # argument: message
 MARK = 6
 SLEEP = 7  # value: seconds
 
+# Events so close together, s, are one: SimGrid's own precision (option precision/timing).  Where many messages of equal
+# size end together this saves a solution for each.
+PRECISION_S = 1e-9
 _SLACK = 1 + 1e-9  # relative: rounding of sums of bounds
+_SAME = 1e-12  # relative: rates that differ by less are equal
 _NEVER = -1.0
+_COMPILED = {"cache": True, "error_model": "numpy"}
 
 
 class Instructions(NamedTuple):
@@ -42,17 +47,24 @@ class Instructions(NamedTuple):
     first: np.ndarray  # i8, ranks + 1
 
 
-class Messages(NamedTuple):
-    """One row per message."""
-
-    source: np.ndarray  # i4, rank
-    destination: np.ndarray  # i4, rank
-    amount_bytes: np.ndarray  # f8, > 0: what crosses the links
-    latency_s: np.ndarray  # f8, paid before the flow begins
-    factor: np.ndarray  # f8, progress per rate
-    path: np.ndarray  # i4
-    detached: np.ndarray  # bool: the sender does not wait for it
-    eager: np.ndarray  # bool: begins without waiting for the receiver
+# One row per message, all that is needed of it in one line of the processor's cache.
+MESSAGE = np.dtype(
+    [
+        ("amount_bytes", "f8"),  # >= 0: what crosses the links
+        ("latency_s", "f8"),  # paid before the flow begins
+        ("factor", "f8"),  # progress per rate
+        ("path", "i4"),
+        ("detached", "u1"),  # the sender does not wait for it
+        ("eager", "u1"),  # begins without waiting for the receiver
+        # Kept by evaluate().
+        ("sent_s", "f8"),
+        ("received_s", "f8"),  # the receive was posted
+        ("done_s", "f8"),
+        ("sender", "i4"),  # rank that waits for it to be sent, -1: none
+        ("receiver", "i4"),  # rank that waits for it to be received, -1: none; -2 - rank that probes for it
+    ],
+    align=True,
+)
 
 
 class Paths(NamedTuple):
@@ -67,130 +79,231 @@ class Paths(NamedTuple):
 
 
 class _Flows(NamedTuple):
-    """Active flows, by slot; entry slot * width + k is the flow's k-th link in the list of that link."""
+    """Active flows, by slot.  Entry slot * width + k is the flow's k-th link in the list of that link's flows."""
 
-    message: np.ndarray
-    remaining: np.ndarray
-    rate: np.ndarray
-    since: np.ndarray
-    version: np.ndarray
-    seen: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
+    message: np.ndarray  # i4, -1: the slot is free
+    remaining: np.ndarray  # f8, bytes, at the date `since`
+    since: np.ndarray  # f8
+    rate: np.ndarray  # f8, -1 while it is being looked for
+    end_s: np.ndarray  # f8, date, if the rate stays
+    place: np.ndarray  # i4, in `ends`; -1: not there
+    seen: np.ndarray  # i8, step in which the flow was last reached
+    before: np.ndarray  # i4, entry
+    after: np.ndarray  # i4, entry
+    ends: np.ndarray  # i4, slots as a heap by end_s
 
 
 class _Links(NamedTuple):
-    head: np.ndarray  # first entry of the list of flows, -1: none
-    demand: np.ndarray  # sum over its flows of weight * bound
-    tight: np.ndarray  # had a say in the latest solution
-    seen: np.ndarray
-    remaining: np.ndarray
-    usage: np.ndarray
+    head: np.ndarray  # i4, first entry of the list of flows, -1: none
+    demand: np.ndarray  # f8, sum over its flows of weight * bound
+    tight: np.ndarray  # bool, had a say in the latest solution
+    seen: np.ndarray  # i8, step in which the link was last reached
+    remaining: np.ndarray  # f8, capacity that is not given away yet
+    usage: np.ndarray  # f8, sum over its flows without a rate of weight / penalty
 
 
-@njit(cache=True, error_model="numpy")
-def _push(dates, what, version, size, date, item, item_version):
+@njit(**_COMPILED)
+def _push(dates_s, what, size, date_s, item):
+    """Adds to a heap of dates."""
     i = size
     while i > 0:
         up = (i - 1) >> 1
-        if dates[up] <= date:
+        if dates_s[up] <= date_s:
             break
-        dates[i], what[i], version[i] = dates[up], what[up], version[up]
+        dates_s[i], what[i] = dates_s[up], what[up]
         i = up
-    dates[i], what[i], version[i] = date, item, item_version
+    dates_s[i], what[i] = date_s, item
     return size + 1
 
 
-@njit(cache=True, error_model="numpy")
-def _pop(dates, what, version, size):
+@njit(**_COMPILED)
+def _pop(dates_s, what, size):
+    """Takes the first from a heap of dates."""
     size -= 1
-    date, item, item_version = dates[size], what[size], version[size]
+    date_s, item = dates_s[size], what[size]
     i = 0
     while True:
         down = 2 * i + 1
         if down >= size:
             break
-        if down + 1 < size and dates[down + 1] < dates[down]:
+        if down + 1 < size and dates_s[down + 1] < dates_s[down]:
             down += 1
-        if dates[down] >= date:
+        if dates_s[down] >= date_s:
             break
-        dates[i], what[i], version[i] = dates[down], what[down], version[down]
+        dates_s[i], what[i] = dates_s[down], what[down]
         i = down
-    dates[i], what[i], version[i] = date, item, item_version
+    dates_s[i], what[i] = date_s, item
     return size
 
 
-@njit(cache=True, error_model="numpy")
-def _share(component, count, tight, tight_count, flows, links, messages, paths, rates, open_flows):
-    """Max-min fair rates of the flows of a component, into ``rates``; ``tight`` are the links that matter."""
-    for i in range(tight_count):
-        links.remaining[tight[i]] = paths.capacity_Bps[tight[i]]
-        links.usage[tight[i]] = 0.0
+@njit(**_COMPILED)
+def _settle(flows, size, i):
+    """Puts the flow at place ``i`` of the heap of ends where its date belongs."""
+    ends, end_s, place = flows.ends, flows.end_s, flows.place
+    slot = ends[i]
+    date_s = end_s[slot]
+    while i > 0 and end_s[ends[(i - 1) >> 1]] > date_s:
+        up = (i - 1) >> 1
+        ends[i] = ends[up]
+        place[ends[i]] = i
+        i = up
+    while True:
+        down = 2 * i + 1
+        if down >= size:
+            break
+        if down + 1 < size and end_s[ends[down + 1]] < end_s[ends[down]]:
+            down += 1
+        if end_s[ends[down]] >= date_s:
+            break
+        ends[i] = ends[down]
+        place[ends[i]] = i
+        i = down
+    ends[i] = slot
+    place[slot] = i
+
+
+@njit(**_COMPILED)
+def _schedule(flows, size, slot, date_s):
+    """The flow ends at this date; returns how many flows have such a date."""
+    flows.end_s[slot] = date_s
+    if flows.place[slot] < 0:
+        flows.ends[size] = slot
+        flows.place[slot] = size
+        size += 1
+    _settle(flows, size, flows.place[slot])
+    return size
+
+
+@njit(**_COMPILED)
+def _first_end(flows, size):
+    """Takes the flow that ends first from the heap; returns how many are left."""
+    size -= 1
+    flows.place[flows.ends[0]] = -1
+    if size > 0:
+        flows.ends[0] = flows.ends[size]
+        flows.place[flows.ends[0]] = 0
+        _settle(flows, size, 0)
+    return size
+
+
+@njit(**_COMPILED)
+def _join(flows, links, paths, slot, path, width):
+    """The flow in ``slot`` begins to use the links of its path."""
+    first = paths.first[path]
+    for k in range(first, paths.first[path + 1]):
+        link, entry = paths.link[k], slot * width + (k - first)
+        links.demand[link] += paths.weight[k] * paths.bound_Bps[path]
+        head = links.head[link]
+        flows.before[entry], flows.after[entry] = -1, head
+        if head >= 0:
+            flows.before[head] = entry
+        links.head[link] = entry
+
+
+@njit(**_COMPILED)
+def _leave(flows, links, paths, slot, path, width):
+    """The flow in ``slot`` is no longer on the links of its path."""
+    first = paths.first[path]
+    for k in range(first, paths.first[path + 1]):
+        link, entry = paths.link[k], slot * width + (k - first)
+        before, after = flows.before[entry], flows.after[entry]
+        if after >= 0:
+            flows.before[after] = before
+        if before >= 0:
+            flows.after[before] = after
+        else:
+            links.head[link] = after
+        amount = paths.weight[k] * paths.bound_Bps[path]
+        links.demand[link] = links.demand[link] - amount if links.head[link] >= 0 else 0.0
+
+
+@njit(**_COMPILED)
+def _reach(links, paths, path, step, reached, count):
+    """Notes the links of a path that have a say, or had one; returns how many are noted."""
+    for k in range(paths.first[path], paths.first[path + 1]):
+        link = paths.link[k]
+        if links.seen[link] != step:
+            over = links.demand[link] > paths.capacity_Bps[link] * _SLACK
+            if over or links.tight[link]:
+                links.seen[link] = step
+                links.tight[link] = over
+                reached[count] = link
+                count += 1
+    return count
+
+
+@njit(**_COMPILED)
+def _fix(flows, links, messages, paths, slot, rate):
+    """Gives a flow its rate, and takes that from its links."""
+    flows.rate[slot] = rate
+    path = messages[flows.message[slot]].path
+    for k in range(paths.first[path], paths.first[path + 1]):
+        link, share = paths.link[k], paths.weight[k] / paths.penalty[path]
+        links.remaining[link] = max(0.0, links.remaining[link] - paths.weight[k] * rate)
+        links.usage[link] -= share
+        if links.usage[link] < _SAME * share:
+            links.usage[link] = 0.0
+
+
+@njit(**_COMPILED)
+def _share(component, count, reached, reached_count, flows, links, messages, paths, width):
+    """Max-min fair rates of the flows of a component.
+
+    Again and again: who may not get what the tightest link has for everybody gets its bound; when there is no such flow
+    left, the flows of that link get their shares.
+    """
+    for i in range(reached_count):
+        links.remaining[reached[i]] = paths.capacity_Bps[reached[i]]
+        links.usage[reached[i]] = 0.0
+    least_wish = np.inf  # smallest bound, as a share, of a flow without a rate
     for i in range(count):
-        slot = component[i]
-        path = messages.path[flows.message[slot]]
-        open_flows[i] = slot
+        flows.rate[component[i]] = -1.0
+        path = messages[flows.message[component[i]]].path
+        least_wish = min(least_wish, paths.bound_Bps[path] * paths.penalty[path])
         for k in range(paths.first[path], paths.first[path + 1]):
             links.usage[paths.link[k]] += paths.weight[k] / paths.penalty[path]
-    while count > 0:
+    left = count
+    while left > 0:
         least = np.inf  # what the tightest link has for a flow of penalty 1
-        for i in range(tight_count):
-            link = tight[i]
-            if links.usage[link] > 0.0:
+        tightest = -1
+        for i in range(reached_count):
+            link = reached[i]
+            if links.tight[link] and links.usage[link] > 0.0:
                 fair = links.remaining[link] / links.usage[link]
                 if fair < least:
-                    least = fair
-        bounded = np.inf
-        for i in range(count):
-            path = messages.path[flows.message[open_flows[i]]]
-            wish = paths.bound_Bps[path] * paths.penalty[path]
-            if wish < bounded:
-                bounded = wish
-        by_bound = bounded <= least
-        limit = (bounded if by_bound else least) * _SLACK
-        left = 0
-        for i in range(count):
-            slot = open_flows[i]
-            path = messages.path[flows.message[slot]]
-            first, last = paths.first[path], paths.first[path + 1]
-            if by_bound:
-                fixed = paths.bound_Bps[path] * paths.penalty[path] <= limit
-            else:
-                fixed = False
-                for k in range(first, last):
-                    link = paths.link[k]
-                    if links.seen[link] < 0 and links.usage[link] > 0.0:
-                        fixed = fixed or links.remaining[link] <= limit * links.usage[link]
-            if fixed:
-                rates[slot] = paths.bound_Bps[path] if by_bound else least / paths.penalty[path]
-            else:
-                rates[slot] = -1.0
-        for i in range(count):
-            slot = open_flows[i]
-            if rates[slot] < 0.0:
-                open_flows[left] = slot
-                left += 1
-                continue
-            path = messages.path[flows.message[slot]]
-            for k in range(paths.first[path], paths.first[path + 1]):
-                link = paths.link[k]
-                links.remaining[link] -= paths.weight[k] * rates[slot]
-                links.usage[link] -= paths.weight[k] / paths.penalty[path]
-                if links.usage[link] < 1e-12 * paths.weight[k] / paths.penalty[path]:
-                    links.usage[link] = 0.0
-                if links.remaining[link] < 0.0:
-                    links.remaining[link] = 0.0
-        count = left
+                    least, tightest = fair, link
+        if least_wish <= least * _SLACK:
+            limit, least_wish = least * _SLACK, np.inf
+            for i in range(count):
+                slot = component[i]
+                if flows.rate[slot] < 0.0:
+                    path = messages[flows.message[slot]].path
+                    wish = paths.bound_Bps[path] * paths.penalty[path]
+                    if wish <= limit:
+                        _fix(flows, links, messages, paths, slot, paths.bound_Bps[path])
+                        left -= 1
+                    else:
+                        least_wish = min(least_wish, wish)
+        else:
+            entry = links.head[tightest]
+            while entry >= 0:
+                slot = entry // width
+                if flows.rate[slot] < 0.0:
+                    path = messages[flows.message[slot]].path
+                    _fix(flows, links, messages, paths, slot, least / paths.penalty[path])
+                    left -= 1
+                entry = flows.after[entry]
+            links.usage[tightest] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**_COMPILED)
 def evaluate(instructions, messages, paths, s_per_flop, marks_s):
     """Executes the instructions and fills ``marks_s`` (ranks x marks) with the dates of each rank's marks, s.
 
     ``s_per_flop``: of each rank.  Returns the date at which each rank ends, s; NaN for ranks that wait for ever.
     """
     nranks = len(instructions.first) - 1
-    nmessages = len(messages.source)
+    nmessages = len(messages)
     nlinks = len(paths.capacity_Bps)
     width = 1
     for path in range(len(paths.first) - 1):
@@ -200,10 +313,9 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
     at = instructions.first[:-1].copy()
     marked = np.zeros(nranks, np.int64)
     end_s = np.full(nranks, np.nan)
-    sent_s = np.full(nmessages, _NEVER)
-    received_s = np.full(nmessages, _NEVER)  # the receive was posted
-    done_s = np.full(nmessages, _NEVER)
-    waiting = np.full((nmessages, 2), -1, np.int32)  # ranks: for it to be sent, for it to be received
+    for m in range(nmessages):
+        messages[m].sent_s = messages[m].received_s = messages[m].done_s = _NEVER
+        messages[m].sender = messages[m].receiver = -1
 
     slots = max(1, nmessages)
     flows = _Flows(
@@ -211,13 +323,15 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
         np.empty(slots),
         np.empty(slots),
         np.empty(slots),
-        np.zeros(slots, np.int32),
+        np.empty(slots),
+        np.empty(slots, np.int32),
         np.zeros(slots, np.int64),
         np.empty(slots * width, np.int32),
         np.empty(slots * width, np.int32),
+        np.empty(slots, np.int32),
     )
     free = np.empty(slots, np.int32)
-    free_count, used = 0, 0
+    free_count, used, ending = 0, 0, 0
     links = _Links(
         np.full(nlinks, -1, np.int32),
         np.zeros(nlinks),
@@ -226,18 +340,12 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
         np.zeros(nlinks),
         np.zeros(nlinks),
     )
-    stamp = 0
     component = np.empty(slots, np.int32)
-    open_flows = np.empty(slots, np.int32)
-    rates = np.empty(slots)
+    before_Bps = np.empty(slots)
     reached = np.empty(nlinks + 1, np.int32)
-    tight = np.empty(nlinks + 1, np.int32)
-    seeds = np.empty(max(64, 4 * width), np.int32)
     woken = np.empty(nranks, np.int32)
-
-    room = 1024
-    dates, what, version = np.empty(room), np.empty(room, np.int32), np.empty(room, np.int32)
-    size = 0
+    start_s, starting, nstarts = np.empty(slots), np.empty(slots, np.int32), 0  # messages that pay their latency
+    step = 0
 
     woken_count = nranks
     for rank in range(nranks):
@@ -258,172 +366,118 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
                 elif code == MARK:
                     marks_s[rank, marked[rank]] = now
                     marked[rank] += 1
-                elif code in (SEND, RECV):
-                    if code == SEND:
-                        sent_s[m] = now
-                        begins = messages.eager[m] or received_s[m] != _NEVER
-                        if waiting[m, 1] < -1:  # a probe waits: -2 - rank
-                            prober = -2 - waiting[m, 1]
-                            waiting[m, 1] = -1
-                            clock[prober] = max(clock[prober], now)
-                            woken[woken_count] = prober
-                            woken_count += 1
-                    else:
-                        received_s[m] = now
-                        begins = sent_s[m] != _NEVER and not messages.eager[m]
-                    if begins:
-                        start = sent_s[m] if messages.eager[m] else max(sent_s[m], received_s[m])
-                        if size == room:
-                            room *= 2
-                            dates = np.concatenate((dates, np.empty(room - size)))
-                            what = np.concatenate((what, np.empty(room - size, np.int32)))
-                            version = np.concatenate((version, np.empty(room - size, np.int32)))
-                        size = _push(dates, what, version, size, start + messages.latency_s[m], m, -1)
+                elif code == SEND:
+                    messages[m].sent_s = now
+                    if messages[m].eager or messages[m].received_s != _NEVER:
+                        start = now if messages[m].eager else max(now, messages[m].received_s)
+                        nstarts = _push(start_s, starting, nstarts, start + messages[m].latency_s, m)
+                    if messages[m].receiver < -1:  # a probe waits: -2 - rank
+                        prober = -2 - messages[m].receiver
+                        messages[m].receiver = -1
+                        clock[prober] = max(clock[prober], now)
+                        woken[woken_count] = prober
+                        woken_count += 1
+                elif code == RECV:
+                    messages[m].received_s = now
+                    if messages[m].sent_s != _NEVER and not messages[m].eager:
+                        start = max(messages[m].sent_s, now)
+                        nstarts = _push(start_s, starting, nstarts, start + messages[m].latency_s, m)
                 elif code == WAIT_SENT:
-                    if not messages.detached[m]:
-                        if done_s[m] == _NEVER:
-                            waiting[m, 0] = rank
+                    if not messages[m].detached:
+                        if messages[m].done_s == _NEVER:
+                            messages[m].sender = rank
                             break
-                        now = max(now, done_s[m])
+                        now = max(now, messages[m].done_s)
                 elif code == WAIT_RECEIVED:
-                    if done_s[m] == _NEVER:
-                        waiting[m, 1] = rank
+                    if messages[m].done_s == _NEVER:
+                        messages[m].receiver = rank
                         break
-                    now = max(now, done_s[m])
+                    now = max(now, messages[m].done_s)
                 elif code == PROBE:
-                    if sent_s[m] == _NEVER:
-                        waiting[m, 1] = -2 - rank
+                    if messages[m].sent_s == _NEVER:
+                        messages[m].receiver = -2 - rank
                         break
-                    now = max(now, sent_s[m])
+                    now = max(now, messages[m].sent_s)
                 i += 1
             at[rank], clock[rank] = i, now
             if i == last:
                 end_s[rank] = now
 
-        if size == 0:
+        now = np.inf
+        if nstarts > 0:
+            now = start_s[0]
+        if ending > 0:
+            now = min(now, flows.end_s[flows.ends[0]])
+        if now == np.inf:
             return end_s
 
         # Everything that happens at the next date.
-        now = dates[0]
-        nseeds = 0
-        joined = 0
-        stamp += 1
-        while size > 0 and dates[0] == now:
-            item, item_version = what[0], version[0]
-            size = _pop(dates, what, version, size)
-            if item_version < 0:  # the latency is paid: a flow begins
-                m = item
-                path = messages.path[m]
-                if free_count > 0:
-                    free_count -= 1
-                    slot = free[free_count]
-                else:
-                    slot = used
-                    used += 1
-                flows.message[slot] = m
-                flows.remaining[slot] = messages.amount_bytes[m]
-                flows.rate[slot] = 0.0
-                flows.since[slot] = now
-                flows.version[slot] += 1
-                flows.seen[slot] = stamp
-                component[joined] = slot
-                joined += 1
+        nflows, nreached = 0, 0
+        step += 1
+        while ending > 0 and flows.end_s[flows.ends[0]] <= now + PRECISION_S:
+            slot = flows.ends[0]
+            ending = _first_end(flows, ending)
+            m = flows.message[slot]
+            path = messages[m].path
+            free[free_count] = slot
+            free_count += 1
+            messages[m].done_s = now
+            for rank in (messages[m].sender, messages[m].receiver):
+                if rank >= 0:
+                    clock[rank] = max(clock[rank], now)
+                    woken[woken_count] = rank
+                    woken_count += 1
+            _leave(flows, links, paths, slot, path, width)
+            nreached = _reach(links, paths, path, step, reached, nreached)
+        while nstarts > 0 and start_s[0] <= now + PRECISION_S:
+            m = starting[0]
+            nstarts = _pop(start_s, starting, nstarts)
+            path = messages[m].path
+            if free_count > 0:
+                free_count -= 1
+                slot = free[free_count]
             else:
-                slot = item
-                if flows.version[slot] != item_version:
-                    continue
-                m = flows.message[slot]
-                path = messages.path[m]
-                flows.version[slot] += 1
-                flows.message[slot] = -1
-                free[free_count] = slot
-                free_count += 1
-                done_s[m] = now
-                for side in range(2):
-                    rank = waiting[m, side]
-                    if rank >= 0:
-                        waiting[m, side] = -1
-                        clock[rank] = max(clock[rank], now)
-                        woken[woken_count] = rank
-                        woken_count += 1
-            first, last = paths.first[path], paths.first[path + 1]
-            if nseeds + (last - first) > len(seeds):
-                seeds = np.concatenate((seeds, np.empty(len(seeds) + width, np.int32)))
-            for k in range(first, last):
-                link, entry = paths.link[k], slot * width + (k - first)
-                amount = paths.weight[k] * paths.bound_Bps[path]
-                if item_version < 0:
-                    links.demand[link] += amount
-                    head = links.head[link]
-                    flows.before[entry], flows.after[entry] = -1, head
-                    if head >= 0:
-                        flows.before[head] = entry
-                    links.head[link] = entry
-                else:
-                    before, after = flows.before[entry], flows.after[entry]
-                    if after >= 0:
-                        flows.before[after] = before
-                    if before >= 0:
-                        flows.after[before] = after
-                    else:
-                        links.head[link] = after
-                    links.demand[link] = links.demand[link] - amount if links.head[link] >= 0 else 0.0
-                seeds[nseeds] = link
-                nseeds += 1
+                slot = used
+                used += 1
+            flows.message[slot], flows.place[slot], flows.seen[slot] = m, -1, step
+            flows.remaining[slot], flows.since[slot], flows.rate[slot] = messages[m].amount_bytes, now, 0.0
+            component[nflows] = slot
+            nflows += 1
+            _join(flows, links, paths, slot, path, width)
+        for i in range(nreached):  # what left may have made room since
+            links.tight[reached[i]] = links.demand[reached[i]] > paths.capacity_Bps[reached[i]] * _SLACK
 
         # Flows whose rates may change: those that share a tight link with what came or went, and so on.
-        nflows, nreached, ntight = joined, 0, 0
         done_flows, done_links = 0, 0
-        for i in range(nseeds):
-            link = seeds[i]
-            over = links.demand[link] > paths.capacity_Bps[link] * _SLACK
-            if (over or links.tight[link]) and abs(links.seen[link]) != stamp:
-                links.seen[link] = -stamp if over else stamp
-                links.tight[link] = over
-                reached[nreached] = link
-                nreached += 1
         while done_flows < nflows or done_links < nreached:
             if done_links < nreached:
-                link = reached[done_links]
+                entry = links.head[reached[done_links]]
                 done_links += 1
-                if links.seen[link] < 0:
-                    tight[ntight] = link
-                    ntight += 1
-                entry = links.head[link]
                 while entry >= 0:
                     slot = entry // width
-                    if flows.seen[slot] != stamp:
-                        flows.seen[slot] = stamp
+                    if flows.seen[slot] != step:
+                        flows.seen[slot] = step
                         component[nflows] = slot
                         nflows += 1
                     entry = flows.after[entry]
             else:
-                path = messages.path[flows.message[component[done_flows]]]
+                path = messages[flows.message[component[done_flows]]].path
                 done_flows += 1
-                for k in range(paths.first[path], paths.first[path + 1]):
-                    link = paths.link[k]
-                    if abs(links.seen[link]) != stamp:
-                        over = links.demand[link] > paths.capacity_Bps[link] * _SLACK
-                        if over or links.tight[link]:
-                            links.seen[link] = -stamp if over else stamp
-                            links.tight[link] = over
-                            reached[nreached] = link
-                            nreached += 1
-        if ntight > 0:
-            _share(component, nflows, tight, ntight, flows, links, messages, paths, rates, open_flows)
+                nreached = _reach(links, paths, path, step, reached, nreached)
+
+        for i in range(nflows):
+            before_Bps[i] = flows.rate[component[i]]
+        if nreached > 0:
+            _share(component, nflows, reached, nreached, flows, links, messages, paths, width)
         for i in range(nflows):
             slot = component[i]
             m = flows.message[slot]
-            rate = rates[slot] if ntight > 0 else paths.bound_Bps[messages.path[m]]
-            if rate == flows.rate[slot]:
+            rate = flows.rate[slot] if nreached > 0 else paths.bound_Bps[messages[m].path]
+            before = before_Bps[i]
+            if abs(rate - before) <= _SAME * rate:
+                flows.rate[slot] = before
                 continue
-            flows.remaining[slot] -= flows.rate[slot] * messages.factor[m] * (now - flows.since[slot])
+            flows.remaining[slot] -= before * messages[m].factor * (now - flows.since[slot])
             flows.rate[slot], flows.since[slot] = rate, now
-            flows.version[slot] += 1
-            if size == room:
-                room *= 2
-                dates = np.concatenate((dates, np.empty(room - size)))
-                what = np.concatenate((what, np.empty(room - size, np.int32)))
-                version = np.concatenate((version, np.empty(room - size, np.int32)))
-            date = now + max(0.0, flows.remaining[slot]) / (rate * messages.factor[m])
-            size = _push(dates, what, version, size, date, slot, flows.version[slot])
+            left_s = max(0.0, flows.remaining[slot]) / (rate * messages[m].factor)
+            ending = _schedule(flows, ending, slot, now + left_s)

@@ -271,6 +271,7 @@ class _Fit:
         self.row, self.lines, self.loads = self.survey.row, self.survey.lines, self.survey.loads
         self.bound_Bps = [1 / line[-1].s_per_byte for line in self.lines]
         self.timing = _timing(self.survey, self.bound_Bps)
+        self.experiments = _loads(self.where)
 
     def network(self) -> Network:
         hosts = [(c, host) for c, members in self.where.hosts.items() for host in members]
@@ -326,7 +327,7 @@ class _Fit:
 
     def _excess(self, load: tuple) -> float:
         """How much longer the experiment took than the model has it, relative to the time the messages flow."""
-        exchanges = _loads(self.where)[load]
+        exchanges = self.experiments[load]
         measured_s, modelled_s = max(self.loads[load]), float(self._takes_s(exchanges).max())
         alone_s = LARGE_BYTES / max(self.bound_Bps)
         return (measured_s - modelled_s) / max(alone_s, 1e-12)
@@ -343,7 +344,7 @@ class _Fit:
 
         if excess(np.inf) <= _UNSHARED:
             return
-        exchanges = len(_loads(self.where)[load])
+        exchanges = len(self.experiments[load])
         most = exchanges * max(self.bound_Bps) * 1.1
         excess(_root(excess, most / 1e6, most))
 
@@ -373,7 +374,7 @@ class _Fit:
         distances = {}
         for shares in (True, False):
             self.self_shares[c] = shares
-            modelled_s = self._takes_s(_loads(self.where)["self", c])
+            modelled_s = self._takes_s(self.experiments["self", c])
             distances[shares] = float(np.abs(modelled_s - np.array(self.loads["self", c])).max())
         self.self_shares[c] = distances[True] <= distances[False]
 
@@ -386,7 +387,7 @@ class _Fit:
             load = ("near and far", here, there)
             if load not in self.loads:
                 continue
-            exchanges, measured_s = _loads(self.where)[load], self.loads[load][0]
+            exchanges, measured_s = self.experiments[load], self.loads[load][0]
             near = self.way(here, exchanges[0].source, here, exchanges[0].destination).penalty
             before = self.way(here, exchanges[1].source, there, exchanges[1].destination).penalty
 
@@ -437,18 +438,14 @@ def _timing(survey: _Survey, bound_Bps: Sequence[float]) -> Timing:
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
     """Where ``function``, which rises (or falls) with its argument, crosses zero; an end where it does not."""
+    from scipy.optimize import brentq
+
     sign = 1.0 if rising else -1.0
     if sign * function(low) > 0:
         return low
-    for _ in range(50):
-        middle = float(np.sqrt(low * high))
-        if sign * function(middle) > 0:
-            high = middle
-        else:
-            low = middle
-        if high <= low * (1 + 1e-9):
-            break
-    return float(np.sqrt(low * high))
+    if sign * function(high) < 0:
+        return high
+    return float(np.exp(brentq(lambda log: function(float(np.exp(log))), np.log(low), np.log(high), xtol=1e-8)))
 
 
 def _exchange_program(exchanges: Sequence[Exchange]) -> Program:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording import Mode
-from predictor.dpgraph.fluid import Messages, Paths
+from predictor.dpgraph.fluid import MESSAGE, Paths
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
@@ -58,8 +58,8 @@ class Network:
         """The same with links that are never shared."""
         return replace(self, ways={pair: replace(way, links={}) for pair, way in self.ways.items()})
 
-    def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[Messages, Paths]:
-        """The program's messages on this network.  Raises KeyError for a pair of hosts without a way."""
+    def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[np.ndarray, Paths]:
+        """The program's messages on this network, of dtype MESSAGE; KeyError for a pair of hosts without a way."""
         pair_of = program.source.astype(np.int64) * program.nranks + program.destination
         pairs, pair_of = np.unique(pair_of, return_inverse=True)
         hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
@@ -74,19 +74,14 @@ class Network:
         timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
         buffered = (size_bytes < self.protocol.detached_below_bytes) | (program.mode == Mode.BUFFERED)
         synchronous = program.mode == Mode.SYNCHRONOUS
-        return (
-            Messages(
-                source=program.source,
-                destination=program.destination,
-                amount_bytes=amount_bytes,
-                latency_s=self.timing.latency_s[timing_class, segment],
-                factor=self.timing.factor[timing_class, segment],
-                path=path,
-                detached=buffered & ~synchronous,
-                eager=(size_bytes < self.protocol.eager_below_bytes) & ~synchronous,
-            ),
-            paths,
-        )
+        messages = np.zeros(program.nmessages, MESSAGE)
+        messages["amount_bytes"] = amount_bytes
+        messages["latency_s"] = self.timing.latency_s[timing_class, segment]
+        messages["factor"] = self.timing.factor[timing_class, segment]
+        messages["path"] = path
+        messages["detached"] = buffered & ~synchronous
+        messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous
+        return messages, paths
 
     def _paths(self, ways: list[Way]) -> Paths:
         names = {name: i for i, name in enumerate(self.capacity_Bps)}
