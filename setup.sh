@@ -2,7 +2,7 @@
 # Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.
 set -eu
 
-wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++"
+wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
 
 has_package() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
@@ -18,7 +18,7 @@ if ! command -v apt-get >/dev/null; then
         exit 2
     fi
 elif command -v smpirun >/dev/null && ! has_package libsimgrid-dev; then
-    wanted="python3-venv gcc g++" # a SimGrid that was built by hand stays the only one
+    wanted="python3-venv gcc g++ gfortran" # a SimGrid that was built by hand stays the only one
 fi
 
 missing=""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from apps.record import RunRecord
-from apps.smpi import run_identity, run_iterations
+from apps.s4u.engine import run_iterations as run_s4u
+from apps.smpi import run_identity
+from apps.smpi import run_iterations as run_smpi
 from apps.spec import RunSpec
 from apps.steady import extrapolate, settle
 from apps.user_run import NoIterations
@@ -22,7 +24,9 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
     official = problem.iterations
 
     def run(iterations: int) -> RunRecord:
-        return run_iterations(spec, iterations, time_limit_s=time_limit_s)
+        if spec.engine == "s4u":
+            return run_s4u(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s)
+        return run_smpi(spec, iterations, time_limit_s=time_limit_s)
 
     if spec.iterations == "full" or not problem.iterative:
         record = run(official)

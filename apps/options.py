@@ -11,33 +11,79 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
-from apps.spec import COMPUTE, Settings, parse_iterations, parse_options
+from apps.spec import COMPUTE, ENGINES, Settings, parse_iterations, parse_options
 from apps.verdict import readable, telling_line
 from platforms.command import exit_status as command_status
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
+    from apps.catalog import Problem
     from apps.runner import Runner
 
 _LOG_LINES = 12
 
 
+def add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    """--program, --program-args and --program-iterations, as own_problem_from_arguments reads them."""
+    parser.add_argument(
+        "--program", metavar="FILE",
+        help="an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or what smpicc, smpicxx "
+        "or smpif90 made of it (docs/own-program.md); or one in Python (docs/s4u.md)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--program-args", metavar="ARGS",
+        help="its arguments, in one word; {iterations} stands for the number of iterations, if it is told that",
+    )  # fmt: skip
+    parser.add_argument("--program-iterations", type=int, metavar="N", help="what {iterations} is in a full run")
+
+
+def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
+    """The problem of the user's own program; None where --program is not given.
+
+    Raises UserError for what does not fit; ``args.app`` and ``args.preset`` are None where they are not given.
+    """
+    from apps.catalog import own_problem
+    from apps.user_program import read_program
+
+    if args.program is None:
+        for value, option in ((args.program_args, "--program-args"), (args.program_iterations, "--program-iterations")):
+            if value is not None:
+                raise UserError(f"{option} {value}", "there is no program", "Give --program FILE too")
+        return None
+    for value, option in ((args.app, "--app"), (args.preset, "--class")):
+        if value is not None:
+            raise UserError(f"{option} {value}", "does not go with --program", "Drop one")
+    return own_problem(read_program(args.program, args.program_args or "", args.program_iterations))
+
+
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
-    """--efficiency, --compute, --iterations and --cfg, as settings_from_arguments reads them."""
+    """--efficiency, --compute, --host-speed, --iterations, --engine, --cfg, as settings_from_arguments reads them."""
     parser.add_argument(
         "--efficiency", default="reference", metavar="E",
         help="share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions "
         "of one real core), or measured (on this machine, by python -m apps.calibrate)",
     )  # fmt: skip
     parser.add_argument(
-        "--compute", default="injected", metavar="HOW", help=f"{' or '.join(COMPUTE)}: none makes computation free"
-    )
+        "--compute", "--computation", dest="compute", default="injected", metavar="HOW",
+        help=f"{' or '.join(COMPUTE)}: none makes computation free; measured times what a program of your own computes "
+        "on this machine, so that results vary from run to run",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host-speed", type=float, metavar="GFLOPS",
+        help="of one core of this machine, on the scale of the platform's hosts, for --compute measured (default: its "
+        "speed in a product of matrices, measured once)",
+    )  # fmt: skip
     parser.add_argument(
         "--iterations",
         metavar="steady|full|K",
         help="how many iterations to simulate: steady, until they repeat, the rest extrapolated with a stated bound "
         "(default; arithmetic is always run in full), full, or K; the bound assumes that what repeats goes on",
     )
+    parser.add_argument(
+        "--engine", metavar="NAME",
+        help=f"{' or '.join(ENGINES)}: s4u takes the kernels written in Python, cg and ep (default: smpi; s4u for a "
+        "program in Python)",
+    )  # fmt: skip
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
     )
@@ -50,7 +96,16 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
         efficiency=args.efficiency,
         iterations=None if args.iterations is None else parse_iterations(args.iterations),
         options=parse_options(args.cfg),
+        host_speed_flops=None if args.host_speed is None else args.host_speed * 1e9,
+        engine=args.engine,
     )
+
+
+def cautions(settings: Settings) -> list[str]:
+    """What a reader of results under these settings must know."""
+    if settings.compute != "measured":
+        return []
+    return ["computation is timed on this machine: results vary from run to run, and none is taken from the store"]
 
 
 def add_runner_arguments(parser: argparse.ArgumentParser) -> None:

@@ -35,16 +35,18 @@ class _Repeat:
         return self.length // self.lag
 
 
-def find_iterations(recording: Recording, *, flops_tolerance: float = FLOPS_TOLERANCE) -> Iterations | None:
+def find_iterations(
+    recording: Recording, *, flops_tolerance: float = FLOPS_TOLERANCE, least: int = LEAST_REPEATS
+) -> Iterations | None:
     """The largest number of iterations that all ranks have in common in the timed section; None where there are none.
 
-    An iteration is what repeats at least LEAST_REPEATS times in a row: the same calls with the same partners, tags,
+    An iteration is what repeats at least ``least`` times in a row: the same calls with the same partners, tags,
     sizes and communicators, and between them the same flops within ``flops_tolerance`` (not looked at where they are
     measured).  What precedes and follows, at most half of the calls, belongs to no iteration.  An iteration of the
     program that consists of equal parts on all ranks is found as so many iterations.
     """
     ranks = [_Calls(recording, rank, flops_tolerance) for rank in range(recording.nranks)]
-    repeats = [rank.repeat() for rank in ranks]
+    repeats = [rank.repeat(least) for rank in ranks]
     if not all(repeats):
         return None
     # A rank whose iteration consists of equal parts has several times as many repeats as the others.
@@ -52,10 +54,31 @@ def find_iterations(recording: Recording, *, flops_tolerance: float = FLOPS_TOLE
     whole = [replace(repeat, lag=repeat.lag * max(1, round(repeat.count / (fewest + 0.5)))) for repeat in repeats]
     count = min(repeat.count for repeat in whole)
     # One more on some ranks is the program's first or last, which is not the same on all of them.
-    if count < LEAST_REPEATS or max(repeat.count for repeat in whole) > count + 1:
+    if count < least or max(repeat.count for repeat in whole) > count + 1:
         return None
     starts = (rank.starts(repeat, count) for rank, repeat in zip(ranks, whole, strict=True))
     return Iterations(count, tuple(starts))
+
+
+def told_apart(recording: Recording, iterations: int) -> Iterations | None:
+    """The iterations of a recording that is known to have so many of them; None where that does not fit what repeats.
+
+    An iteration may consist of equal parts, and what precedes the loop may be like it.  The first iteration may differ
+    from the others; it then has all that precedes the second in the timed section.
+    """
+    found = find_iterations(recording, least=min(LEAST_REPEATS, max(2, iterations - 1)))
+    if found is None:
+        return None
+    parts = max(1, round(found.count / iterations))
+    second = found.count - parts * (iterations - 1)
+    if abs(found.count - parts * iterations) > parts or second < 0:
+        return None
+    starts = []
+    for events, own in zip(recording.events, found.starts, strict=True):
+        begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0] + 1
+        first = own[second - parts] if second >= parts else begin
+        starts.append(np.concatenate([[first], own[second::parts]]))
+    return Iterations(iterations, tuple(starts))
 
 
 def with_marks(recording: Recording, iterations: Iterations) -> Recording:
@@ -70,11 +93,22 @@ def with_marks(recording: Recording, iterations: Iterations) -> Recording:
 
 
 def marked_iterations(recording: Recording) -> int:
-    """How many iterations the program itself marks, on every rank; 0: none, or not the same number everywhere."""
+    """How many iterations are marked on every rank; 0: none, or not the same number everywhere."""
     counts = {
         int(((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION)).sum()) for events in recording.events
     }
     return counts.pop() if len(counts) == 1 else 0
+
+
+def without_marks(recording: Recording) -> Recording:
+    """The recording without marks of iterations."""
+    of_iterations = (Mark.FIRST_ITERATION, Mark.ITERATION)
+    return replace(
+        recording,
+        events=tuple(
+            events[(events["kind"] != Kind.MARK) | ~np.isin(events["op"], of_iterations)] for events in recording.events
+        ),
+    )
 
 
 def _marks(events: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -110,13 +144,13 @@ class _Calls:
         self.flops_tolerance = None if recording.measured else flops_tolerance
         self.end = int(last)
 
-    def repeat(self) -> _Repeat | None:
+    def repeat(self, least: int) -> _Repeat | None:
         """The repetition with the shortest lag that covers LEAST_SHARE of the calls."""
         needed = max(LEAST_SHARE * len(self.at), 1)
         found = None
-        for lag in self._lags():
+        for lag in self._lags(least):
             repeat = self._longest(lag)
-            if repeat.count >= LEAST_REPEATS and repeat.length >= needed and (found is None or lag < found.lag):
+            if repeat.count >= least and repeat.length >= needed and (found is None or lag < found.lag):
                 found = repeat
         return found
 
@@ -126,10 +160,10 @@ class _Calls:
         after = np.append(self.computes, self.end)  # the end of the last may be the end of the section
         return after[np.minimum(places, len(self.at))]
 
-    def _lags(self) -> list[int]:
+    def _lags(self, least: int) -> list[int]:
         """Distances between calls of one kind, of the rarest kinds that are frequent enough: the lag is among them."""
         values, counts = np.unique(self.symbols, return_counts=True)
-        frequent = np.flatnonzero(counts >= LEAST_REPEATS)
+        frequent = np.flatnonzero(counts >= least)
         lags: dict[int, None] = {}
         for symbol in values[frequent[np.argsort(counts[frequent], kind="stable")]][:_SYMBOLS_TRIED]:
             places = np.flatnonzero(self.symbols == symbol)

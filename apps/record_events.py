@@ -10,12 +10,14 @@ from apps.build import kernel_hash
 from apps.catalog import app
 from apps.errors import KernelError, SimulationError
 from apps.launch import environment, launch, prepare
-from apps.periodicity import find_iterations, marked_iterations, with_marks
-from apps.process import run_bounded
+from apps.periodicity import marked_iterations, told_apart, with_marks, without_marks
+from apps.process import Finished, run_bounded
 from apps.recorder_library import check_recorded, recorder_hash, recorder_library
 from apps.recording import Kind, Recording
 from apps.recording_io import Incomplete, from_bytes, read_events, to_bytes, without_clocks
-from apps.spec import RunSpec, Target
+from apps.s4u.engine import note_events
+from apps.s4u.program import layer_hash
+from apps.spec import RunSpec, Target, default_engine
 from apps.store import Store
 from apps.verdict import check_success, final_record
 from platforms.platform import Platform
@@ -31,8 +33,11 @@ def record_events(
 
     Of the target only the number of ranks counts: the program runs on a platform of its own, one rank per host and
     hardly any network, kernels in mode skeleton.  Flops are those that the spec injects (its efficiency included).
-    Where a program of the user's own marks no iterations, those that can be found are marked.  Kept in ``store``, and
-    taken from there, unless computation is measured.
+    Kept in ``store``, and taken from there, unless computation is measured.
+
+    The recording has so many iterations marked as are asked for.  For a program of the user's own it may have none, and
+    is then of a full run: where the program has no iterations, or they can be told apart neither by its own marks nor
+    by what repeats.
 
     Raises KernelError where the program refuses the problem or calls what a recording cannot represent, and
     SimulationError where the run does not succeed.
@@ -67,7 +72,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict:
         "class": problem.preset,
         "iterations": iterations,
         "ranks": spec.target.nranks,
-        "recorder_hash": recorder_hash(),
+        "recorder_hash": layer_hash() if default_engine(problem) == "s4u" else recorder_hash(),
         "simgrid": simgrid_version(),
     }
 
@@ -85,42 +90,70 @@ def scaled(recording: Recording, flop_scale: float) -> Recording:
 
 
 def neutral_platform(nranks: int) -> Platform:
-    """One host of NEUTRAL_SPEED_FLOPS per rank, and a network that takes next to no time."""
-    from platforms.read import materialise
-    from platforms.scenario import named_grid
+    """One host of NEUTRAL_SPEED_FLOPS per rank, and a network that takes little time.
 
-    return materialise(named_grid(f"grid1x{nranks}", "ideal", [NEUTRAL_SPEED_FLOPS]))
+    Not the network `ideal`: SimGrid 3.32 crashes there when 32 ranks send to each other at once.
+    """
+    from platforms.grid import Grid, GridCluster, Wire
+    from platforms.network import named_network
+    from platforms.read import materialise
+
+    node, backbone = Wire(1e11, 1e-6), Wire(1e14, 1e-6)
+    cluster = GridCluster("c1", nranks, NEUTRAL_SPEED_FLOPS, node, backbone)
+    return materialise(Grid(f"neutral{nranks}", "neutral", (cluster,), "mesh", (), named_network("ideal").options))
 
 
 def _record(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
     check_simgrid()
     plain = _on_neutral_platform(spec)
+    recording = _record_once(plain, iterations, time_limit_s)
+    problem = spec.target.problem
+    if problem.program is None or (problem.iterative and marked_iterations(recording) == iterations):
+        return recording
+    unmarked = without_marks(recording)
+    if not problem.iterative:
+        return unmarked
+    found = told_apart(unmarked, iterations)
+    if found is not None:
+        return with_marks(unmarked, found)
+    full = problem.iterations
+    return unmarked if iterations == full else without_marks(_record_once(plain, full, time_limit_s))
+
+
+def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
     target = plain.target
     what = f"{target.problem} on {target.nranks} ranks"
     with tempfile.TemporaryDirectory(prefix="recording-") as name:
         folder, notes = Path(name), Path(name) / "notes"
         notes.mkdir()
-        started = launch(plain, iterations)
-        done = run_bounded(
-            prepare(plain, started, folder, recorder=recorder_library()),
-            folder=folder,
-            time_limit_s=time_limit_s,
-            environment=environment(folder, RECORDER_FOLDER=str(notes)),
-            working_folder=started.working_folder,
-        )
-        check_recorded(done, what)
-        if target.problem.program is not None:
-            check_success(done, what)
-        elif "refused" in (output := final_record(done, what)):
-            raise KernelError(what, output["refused"], "Choose other ranks or another class")
+        if plain.engine == "s4u":
+            done = note_events(plain, iterations, notes, time_limit_s=time_limit_s)
+        else:
+            done = _run_with_recorder(plain, iterations, what, folder, notes, time_limit_s)
         try:
-            recording = without_clocks(read_events(notes, target.nranks, measured=plain.compute == "measured"))
+            return without_clocks(read_events(notes, target.nranks, measured=plain.compute == "measured"))
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
-    if target.problem.program is None or marked_iterations(recording):
-        return recording
-    found = find_iterations(recording)
-    return recording if found is None else with_marks(recording, found)
+
+
+def _run_with_recorder(
+    plain: RunSpec, iterations: int, what: str, folder: Path, notes: Path, time_limit_s: float | None
+) -> Finished:
+    """Runs it in ``folder``; what the ranks did is then in ``notes``."""
+    started = launch(plain, iterations)
+    done = run_bounded(
+        prepare(plain, started, folder, recorder=recorder_library()),
+        folder=folder,
+        time_limit_s=time_limit_s,
+        environment=environment(folder, RECORDER_FOLDER=str(notes)),
+        working_folder=started.working_folder,
+    )
+    check_recorded(done, what)
+    if plain.target.problem.program is not None:
+        check_success(done, what)
+    elif "refused" in (output := final_record(done, what)):
+        raise KernelError(what, output["refused"], "Choose other ranks or another class")
+    return done
 
 
 def _on_neutral_platform(spec: RunSpec) -> RunSpec:
@@ -129,4 +162,4 @@ def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
         return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops)
-    return RunSpec(target)
+    return RunSpec(target, engine=default_engine(target.problem))

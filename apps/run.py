@@ -1,4 +1,4 @@
-"""Command line: run one kernel on a platform and print its record."""
+"""Command line: run one kernel, or a program of the user's own, on a platform and print its record."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import json
 import sys
 from collections.abc import Sequence
 
-from apps.catalog import app_names, problem
+from apps.catalog import Problem, app_names, problem
 from apps.errors import KernelError
-from apps.options import add_settings_arguments, exit_status, settings_from_arguments
+from apps.options import (
+    add_program_arguments,
+    add_settings_arguments,
+    cautions,
+    exit_status,
+    own_problem_from_arguments,
+    settings_from_arguments,
+)
 from apps.record import RunRecord
 from apps.spec import MODES, Target
 from platforms.command import EXIT_STATUSES
@@ -24,11 +31,12 @@ from platforms.options import (
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m apps.run",
-        description="Run one kernel on a platform and print its record.",
+        description="Run one kernel, or a program of your own, on a platform and print its record.",
         epilog=EXIT_STATUSES,
     )
-    parser.add_argument("--app", required=True, metavar="NAME", help=f"one of {', '.join(app_names())}")
-    parser.add_argument("--class", dest="preset", default="S", metavar="C", help="problem class (default: S)")
+    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(app_names())}")
+    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: S)")
+    add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     parser.add_argument("--mode", default="skeleton", metavar="MODE", help=f"{' or '.join(MODES)} (default: skeleton)")
     add_platform_arguments(parser)
@@ -81,8 +89,23 @@ def _traffic(record: RunRecord) -> list[str]:
     return lines
 
 
+def _own_cautions(record: RunRecord, asked: Problem) -> list[str]:
+    """What a reader must know of the record of a program of the user's own."""
+    said = []
+    if record.identity["compute"] == "injected" and not any(record.compute_s):
+        remedy = "charge flops by rank.compute" if asked.program.is_python else "--compute measured times it"
+        said.append(f"the program injects no computation, so it takes no time; {remedy}")
+    if asked.iterative and record.extrapolation is None and record.identity["iterations"] == "steady":
+        said.append("all iterations were simulated: few do not settle, or cannot be told apart")
+    return said
+
+
 def _run(args: argparse.Namespace) -> int:
-    asked = problem(args.app, args.preset)
+    asked = own_problem_from_arguments(args)
+    if asked is None:
+        if args.app is None:
+            raise KernelError("--app", "not given", f"Name one of {', '.join(app_names())}, or give --program FILE")
+        asked = problem(args.app, "S" if args.preset is None else args.preset)
     if args.time_limit is not None and not args.time_limit > 0:
         raise KernelError(f"--time-limit {args.time_limit}", "not positive", "Give seconds of wall time")
     settings = settings_from_arguments(args)
@@ -95,6 +118,9 @@ def _run(args: argparse.Namespace) -> int:
 
     record = simulate(spec, time_limit_s=args.time_limit)
     print(json.dumps(record.to_json()) if args.json else summary(record))
+    if asked.program is not None:
+        for caution in (*cautions(settings), *_own_cautions(record, asked)):
+            print(f"caution: {caution}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {asked} on {record.ranks} ranks: verification failed", file=sys.stderr)
         return 1

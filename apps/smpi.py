@@ -11,6 +11,7 @@ from apps.errors import KernelError
 from apps.launch import environment, launch, prepare, repeatable
 from apps.process import run_bounded
 from apps.record import RunRecord, from_kernel
+from apps.s4u.program import layer_hash
 from apps.spec import RunSpec
 from apps.user_run import run_user_iterations, user_program_hash
 from apps.verdict import final_record
@@ -20,7 +21,11 @@ from platforms.simgrid import check_simgrid, simgrid_version
 def run_identity(spec: RunSpec) -> dict:
     """What decides the result of a run: the spec, the program and the simulator."""
     problem = spec.target.problem
-    program_hash = kernel_hash(app(problem.app)) if problem.program is None else user_program_hash(problem.program)
+    if spec.engine == "s4u":
+        own = "" if problem.program is None else f"{problem.program.content_hash}-"
+        program_hash = f"{own}{layer_hash()[:16]}"
+    else:
+        program_hash = kernel_hash(app(problem.app)) if problem.program is None else user_program_hash(problem.program)
     return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_version()}
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from apps.catalog import Problem, app
 from apps.errors import KernelError
+from apps.s4u.limits import check_limits
 from platforms.platform import Platform
 
 MODES = ("skeleton", "verify")
+ENGINES = ("smpi", "s4u")
 COMPUTE = ("injected", "measured", "none")
 ITERATION_POLICIES = ("steady", "full")
 LEAST_EFFICIENCY = 1e-9  # of the peak speed; less is no computer, and overflows
@@ -55,6 +57,7 @@ class RunSpec:
     iterations: str | int = "full"
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, besides those of the platform
     host_speed_flops: float | None = None  # of this computer on the platform's scale; needed for "measured" alone
+    engine: str = "smpi"  # "s4u" for programs in Python: a user's own, CG and EP
 
     def __post_init__(self):
         if self.mode not in MODES:
@@ -64,6 +67,7 @@ class RunSpec:
         _check_efficiency(self.efficiency, "efficiency")
         self._check_iterations()
         self._check_program()
+        self._check_engine()
         engine_options = self.engine_options
         for key, value in self.target.platform.options:
             if engine_options.get(key, value) != value:
@@ -92,6 +96,12 @@ class RunSpec:
 
     def _check_program(self) -> None:
         """What goes with a kernel only, or with a user's program only."""
+        if (self.compute == "measured") != (self.host_speed_flops is not None):
+            problem = "goes with --compute measured, and that with it"
+            raise KernelError("--host-speed", problem, "Give both or none")
+        if self.host_speed_flops is not None and not 0 < self.host_speed_flops < float("inf"):
+            where = f"--host-speed {self.host_speed_flops / 1e9:g}"
+            raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
         if self.target.problem.program is None:
             if self.compute == "measured":
                 problem = "kernels inject their computation, and a skeleton does none"
@@ -102,12 +112,16 @@ class RunSpec:
         if self.efficiency != 1.0:
             problem = "a program of your own says itself what it computes"
             raise KernelError(f"--efficiency {self.efficiency:g}", problem, "Leave it out")
-        if (self.compute == "measured") != (self.host_speed_flops is not None):
-            problem = "goes with --compute measured, and that with it"
-            raise KernelError("--host-speed", problem, "Give both or none")
-        if self.host_speed_flops is not None and not 0 < self.host_speed_flops < float("inf"):
-            where = f"--host-speed {self.host_speed_flops / 1e9:g}"
-            raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
+
+    def _check_engine(self) -> None:
+        if self.engine not in ENGINES:
+            raise KernelError(f"--engine {self.engine}", "no such engine", f"Known: {', '.join(ENGINES)}")
+        program = self.target.problem.program
+        if self.engine == "s4u":
+            check_limits(self)
+        elif program is not None and program.is_python:
+            problem = f"{program.name} is a program in Python"
+            raise KernelError(f"--engine {self.engine}", problem, "It needs --engine s4u")
 
     @property
     def engine_options(self) -> dict[str, str]:
@@ -136,7 +150,7 @@ class RunSpec:
             "params": dict(problem.params),
             "platform_hash": self.target.platform.content_hash,
             "host": list(self.target.placement),
-            "engine": "smpi",
+            "engine": self.engine,
             "mode": self.mode,
             "compute": self.compute,
             "efficiency": self.efficiency,
@@ -154,6 +168,7 @@ class Settings:
     iterations: str | int | None = None  # as in RunSpec; None: steady, but full in mode verify
     options: tuple[tuple[str, str], ...] = ()
     host_speed_flops: float | None = None  # of this computer, for "measured"; None: as calibrated
+    engine: str | None = None  # None: s4u for a program in Python, smpi for all others
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """The run of a target under these settings."""
@@ -166,6 +181,7 @@ class Settings:
             iterations=default if self.iterations is None else self.iterations,
             options=self.options,
             host_speed_flops=self._host_speed_flops(),
+            engine=self.engine or default_engine(target.problem),
         )
 
     def _host_speed_flops(self) -> float | None:
@@ -174,6 +190,11 @@ class Settings:
         from apps.calibrate import host_speed_flops
 
         return host_speed_flops()
+
+
+def default_engine(problem: Problem) -> str:
+    """What runs this problem where nothing is said."""
+    return "s4u" if problem.program is not None and problem.program.is_python else "smpi"
 
 
 def parse_iterations(text: str) -> str | int:

@@ -1,4 +1,5 @@
-"""Programs of the user's own: a source file in C, C++ or Fortran, or what smpicc, smpicxx or smpif90 made of one."""
+"""Programs of the user's own: a source file in C, C++ or Fortran, or what smpicc, smpicxx or smpif90 made of one; or a
+source file in Python, which runs on S4U (apps/s4u)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apps.errors import KernelError
+from apps.s4u import program as python_program
 from platforms.compiling import compile_once
 
 PLACEHOLDER = "{iterations}"
@@ -34,6 +36,10 @@ class UserProgram:
     path: Path = field(compare=False)  # absolute
 
     @property
+    def is_python(self) -> bool:
+        return self.path.suffix == python_program.SUFFIX
+
+    @property
     def is_source(self) -> bool:
         return self.path.suffix in _COMPILERS
 
@@ -57,12 +63,14 @@ def read_program(path: str | Path, arguments: str = "", iterations: int | None =
         content = path.read_bytes()
     except OSError as err:
         raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
-    if path.suffix not in _COMPILERS:
+    if path.suffix == python_program.SUFFIX:
+        python_program.check_program(path)
+    elif path.suffix not in _COMPILERS:
         _check_binary(content, where)
     program = UserProgram(
         name=path.stem,
         content_hash=_content_hash(path, content),
-        arguments=_split(arguments),
+        arguments=_split(arguments, any_word=path.suffix == python_program.SUFFIX),
         iterations=iterations,
         path=path.absolute(),
     )
@@ -83,12 +91,12 @@ def executable(program: UserProgram) -> Path:
     )
 
 
-def _split(arguments: str) -> tuple[str, ...]:
+def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(arguments))
     except ValueError as err:
         raise KernelError(f"--program-args {arguments!r}", str(err).lower(), "Close the quotation") from err
-    for word in words:
+    for word in () if any_word else words:
         if not word or set(word) & _UNPASSABLE or any(character.isspace() for character in word):
             problem = f"smpirun cannot pass the argument {word!r}"
             raise KernelError("--program-args", problem, "Leave out blanks inside words, quotes and shell characters")
@@ -111,7 +119,7 @@ def _check_iterations(program: UserProgram) -> None:
 def _check_binary(content: bytes, where: str) -> None:
     remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
     if not content.startswith(_ELF):
-        endings = ", ".join(_COMPILERS)
+        endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
         raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
     own = Path(sys.executable).read_bytes()[:20]
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
@@ -127,6 +135,8 @@ def _check_binary(content: bytes, where: str) -> None:
 
 
 def _content_hash(path: Path, content: bytes) -> str:
+    if path.suffix == python_program.SUFFIX:
+        return python_program.content_hash(path)
     digest = hashlib.sha256(content)
     if path.suffix in _COMPILERS:
         digest.update(" ".join((_COMPILERS[path.suffix], *FLAGS)).encode())

@@ -11,7 +11,7 @@ import numpy as np
 
 from apps.errors import KernelError, SimulationError
 from apps.launch import environment, launch, prepare, repeatable
-from apps.periodicity import find_iterations
+from apps.periodicity import told_apart
 from apps.process import run_bounded
 from apps.record import RunRecord
 from apps.recorder_library import check_recorded, recorder_hash, recorder_library
@@ -138,29 +138,20 @@ def _marked(moments: Sequence[np.ndarray], iterations: int) -> _Timeline | None:
 
 
 def _found(notes: Path, spec: RunSpec, iterations: int) -> _Timeline | None:
-    """The iterations as they repeat in the events.
-
-    An iteration may consist of equal parts.  The first may differ from the others, or something before it may be like
-    it: its end is where the second begins.
-    """
+    """The iterations as they repeat in the events."""
     recording = read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
-    found = find_iterations(recording)
+    found = told_apart(recording, iterations)
     if found is None:
-        return None
-    parts = max(1, round(found.count / iterations))
-    last = found.count
-    first = last - parts * (iterations - 1)
-    if abs(found.count - parts * iterations) > parts or first < 0:
         return None
     end_s, compute_s, each = [], [], []
     for rank, (events, starts) in enumerate(zip(recording.events, found.starts, strict=True)):
-        ends = starts[first : last + 1 : parts]
+        ends = starts[1:]
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
         end_s.append(tuple((events["clock_s"][ends] - events["clock_s"][begin]).tolist()))
         # A COMPUTE has its flops there; what precedes it says how long the rank had computed until then.
         so_far = np.where(events["kind"][ends] == Kind.COMPUTE, ends - 1, ends)
         compute_s.append(tuple((events["amount"][so_far] - events["amount"][begin]).tolist()))
-        each.append(_summed(events[ends[-2] : ends[-1]], rank, recording.communicators))
+        each.append(_summed(events[starts[-2] : starts[-1]], rank, recording.communicators))
     return _Timeline(tuple(end_s), tuple(compute_s), each)
 
 

@@ -73,5 +73,5 @@ def telling_line(log: str) -> str:
 
 def readable(log: str) -> list[str]:
     """The lines of a SimGrid log without settings and backtraces."""
-    noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace")
+    noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED")
     return [line for line in log.splitlines() if line.strip() and not any(word in line for word in noise)]

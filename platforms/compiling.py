@@ -13,7 +13,7 @@ from platforms.errors import UserError
 from platforms.simgrid import simgrid_version
 
 TIME_LIMIT_S = 300.0
-_PACKAGES = {"smpicc": "libsimgrid-dev gcc", "smpicxx": "libsimgrid-dev g++", "smpiff": "libsimgrid-dev gfortran"}
+_PACKAGES = {"smpicc": "libsimgrid-dev gcc", "smpicxx": "libsimgrid-dev g++", "smpif90": "libsimgrid-dev gfortran"}
 
 
 def compile_once(
@@ -92,5 +92,5 @@ def _failure(name: str, done: subprocess.CompletedProcess, log: Path) -> UserErr
     lines = lines or ["the compiler said nothing"]
     first = next((line for line in lines if "error: " in line), lines[0])
     if done.returncode == 127:  # smpicc is a script: its own compiler is missing
-        return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++")
+        return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++ gfortran")
     return UserError(f"compiling {name}", first, f"The full log is in {log}")

@@ -13,11 +13,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from apps.catalog import app_names, problem
+from apps.catalog import Problem, app_names, problem
 from apps.options import (
+    add_program_arguments,
     add_runner_arguments,
     add_settings_arguments,
+    cautions,
     exit_status,
+    own_problem_from_arguments,
     runner_from_arguments,
     settings_from_arguments,
 )
@@ -73,15 +76,23 @@ def names(text: str, option: str) -> list[str]:
     return parts
 
 
+def problems_from_arguments(args: argparse.Namespace) -> list[Problem]:
+    """What --app and --class, or --program, ask for.  Raises UserError."""
+    own = own_problem_from_arguments(args)
+    if own is not None:
+        return [own]
+    preset = "B" if args.preset is None else args.preset
+    return [problem(app, preset) for app in names("cg,mg,lu" if args.app is None else args.app, "--app")]
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m predictor.predict", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
     )
     add_platform_arguments(parser)
-    parser.add_argument(
-        "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)"
-    )
-    parser.add_argument("--class", dest="preset", default="B", metavar="C", help="problem class (default: B)")
+    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
+    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: B)")
+    add_program_arguments(parser)
     parser.add_argument(
         "--predictor", default="hcf", metavar="P1,P2,...", help=f"of {', '.join(PREDICTORS)} (default: hcf)"
     )
@@ -130,8 +141,10 @@ def _lines(answer: Answer) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     models = [predictor(name) for name in names(args.predictor, "--predictor")]
-    problems = [problem(app, args.preset) for app in names(args.app, "--app")]
+    problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
+    for caution in cautions(settings):
+        print(f"caution: {caution}", file=sys.stderr)
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]

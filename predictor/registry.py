@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from platforms.errors import UserError
 from predictor.base import Predictor
+from predictor.dpgraph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
 from predictor.hcf import HCF, HCF_CONSTANT, HCF_PRINTED
 
 PREDICTORS: dict[str, Predictor] = {
-    predictor.name: predictor for predictor in (HCF_PRINTED, HCF, HCF_CONSTANT, DPGRAPH_KNOWN, DPGRAPH)
+    predictor.name: predictor
+    for predictor in (HCF_PRINTED, HCF, HCF_CONSTANT, DPGRAPH_KNOWN, DPGRAPH, DPGRAPH_LI, DPGRAPH_LI_DUPLEX)
 }
 
 

@@ -16,6 +16,7 @@ from predictor.base import Evidence, Predictor
 from predictor.evidence import Broker, RefusedEvidence
 from predictor.hcf import Probe, read_probe
 from predictor.predict import Answer, predict
+from validation.truth import MeasuredTimes
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Result:
     predictor: str
     probe_cp_s: float | None  # computation of the probe's slowest task
     probe_cm_s: float | None  # the rest of that task's time
-    compute_share: float  # of the simulated run: computation of the rank that computes longest, over the run time
+    compute_share: float | None  # of the simulated run: computation of the rank that computes longest, over its time
     predicted_s: float | None
-    simulated_s: float
+    simulated_s: float  # the truth, which may have been measured: see truth
     error_pct: float | None  # 100 (predicted - simulated) / simulated
     abs_error_pct: float | None
     evidence_node_s: float  # node-seconds of all that the predictor asked for, for this target
@@ -43,11 +44,12 @@ class Result:
     prediction_wall_s: float  # the model alone
     evidence_wall_s: float
     iterations: int  # of the problem; 0: it has none
-    iterations_simulated: int  # of the truth
+    iterations_simulated: int  # of the truth; 0: it was measured
     period: int | None  # in iterations; None where all was simulated
-    extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: cannot tell
+    extrapolation_bound: float | None  # relative error of simulated_s at most; 0: all simulated; None: unknown
     efficiency: float  # share of the nodes' speed that the kernel sustains
     flags: str  # the prediction's cautions, or why there is none
+    truth: str  # "simulation", or "measurement" on a real machine
 
     def to_json(self) -> dict:
         """Field names and values; ``preset`` under its column name ``class``."""
@@ -77,17 +79,23 @@ def validate(
     *,
     mapping: str,
     runner: Runner,
+    measured: MeasuredTimes | None = None,
 ) -> Iterator[Result | Failure]:
     """Predicts every target with every model, and compares with its simulated run; yields in the order of the targets.
 
-    A predictor sees nothing but its evidence.  A target that fails does not stop the others.
+    With ``measured``, those times are the truth, and no target is simulated.  A predictor sees nothing but its
+    evidence.  A target that fails does not stop the others.
     """
-    start(targets, models, settings, runner)
+    if measured is None:
+        start(targets, models, settings, runner)
+    else:
+        start([one for one in targets if measured.knows(one)], models, settings, runner, simulating=False)
     broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
     for target in targets:
         try:
+            truth = None if measured is None else measured.record(settings.spec(target))
             answers = [predict(model, [target], broker)[0] for model in models]
-            truth = runner.record(settings.spec(target))
+            truth = truth or runner.record(settings.spec(target))
             _check_time(truth, target)
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
@@ -95,10 +103,21 @@ def validate(
         yield from (compare(answer, truth, mapping=mapping) for answer in answers)
 
 
-def start(targets: Sequence[Target], models: Sequence[Predictor], settings: Settings, runner: Runner) -> None:
-    """Begins all runs that ``validate`` will need, those of the evidence first, then the largest."""
+def start(
+    targets: Sequence[Target],
+    models: Sequence[Predictor],
+    settings: Settings,
+    runner: Runner,
+    *,
+    simulating: bool = True,
+) -> None:
+    """Begins all runs that ``validate`` will need, those of the evidence first, then the largest.
+
+    ``simulating``: those of the targets too.
+    """
     runner.start(_evidence(targets, models, Broker(settings, targets, record=runner.record)))
-    runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
+    if simulating:
+        runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
 
 
 def _check_time(truth: RunRecord, target: Target) -> None:
@@ -123,6 +142,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
     node_s = sum(e.cost.node_s for e in answer.evidence)
     iterations = target.problem.iterations if target.problem.iterative else 0
+    simulated, extrapolation = truth.source == "simulation", truth.extrapolation
     return Result(
         scenario=target.platform.name,
         network=target.platform.network,
@@ -134,7 +154,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         predictor=answer.predictor,
         probe_cp_s=None if probe is None else probe.Tcp_slower_s,
         probe_cm_s=None if probe is None else probe.Tcm_s,
-        compute_share=max(truth.compute_s) / truth.time_s,
+        compute_share=max(truth.compute_s) / truth.time_s if truth.compute_s else None,
         predicted_s=predicted_s,
         simulated_s=truth.time_s,
         error_pct=error_pct,
@@ -145,11 +165,12 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         prediction_wall_s=answer.wall_s,
         evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),
         iterations=iterations,
-        iterations_simulated=truth.extrapolation.simulated if truth.extrapolation else iterations,
-        period=truth.extrapolation.period if truth.extrapolation else None,
-        extrapolation_bound=truth.extrapolation.bound_rel if truth.extrapolation else 0.0,
+        iterations_simulated=extrapolation.simulated if extrapolation else iterations if simulated else 0,
+        period=extrapolation.period if extrapolation else None,
+        extrapolation_bound=extrapolation.bound_rel if extrapolation else 0.0 if simulated else None,
         efficiency=truth.identity["efficiency"],
         flags=answer.refusal or "; ".join(prediction.flags),
+        truth=truth.source,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from validation.tables import truth_name
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -36,7 +38,7 @@ def times_figure(results: pd.DataFrame, app: str) -> Figure:
     axes = figure.add_subplot()
     axes.hlines(
         cases["simulated_s"], [i - 0.4 for i in range(len(cases))], [i + 0.4 for i in range(len(cases))], color="black",
-        linewidth=3, label="simulated",
+        linewidth=3, label=truth_name(rows),
     )  # fmt: skip
     for number, name in enumerate(predictors):
         lines = rows[rows["predictor"] == name]
@@ -56,7 +58,9 @@ def times_figure(results: pd.DataFrame, app: str) -> Figure:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("execution time, s")
     networks = ", ".join(dict.fromkeys(str(name or "network of the file") for name in cases["network"]))
-    axes.set_title(f"{app.upper()} class {cases['class'].iloc[0]}, {networks}: predicted and simulated", fontsize=11)
+    preset = cases["class"].iloc[0]
+    program = f"{app.upper()} class {preset}" if isinstance(preset, str) else app
+    axes.set_title(f"{program}, {networks}: predicted and {truth_name(rows)}", fontsize=11)
     axes.grid(axis="y", which="major", color="0.9")
     axes.set_axisbelow(True)
     axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from apps.catalog import app_names, problem
+from apps.catalog import app_names
 from apps.options import (
+    add_program_arguments,
     add_runner_arguments,
     add_settings_arguments,
+    cautions,
     exit_status,
     runner_from_arguments,
     settings_from_arguments,
@@ -25,9 +27,10 @@ from platforms.options import (
     platform_from_arguments,
 )
 from platforms.scenario import SCENARIOS
-from predictor.predict import names
+from predictor.predict import names, problems_from_arguments
 from predictor.registry import PREDICTORS, predictor
 from validation.output import Output
+from validation.truth import read_measured
 
 if TYPE_CHECKING:
     from platforms.platform import Platform
@@ -41,10 +44,9 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXIT_STATUSES,
     )
     add_platform_arguments(parser, all_scenarios=True)
-    parser.add_argument(
-        "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)"
-    )
-    parser.add_argument("--class", dest="preset", default="B", metavar="C", help="problem class (default: B)")
+    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
+    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: B)")
+    add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
     add_placement_arguments(parser)
     parser.add_argument(
@@ -53,6 +55,11 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add_settings_arguments(parser)
     add_runner_arguments(parser)
+    parser.add_argument(
+        "--truth", metavar="FILE.csv",
+        help="compare with times measured on a real machine instead of simulated ones: columns app (or program), "
+        "platform, ranks, time_s (docs/own-program.md)",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     return parser
@@ -73,8 +80,10 @@ def _mapping_name(args: argparse.Namespace) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     models = [predictor(name) for name in names(args.predictor, "--predictor")]
-    problems = [problem(app, args.preset) for app in names(args.app, "--app")]
+    problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
+    for caution in cautions(settings):
+        print(f"caution: {caution}", file=sys.stderr)
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
         for platform in _platforms(args)
@@ -82,13 +91,16 @@ def _run(args: argparse.Namespace) -> int:
     ]
     for target in targets:
         settings.spec(target)  # says what does not fit before anything runs
+    measured = None if args.truth is None else read_measured(args.truth)
     with (
         Output(args.out, as_json=args.json, figures=True) as output,
         runner_from_arguments(args) as runner,
     ):
         from validation.compare import validate
 
-        for outcome in validate(targets, models, settings, mapping=_mapping_name(args), runner=runner):
+        for outcome in validate(
+            targets, models, settings, mapping=_mapping_name(args), runner=runner, measured=measured
+        ):
             output.add(outcome)
     return output.status
 

@@ -21,7 +21,7 @@ def results_text(results: pd.DataFrame) -> str:
         "probe T_cm s": _format(results["probe_cm_s"], "{:.4g}"),
         "compute %": _format(100 * results["compute_share"], "{:.1f}"),
         "predicted s": _format(results["predicted_s"], "{:.5g}"),
-        "simulated s": _format(results["simulated_s"], "{:.5g}"),
+        truth_name(results) + " s": _format(results["simulated_s"], "{:.5g}"),
         "iterations": [
             f"{simulated}/{all_}" if all_ else _NONE
             for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
@@ -47,6 +47,11 @@ def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
     if published:
         columns["paper's mean |error| %"] = _format(summary["app"].map(published), "{:.2f}")
     return _table(columns)
+
+
+def truth_name(results: pd.DataFrame) -> str:
+    """What the truth of these results is: simulated or measured."""
+    return "measured" if set(results["truth"]) == {"measurement"} else "simulated"
 
 
 def _format(values: pd.Series, form: str) -> pd.Series:

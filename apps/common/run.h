@@ -35,7 +35,7 @@ typedef struct {
   double compute_s;       /* simulated time this rank spent computing, in the timed section */
   double pending_flops;   /* charged, and not yet injected */
   double flops;           /* counted in the timed section */
-  Traffic sent;           /* of the timed section */
+  Traffic sent, timed;    /* since the timed section began; in it alone */
   Traffic before_iterations, per_iteration;
   int iterations, iterations_done;
   double *iteration_end_s;     /* simulated clock at the end of each iteration */

@@ -13,8 +13,8 @@
 enum { LOG_BATCH = 16, LOG_MOST = 42, ANNULI = 10 };
 
 typedef struct {
-  double x, y;            /* sums of the deviates */
-  double counts[ANNULI];  /* counts[l]: pairs with l <= max(|X|, |Y|) < l + 1 */
+  double x, y;           /* sums of the deviates */
+  double counts[ANNULI]; /* counts[l]: pairs with l <= max(|X|, |Y|) < l + 1 */
 } Sums;
 
 static void add_pair(Sums *sums, uint64_t *random)
@@ -26,7 +26,8 @@ static void add_pair(Sums *sums, uint64_t *random)
   double X = x * scale, Y = y * scale;
   sums->x += X;
   sums->y += Y;
-  sums->counts[(int)fmax(fabs(X), fabs(Y))]++;
+  int across = (int)fabs(X), along = (int)fabs(Y);
+  sums->counts[across > along ? across : along]++;
 }
 
 static void add_batches(Sums *sums, int first, int count)

@@ -19,8 +19,8 @@ typedef double Lanes[FFT_LANES];
 
 typedef struct {
   int n;
-  Complex *roots;     /* roots[k] = exp(2 pi i k / n), 0 <= k < n */
-  Lanes *work[2][2];  /* [from or to][real or imaginary], n each */
+  Complex *roots;    /* roots[k] = exp(2 pi i k / n), 0 <= k < n */
+  Lanes *work[2][2]; /* [from or to][real or imaginary], n each */
 } Fft;
 
 /* n is a power of two. */

@@ -19,15 +19,15 @@ typedef struct {
   double alpha;
   Transpose transpose;
   Fft fft_x, fft_y, fft_z;
-  Complex *spectrum;               /* of the solution, along z */
-  double *decay_column, *decay_z;  /* of a wave in one time step: the factor of its column times that of its z */
+  Complex *spectrum;              /* of the solution, along z */
+  double *decay_column, *decay_z; /* of a wave in one time step: the factor of its column times that of its z */
 } Ft;
 
 /* --- flops --- */
 
-/* The benchmark counts, with N points in all and natural logarithms, N (14.8157 + 7.19641 ln N) before the iterations and
- * N (5.23518 + 7.21113 ln N) in each.  ln N = ln nx + ln ny + ln nz divides a transform among the axes; what is left is
- * that of the initial state, and in an iteration of the decay (the checksum's 1024 terms are nothing beside it). */
+/* The benchmark counts, with N points in all and natural logarithms, N (14.8157 + 7.19641 ln N) before the iterations
+ * and N (5.23518 + 7.21113 ln N) in each.  ln N = ln nx + ln ny + ln nz divides a transform among the axes; what is
+ * left is that of the initial state, and in an iteration of the decay (beside which the checksum is nothing). */
 typedef struct {
   double per_point, per_log;
 } Flops;
@@ -180,12 +180,14 @@ static void ft_make(Ft *ft, Run *run, Layout layout, double alpha)
 {
   *ft = (Ft){.run = run, .at = layout, .alpha = alpha};
   ft->transpose = transpose_make(run, &ft->at);
-  ft->fft_x = fft_make(layout.grid.nx);
-  ft->fft_y = fft_make(layout.grid.ny);
-  ft->fft_z = fft_make(layout.grid.nz);
   ft->spectrum = run_array(run, points_along_z(&layout), sizeof(Complex));
   ft->decay_column = run_array(run, (size_t)layout.columns.count, sizeof(double));
   ft->decay_z = run_array(run, (size_t)layout.grid.nz, sizeof(double));
+  if (!run->verify)
+    return;
+  ft->fft_x = fft_make(layout.grid.nx);
+  ft->fft_y = fft_make(layout.grid.ny);
+  ft->fft_z = fft_make(layout.grid.nz);
 }
 
 static void ft_free(Ft *ft)
@@ -222,9 +224,9 @@ int main(int argc, char **argv)
   if (!is_length(grid.nx) || !is_length(grid.ny) || !is_length(grid.nz))
     run_refuse(&run, "%d x %d x %d points, not powers of two from 2 to %d", grid.nx, grid.ny, grid.nz, MOST_POINTS);
   else if ((layout = layout_make(grid, run.rank, run.nranks)).px == 0)
-    run_refuse(&run, "%d ranks form no grid that divides lines of %d x %d x %d points: beyond nz = %d ranks a product of "
-               "at most nz and at most %d is needed", run.nranks, grid.nx, grid.ny, grid.nz, grid.nz,
-               grid.nx < grid.ny ? grid.nx : grid.ny);
+    run_refuse(&run, "%d ranks cannot share %d x %d x %d points: more than %d must be a product of a number up to %d "
+               "and one up to %d", run.nranks, grid.nx, grid.ny, grid.nz, grid.nz,
+               grid.nx < grid.ny ? grid.nx : grid.ny, grid.nz);
   if (!run_ready(&run))
     return run_end(&run);
 

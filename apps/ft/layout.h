@@ -7,9 +7,9 @@
  *   lines along y   x is divided among px, z among pz
  *   lines along z   x is divided among px, and the columns of that share of x and all y among pz
  *
- * Up to nz ranks px is 1: slabs of whole planes, and one transposition per transform instead of two.  More ranks take the
- * grid with the smallest largest share of points; of those the one with px nearest to nz.  For powers of two this is the
- * benchmark's grid.  All shares are as even as possible, the first ones larger. */
+ * Up to nz ranks px is 1: slabs of whole planes, and one transposition per transform instead of two.  More ranks take
+ * the grid with the smallest largest share of points; of those the one with px nearest to nz.  For powers of two this
+ * is the benchmark's grid.  All shares are as even as possible, the first ones larger. */
 #ifndef FT_LAYOUT_H
 #define FT_LAYOUT_H
 

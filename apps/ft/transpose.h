@@ -1,7 +1,7 @@
 /* Moves points between the distributions of layout.h.
  *
- * Order in memory, the last index fastest: along x [z][y][x], along z [z][column].  Along y it is what makes one side of
- * each move an array as it is: [y][z][x]; where px is 1 nothing has to move between x and y, and it is [z][y][x]. */
+ * Order in memory, the last index fastest: along x [z][y][x], along z [z][column].  Along y it is what makes one side
+ * of each move an array as it is: [y][z][x]; where px is 1 nothing has to move between x and y, and it is [z][y][x]. */
 #ifndef FT_TRANSPOSE_H
 #define FT_TRANSPOSE_H
 
@@ -14,7 +14,7 @@ typedef struct {
   MPI_Comm group;
   int members;
   bool even;                                    /* all blocks are equal */
-  int *there, *there_start, *back, *back_start; /* points to each member on the way there, from each, and their starts */
+  int *there, *there_start, *back, *back_start; /* points to, and from, each member on the way there; their starts */
 } Swap;
 
 typedef struct {

@@ -50,7 +50,7 @@ static void note_vector(Rank *r, Event event, MPI_Comm comm, const int *counts, 
     Rank *r = enter();                                       \
     if (r)                                                   \
       note(r, collective(r, op, comm, root, size));          \
-    int result = P##name arguments;                          \
+    int result = SURE(P##name arguments);                    \
     leave(r);                                                \
     return result;                                           \
   }
@@ -86,7 +86,7 @@ int MPI_Gatherv(MINE, void *theirs, const int *counts, const int *starts, MPI_Da
                 NULL);
   else if (r)
     note(r, collective(r, GATHERV, comm, root, size_of(count, type)));
-  int result = PMPI_Gatherv(mine, count, type, theirs, counts, starts, their_type, root, comm);
+  int result = SURE(PMPI_Gatherv(mine, count, type, theirs, counts, starts, their_type, root, comm));
   leave(r);
   return result;
 }
@@ -99,7 +99,7 @@ int MPI_Scatterv(const void *mine, const int *counts, const int *starts, MPI_Dat
     note_vector(r, collective(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
   else if (r)
     note(r, collective(r, SCATTERV, comm, root, size_of(their_count, their_type)));
-  int result = PMPI_Scatterv(mine, counts, starts, type, theirs, their_count, their_type, root, comm);
+  int result = SURE(PMPI_Scatterv(mine, counts, starts, type, theirs, their_count, their_type, root, comm));
   leave(r);
   return result;
 }
@@ -110,7 +110,7 @@ int MPI_Allgatherv(MINE, void *theirs, const int *counts, const int *starts, MPI
   if (r)
     note_vector(r, collective(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
                 their_type, NULL);
-  int result = PMPI_Allgatherv(mine, count, type, theirs, counts, starts, their_type, comm);
+  int result = SURE(PMPI_Allgatherv(mine, count, type, theirs, counts, starts, their_type, comm));
   leave(r);
   return result;
 }
@@ -123,7 +123,7 @@ int MPI_Alltoallv(const void *mine, const int *counts, const int *starts, MPI_Da
   if (r)
     note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
                 in_place ? their_type : type, NULL);
-  int result = PMPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, their_type, comm);
+  int result = SURE(PMPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, their_type, comm));
   leave(r);
   return result;
 }
@@ -136,7 +136,7 @@ int MPI_Alltoallw(const void *mine, const int *counts, const int *starts, const 
   if (r)
     note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
                 in_place ? their_types : types);
-  int result = PMPI_Alltoallw(mine, counts, starts, types, theirs, their_counts, their_starts, their_types, comm);
+  int result = SURE(PMPI_Alltoallw(mine, counts, starts, types, theirs, their_counts, their_starts, their_types, comm));
   leave(r);
   return result;
 }
@@ -146,7 +146,7 @@ int MPI_Reduce_scatter(const void *mine, void *theirs, const int *counts, MPI_Da
   Rank *r = enter();
   if (r)
     note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
-  int result = PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm);
+  int result = SURE(PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm));
   leave(r);
   return result;
 }
@@ -164,7 +164,7 @@ int MPI_Reduce_scatter_block(const void *mine, void *theirs, int count, MPI_Data
     note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
     free(counts);
   }
-  int result = PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm);
+  int result = SURE(PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm));
   leave(r);
   return result;
 }

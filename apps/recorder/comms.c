@@ -113,8 +113,8 @@ void write_comms(const char *path)
   int name parameters                                         \
   {                                                           \
     Rank *r = enter();                                        \
-    int result = P##name arguments;                           \
-    if (r && result == MPI_SUCCESS)                           \
+    int result = SURE(P##name arguments);                     \
+    if (r)                                                    \
       comm_made(r, parent, *made);                            \
     leave(r);                                                 \
     return result;                                            \
@@ -132,15 +132,15 @@ MAKES_COMM(MPI_Cart_create, (MPI_Comm comm, int n, const int *dims, const int *p
            (comm, n, dims, periods, reorder, made), comm, made)
 MAKES_COMM(MPI_Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (comm, remain, made), comm, made)
 
-#define FREES_COMM(name)                              \
-  int name(MPI_Comm *comm)                            \
-  {                                                   \
-    Rank *r = enter();                                \
-    if (r && *comm != MPI_COMM_WORLD)                 \
-      comm_freed(r, *comm);                           \
-    int result = P##name(comm);                       \
-    leave(r);                                         \
-    return result;                                    \
+#define FREES_COMM(name)              \
+  int name(MPI_Comm *comm)            \
+  {                                   \
+    Rank *r = enter();                \
+    if (r && *comm != MPI_COMM_WORLD) \
+      comm_freed(r, *comm);           \
+    int result = SURE(P##name(comm)); \
+    leave(r);                         \
+    return result;                    \
   }
 
 FREES_COMM(MPI_Comm_free)

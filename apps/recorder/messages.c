@@ -49,19 +49,19 @@ static void undo(Rank *r, const Operation *operation)
 
 /* --- blocking --- */
 
-#define SENDS(name, mode)                                                                                   \
-  int name(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)                  \
-  {                                                                                                         \
-    Rank *r = enter();                                                                                      \
-    size_t event = 0;                                                                                       \
-    bool noted = r && to != MPI_PROC_NULL;                                                                  \
-    if (noted)                                                                                              \
-      event = start(r, start_event(SEND, mode, find_comm(r, comm), to, tag, size_of(count, type)));         \
-    int result = P##name(data, count, type, to, tag, comm);                                                 \
-    if (noted)                                                                                              \
-      wait_for(r, event);                                                                                   \
-    leave(r);                                                                                               \
-    return result;                                                                                          \
+#define SENDS(name, mode)                                                                           \
+  int name(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)          \
+  {                                                                                                 \
+    Rank *r = enter();                                                                              \
+    size_t event = 0;                                                                               \
+    bool noted = r && to != MPI_PROC_NULL;                                                          \
+    if (noted)                                                                                      \
+      event = start(r, start_event(SEND, mode, find_comm(r, comm), to, tag, size_of(count, type))); \
+    int result = SURE(P##name(data, count, type, to, tag, comm));                                   \
+    if (noted)                                                                                      \
+      wait_for(r, event);                                                                           \
+    leave(r);                                                                                       \
+    return result;                                                                                  \
   }
 
 SENDS(MPI_Send, STANDARD)
@@ -73,7 +73,7 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
 {
   Rank *r = enter();
   if (!r || from == MPI_PROC_NULL) {
-    int result = PMPI_Recv(data, count, type, from, tag, comm, status);
+    int result = SURE(PMPI_Recv(data, count, type, from, tag, comm, status));
     leave(r);
     return result;
   }
@@ -81,7 +81,7 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
   status = status == MPI_STATUS_IGNORE ? &own : status;
   const Comm *among = find_comm(r, comm);
   size_t event = start(r, start_event(RECV, STANDARD, among, from, tag, 0));
-  int result = PMPI_Recv(data, count, type, from, tag, comm, status);
+  int result = SURE(PMPI_Recv(data, count, type, from, tag, comm, status));
   arrived(r, event, among, status);
   wait_for(r, event);
   leave(r);
@@ -124,7 +124,8 @@ int MPI_Sendrecv(const void *mine, int count, MPI_Datatype type, int to, int tag
   Exchange e;
   if (r)
     e = start_exchange(r, comm, to, tag, size_of(count, type), from, from_tag);
-  int result = PMPI_Sendrecv(mine, count, type, to, tag, theirs, their_count, their_type, from, from_tag, comm, status);
+  int result =
+    SURE(PMPI_Sendrecv(mine, count, type, to, tag, theirs, their_count, their_type, from, from_tag, comm, status));
   if (r)
     end_exchange(r, &e, status);
   leave(r);
@@ -140,7 +141,7 @@ int MPI_Sendrecv_replace(void *data, int count, MPI_Datatype type, int to, int t
   Exchange e;
   if (r)
     e = start_exchange(r, comm, to, tag, size_of(count, type), from, from_tag);
-  int result = PMPI_Sendrecv_replace(data, count, type, to, tag, from, from_tag, comm, status);
+  int result = SURE(PMPI_Sendrecv_replace(data, count, type, to, tag, from, from_tag, comm, status));
   if (r)
     end_exchange(r, &e, status);
   leave(r);
@@ -171,7 +172,7 @@ static void remember(Rank *r, MPI_Request handle, Event event, const Comm *comm,
       event = start_event(kind, mode, find_comm(r, comm), partner, tag, size_of(count, type));                \
       place = start(r, event);                                                                                \
     }                                                                                                         \
-    int result = P##name(data, count, type, partner, tag, comm, req);                                         \
+    int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
     if (noted)                                                                                                \
       remember(r, *req, event, find_comm(r, comm), place, false);                                             \
     leave(r);                                                                                                 \
@@ -188,7 +189,7 @@ STARTS(MPI_Irecv, RECV, STANDARD, void *)
   int name(pointer data, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request *req) \
   {                                                                                                           \
     Rank *r = enter();                                                                                        \
-    int result = P##name(data, count, type, partner, tag, comm, req);                                         \
+    int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
     if (r && partner != MPI_PROC_NULL) {                                                                      \
       const Comm *among = find_comm(r, comm);                                                                 \
       remember(r, *req, start_event(kind, mode, among, partner, tag, size_of(count, type)), among, 0, true);  \
@@ -217,7 +218,7 @@ int MPI_Start(MPI_Request *request)
   Rank *r = enter();
   if (r)
     restart(r, *request);
-  int result = PMPI_Start(request);
+  int result = SURE(PMPI_Start(request));
   leave(r);
   return result;
 }
@@ -227,7 +228,7 @@ int MPI_Startall(int count, MPI_Request *requests)
   Rank *r = enter();
   for (int i = 0; r && i < count; i++)
     restart(r, requests[i]);
-  int result = PMPI_Startall(count, requests);
+  int result = SURE(PMPI_Startall(count, requests));
   leave(r);
   return result;
 }
@@ -240,7 +241,7 @@ int MPI_Request_free(MPI_Request *request)
     fail("unsupported: MPI_Request_free of a receive that is under way");
   if (operation)
     drop_request(r, *request);
-  int result = PMPI_Request_free(request);
+  int result = SURE(PMPI_Request_free(request));
   leave(r);
   return result;
 }
@@ -298,7 +299,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
   MPI_Request handle = *request;
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = PMPI_Wait(request, status);
+  int result = SURE(PMPI_Wait(request, status));
   completed(r, handle, status);
   leave(r);
   return result;
@@ -312,7 +313,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   MPI_Request handle = *request;
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = PMPI_Test(request, flag, status);
+  int result = SURE(PMPI_Test(request, flag, status));
   if (*flag)
     completed(r, handle, status);
   leave(r);
@@ -321,18 +322,18 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 /* Calls that look at many requests: `call` uses `handles` as they were and `statuses`, its own where the program
  * ignores them; `done` says what is complete. */
-#define OF_MANY(call, done)                                                                    \
-  Rank *r = enter();                                                                           \
-  MPI_Request *handles = r ? copied(requests, count, sizeof *requests) : NULL;                 \
-  MPI_Status *own = r ? copied(NULL, count, sizeof *own) : NULL;                               \
-  MPI_Status *used = r && statuses == MPI_STATUSES_IGNORE ? own : statuses;                    \
-  int result = call;                                                                           \
-  if (r) {                                                                                     \
-    done                                                                                       \
-  }                                                                                            \
-  free(handles);                                                                               \
-  free(own);                                                                                   \
-  leave(r);                                                                                    \
+#define OF_MANY(call, done)                                                    \
+  Rank *r = enter();                                                           \
+  MPI_Request *handles = r ? copied(requests, count, sizeof *requests) : NULL; \
+  MPI_Status *own = r ? copied(NULL, count, sizeof *own) : NULL;               \
+  MPI_Status *used = r && statuses == MPI_STATUSES_IGNORE ? own : statuses;    \
+  int result = SURE(call);                                                     \
+  if (r) {                                                                     \
+    done                                                                       \
+  }                                                                            \
+  free(handles);                                                               \
+  free(own);                                                                   \
+  leave(r);                                                                    \
   return result;
 
 int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
@@ -392,7 +393,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   Rank *r = enter();
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = PMPI_Probe(from, tag, comm, status);
+  int result = SURE(PMPI_Probe(from, tag, comm, status));
   if (r && from != MPI_PROC_NULL)
     probed(r, comm, status);
   leave(r);
@@ -404,7 +405,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   Rank *r = enter();
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = PMPI_Iprobe(from, tag, comm, flag, status);
+  int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   leave(r);

@@ -149,6 +149,18 @@ void begin_rank(void)
   mark(r, BEGIN);
 }
 
+/* SMPI looks after errors in its MPI functions, not in their PMPI twins. */
+int sure(const Rank *r, int result, const char *name)
+{
+  if (r && result != MPI_SUCCESS) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    PMPI_Error_string(result, text, &length);
+    fail("%s returned %.*s on rank %d", name, length, text, r->rank);
+  }
+  return result;
+}
+
 static void write_array(int rank, const char *what, const void *items, size_t size, size_t count)
 {
   char path[4096];

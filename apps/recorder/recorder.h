@@ -86,6 +86,8 @@ Rank *current_rank(void); /* who calls; NULL outside MPI_Init and MPI_Finalize *
 Rank *enter(void);     /* at the entry of a call; NULL when it is not to be noted */
 void leave(Rank *r);   /* at its end; r may be NULL */
 void begin_rank(void); /* after MPI_Init */
+int sure(const Rank *r, int result, const char *name);
+#define SURE(call) sure(r, call, __func__) /* its result; ends the program where a call that is noted fails */
 Event *note(Rank *r, Event event);
 void recorder_mark(int moment); /* for programs; a Mark */
 void *grown(void *array, size_t count, size_t *room, size_t size); /* with room for one more */

@@ -188,7 +188,7 @@ def test_ft_in_a_grid_passes_the_official_verification(preset, ranks):
     assert run_iterations(spec, 6).verified is True
 
 
-@pytest.mark.parametrize(("name", "ranks", "reason"), [("ft", 67, "67 ranks form no grid"), ("ep", 257, "256 batches")])
+@pytest.mark.parametrize(("name", "ranks", "reason"), [("ft", 67, "67 ranks cannot share"), ("ep", 257, "256 batches")])
 def test_too_many_ranks_are_refused_with_the_reason(name, ranks, reason):
     with pytest.raises(KernelError, match=reason):
         on_nodes(name, "S", ranks)

@@ -5,7 +5,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from apps.periodicity import find_iterations, marked_iterations, with_marks
+from apps.periodicity import find_iterations, marked_iterations, told_apart, with_marks, without_marks
 from apps.recording import EVENT, Kind, Mark, Op, Recording
 
 
@@ -179,3 +179,32 @@ def test_found_iterations_are_marked_as_a_program_would():
         assert after["op"][marks].tolist() == [Mark.START, Mark.FIRST_ITERATION, *[Mark.ITERATION] * 5, Mark.STOP]
         assert (after[~marks] == before[before["kind"] != Kind.MARK]).all()
         assert (np.diff(after["clock_s"]) >= 0).all()
+    plain = without_marks(marked)
+    assert all((one == other).all() for one, other in zip(plain.events, made.events, strict=True))
+
+
+def test_a_known_number_of_iterations_is_told_apart_with_another_first_one():
+    first = {0: 7e6, 1: 7e6}
+    made = recording(*pair(6, flops=lambda rank, i: first[rank] if i == 0 else 1e6))
+    found = told_apart(made, 6)
+    assert found.count == 6
+    for events, starts in zip(made.events, found.starts, strict=True):
+        assert len(starts) == 7 and starts[0] >= 1
+        compute = [
+            events["amount"][begin:end][events["kind"][begin:end] == Kind.COMPUTE].sum()
+            for begin, end in pairwise(starts)
+        ]
+        assert compute[0] >= 7e6 and compute[2:5] == [1e6] * 3
+    assert told_apart(made, 11) is None
+    assert told_apart(made, 3).count == 3  # three of two equal parts each
+
+
+def test_what_precedes_the_loop_may_be_like_it():
+    made = recording(*pair(7))  # one of them before the loop, says who knows
+    assert told_apart(made, 6).count == 6
+
+
+def test_three_iterations_are_told_apart_when_the_first_is_another():
+    made = recording(*pair(3, flops=lambda rank, i: 7e6 if i == 0 else 1e6))
+    assert find_iterations(made) is None
+    assert told_apart(made, 3).count == 3

@@ -61,9 +61,10 @@ static void non_blocking(int right, int left)
   MPI_Issend(mine, 5, MPI_DOUBLE, right, 31, MPI_COMM_WORLD, &requests[5]);
   MPI_Irsend(mine, 6, MPI_DOUBLE, right, 32, MPI_COMM_WORLD, &requests[6]);
   MPI_Isend(mine, 6, MPI_DOUBLE, MPI_PROC_NULL, 33, MPI_COMM_WORLD, &requests[7]);
-  int index, done = 0, indices[8];
-  MPI_Waitany(8, requests, &index, MPI_STATUS_IGNORE); /* one with nobody, perhaps: it is no event */
-  MPI_Waitsome(8, requests, &done, indices, MPI_STATUSES_IGNORE);
+  int index, done = 0, indices[4];
+  /* Among the receives only: with sends that SMPI 3.32 has copied already, the second of these deadlocks there. */
+  MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+  MPI_Waitsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
   MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
   MPI_Type_free(&column);
 }

@@ -1,0 +1,118 @@
+"""The process of one simulation: ``python -m apps.s4u JOB RESULT``, started by apps/s4u/engine.py.
+
+JOB names the program and all it is told; RESULT becomes what the ranks did, or why they stopped, both JSON.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import simgrid
+
+from apps.s4u.events import Events, write_events
+from apps.s4u.ranks import Rank
+from apps.s4u.section import output
+
+
+def main(job_path: str, result_path: str) -> None:
+    job, result = json.loads(Path(job_path).read_bytes()), Path(result_path)
+    _stay_on_one_core()
+    body = _guarded(_program(job, result), result, job["program"])
+    engine = simgrid.Engine(["s4u", *(f"--cfg={key}:{value}" for key, value in job["options"].items())])
+    engine.load_platform(job["platform"])
+    events = [Events() for _ in job["hosts"]] if job["events"] is not None else None
+    ranks = [
+        Rank(
+            number,
+            len(job["hosts"]),
+            iterations=job["iterations"],
+            arguments=job["arguments"],
+            parameters=job["parameters"],
+            flop_scale=job["flop_scale"],
+            detached_below_bytes=job["detached_below_bytes"],
+            events=events and events[number],
+        )
+        for number in range(len(job["hosts"]))
+    ]
+    for rank, host in zip(ranks, job["hosts"], strict=True):
+        simgrid.Actor.create(f"rank-{rank.rank}", simgrid.Host.by_name(host), body, rank)
+    engine.run()
+    stuck = [rank for rank in ranks if rank.waits_for is not None]
+    if stuck:
+        more = f", and {len(stuck) - 1} more wait" if len(stuck) > 1 else ""
+        made = {"error": f"deadlock: rank {stuck[0].rank} waits for {stuck[0].waits_for}{more}"}
+    else:
+        if events is not None:
+            write_events(Path(job["events"]), events)
+        made = output([rank.section for rank in ranks], job["hosts"], ranks[0].timed_wall_s, job["iterations"])
+    result.write_text(json.dumps(made))
+
+
+def _program(job: dict, result: Path) -> Callable[[Rank], None]:
+    """The kernel's ``main``, or that of the user's file, which finds its modules as a script does."""
+    if job["kernel"] is not None:
+        return importlib.import_module(f"apps.s4u.{job['kernel']}").main
+    path = Path(job["program"])
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # as dataclasses and pickle need it
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as err:
+        _give_up(err, result, job["program"], "")
+    return module.main
+
+
+def _guarded(program: Callable[[Rank], None], result: Path, path: str | None) -> Callable[[Rank], None]:
+    def body(rank: Rank) -> None:
+        try:
+            program(rank)
+            rank.stop()
+            rank.finish()
+        except simgrid.ActorKilled:  # SimGrid ends a deadlock
+            raise
+        except (Exception, SystemExit) as err:
+            _give_up(err, result, path, f"rank {rank.rank}, ")
+
+    return body
+
+
+def _give_up(err: BaseException, result: Path, path: str | None, who: str) -> None:
+    """Says where and why, and ends the process: an exception cannot leave the thread of an actor."""
+    reason = " ".join(f"{type(err).__name__}: {err}".split())
+    frames = traceback.extract_tb(err.__traceback__)
+    own = [frame for frame in frames if path is not None and _beside(frame.filename, path)]
+    if own:
+        reason = f"{Path(own[-1].filename).name}:{own[-1].lineno}: {reason}"
+    else:
+        traceback.print_exception(err)
+    result.write_text(json.dumps({"error": f"{who}{reason}"}))
+    sys.stderr.flush()
+    sys.stdout.flush()
+    os._exit(1)
+
+
+def _beside(filename: str, path: str) -> bool:
+    """Whether a file is the program's, or of a module of its own."""
+    return Path(filename).parent == Path(path).parent
+
+
+def _stay_on_one_core() -> None:
+    """Actors are threads of which one runs at a time: they hand over faster within a core."""
+    try:
+        os.sched_setaffinity(0, {ctypes.CDLL(None).sched_getcpu()})
+    except (AttributeError, OSError):  # not on this system, or not allowed
+        return
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,144 @@
+"""A program on S4U's actors in simulated time, each in a process of its own: SimGrid allows one engine in each."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shlex
+import sys
+import tempfile
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from apps.errors import KernelError, SimulationError
+from apps.process import Finished, run_bounded
+from apps.record import RunRecord, from_kernel
+from apps.s4u.limits import detached_below_bytes
+from apps.spec import RunSpec
+from apps.user_run import NoIterations
+from apps.verdict import check_success
+from platforms.errors import UserError
+from platforms.simgrid import INSTALL, check_simgrid
+
+_ROOT = Path(__file__).parents[2]  # where `apps` is found
+
+
+def run_iterations(spec: RunSpec, iterations: int, *, identity: dict, time_limit_s: float | None = None) -> RunRecord:
+    """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
+
+    Raises KernelError where the program refuses the problem, SimulationError where the run does not succeed (an
+    exception in a program of the user's own included), and NoIterations where that was asked for fewer iterations than
+    all, and has not marked so many on every rank.
+    """
+    done, output = _run(spec, iterations, time_limit_s=time_limit_s)
+    problem = spec.target.problem
+    if problem.program is not None and iterations < problem.iterations and not output["iteration_end_s"][0]:
+        remedy = "Call rank.iteration() at the end of each, or give --iterations full"
+        raise NoIterations(_what(spec), f"the ranks do not mark {iterations} iterations each", remedy)
+    return from_kernel(
+        output,
+        identity=identity,
+        wall_s=done.wall_s,
+        peak_memory_bytes=done.peak_memory_bytes,
+        command=_repeatable(spec, iterations),
+    )
+
+
+def note_events(spec: RunSpec, iterations: int, notes: Path, *, time_limit_s: float | None = None) -> Finished:
+    """Runs so many iterations, and leaves what the ranks did in the folder ``notes`` as the recorder of MPI programs
+    does (apps/recording_io.py).  Raises as run_iterations, but for NoIterations.
+    """
+    return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes)[0]
+
+
+def _run(
+    spec: RunSpec, iterations: int, *, time_limit_s: float | None, notes: Path | None = None
+) -> tuple[Finished, dict]:
+    """The process that has simulated it, and what the ranks did."""
+    check_simgrid()
+    if PathFinder.find_spec("simgrid") is None:
+        raise UserError("SimGrid", "its Python module is not installed", INSTALL)
+    _check_problem(spec)
+    with tempfile.TemporaryDirectory(prefix="s4u-") as name:
+        folder = Path(name)
+        job, result = folder / "job.json", folder / "result.json"
+        job.write_text(json.dumps({**_job(spec, iterations), "events": None if notes is None else str(notes)}))
+        done = run_bounded(
+            [sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
+            folder=folder,
+            time_limit_s=time_limit_s,
+            environment=_environment(folder),
+            working_folder=None if spec.target.problem.program is None else Path.cwd(),  # where it finds its input
+        )
+        return done, _result(done, result, _what(spec))
+
+
+def _what(spec: RunSpec) -> str:
+    """The run, in errors."""
+    return f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
+
+
+def _check_problem(spec: RunSpec) -> None:
+    for host in spec.target.placement:
+        spec.target.platform.host(host)  # raises with near matches
+    problem = spec.target.problem
+    if problem.program is None:
+        kernel = importlib.import_module(f"apps.s4u.{problem.app}")
+        refusal = kernel.refusal(dict(problem.params), spec.target.nranks)
+        if refusal is not None:
+            where = f"{problem} on {spec.target.nranks} ranks"
+            raise KernelError(where, refusal, "Choose other ranks or another class")
+
+
+def _job(spec: RunSpec, iterations: int) -> dict:
+    """What the simulation's process is told."""
+    problem = spec.target.problem
+    program = problem.program
+    return {
+        "kernel": problem.app if program is None else None,
+        "program": None if program is None else str(program.path),
+        "parameters": dict(problem.params),
+        "arguments": [] if program is None else list(program.arguments_for(iterations)),
+        "iterations": iterations,
+        "flop_scale": spec.flop_scale,
+        "detached_below_bytes": detached_below_bytes(spec),
+        "platform": str(spec.target.platform.path),
+        "hosts": list(spec.target.placement),
+        "options": {**spec.engine_options, **dict(spec.options)},
+    }
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
+
+
+def _result(done: Finished, result: Path, what: str) -> dict:
+    """What the ranks did.  Raises where they did not come to their end."""
+    if result.is_file():
+        output = json.loads(result.read_bytes())
+        if "error" in output:
+            raise SimulationError(f"{what}: {output['error']}", done.log)
+    check_success(done, what)
+    if not result.is_file():
+        raise SimulationError(f"{what}: ended without a record", done.log)
+    return output
+
+
+def _repeatable(spec: RunSpec, iterations: int) -> tuple[str, ...]:
+    """The command that repeats the run, given a file HOSTS with the record's hosts, one per line; empty for a problem
+    that no command line can name."""
+    problem = spec.target.problem
+    if problem.program is not None:
+        arguments = shlex.join(problem.program.arguments_for(iterations))
+        asked = ["--program", str(problem.program.path), *([f"--program-args={arguments}"] if arguments else [])]
+    elif problem.preset is not None:
+        done = [] if not problem.iterative else ["--iterations", str(iterations)]
+        asked = ["--engine", "s4u", "--app", problem.app, "--class", problem.preset, *done]
+        asked += ["--efficiency", f"{spec.efficiency!r}"]
+    else:
+        return ()
+    platform = ["--platform", str(spec.target.platform.path), "--hostfile", "HOSTS"]
+    options = [word for key, value in spec.options for word in ("--cfg", f"{key}:{value}")]
+    return ("python", "-m", "apps.run", *asked, *platform, "--compute", spec.compute, *options)

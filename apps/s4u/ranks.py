@@ -1,0 +1,264 @@
+"""Ranks that compute and exchange messages as MPI processes do, on SimGrid's S4U actors.
+
+The rules are those of SMPI (SimGrid's manual, "Simulating MPI applications"), so that a program takes the same
+simulated time under both: a message of n bytes moves n + 16; it starts when both its send and its receive are posted; a
+sender of less than ``detached_below_bytes`` goes on at once, one of more waits for the end of the message.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import simgrid
+
+from apps.recording import Mark
+from apps.s4u import collectives
+from apps.s4u.events import Events
+from apps.s4u.section import Section
+
+ENVELOPE_BYTES = 16
+MOST_BYTES = 2**31 - 1 - ENVELOPE_BYTES  # S4U's Python module passes sizes as int
+MOST_TAG = 2**31 - 1
+_COLLECTIVE = "c"  # the tag of messages of which collectives are made; no program can give it
+
+
+class Request:
+    """A message that was begun by ``isend`` or ``irecv``."""
+
+    __slots__ = ("activity", "arriving", "operation", "payload", "what")
+
+    def __init__(self, what: tuple[str, int, int | str], activity: simgrid.Comm | None = None, arriving=None):
+        self.what = what  # to or from, partner, tag
+        self.activity = activity  # None: nothing is waited for
+        self.arriving = arriving  # where S4U puts (bytes, payload); None: it is a send, or it has come
+        self.payload = None  # that has come
+        self.operation = -1  # its number among the events of the rank; -1: it is not noted, or no longer
+
+    def __str__(self) -> str:
+        way, partner, tag = self.what
+        end = "of a collective" if tag == _COLLECTIVE else f"with tag {tag}"
+        return f"the message {way} rank {partner} {end}"
+
+
+class Rank:
+    """One process of the program, given to its ``main``.  Sizes are in bytes, ``payload`` is any Python value."""
+
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        *,
+        iterations: int,
+        arguments: Sequence[str] = (),
+        parameters: Mapping[str, float] | None = None,
+        flop_scale: float = 1.0,
+        detached_below_bytes: int = 65536,
+        events: Events | None = None,
+    ):
+        self.rank = rank
+        self.size = size
+        self.iterations = iterations  # to be done in this run
+        self.arguments = tuple(arguments)  # of --program-args
+        self.parameters = dict(parameters or {})  # of a kernel's problem
+        self.section = Section()
+        self.timed_wall_s = 0.0
+        self._wall_start_s = time.perf_counter()
+        self._flop_scale = flop_scale
+        self._detached_below_bytes = detached_below_bytes
+        self._pending_flops = 0.0
+        self._mailboxes: dict[tuple, simgrid.Mailbox] = {}
+        self._events = events  # to be noted; None: nothing is
+        self.waits_for: Request | None = None
+
+    # --- the timed section ---
+
+    @property
+    def clock_s(self) -> float:
+        """Simulated time, s; what was charged so far is computed first."""
+        self._inject()
+        return simgrid.Engine.clock
+
+    def start(self) -> None:
+        """A barrier; then the timed section begins.  Without it the section is the whole of ``main``."""
+        self.barrier()
+        self._wall_start_s = time.perf_counter()
+        self.section.begin(simgrid.Engine.clock)
+        if self._events is not None:
+            self._events.start(simgrid.Engine.clock)
+
+    def first_iteration(self) -> None:
+        """What precedes, in the timed section, belongs to no iteration."""
+        self.section.before = self.section.now(self.clock_s)
+        self._mark(Mark.FIRST_ITERATION)
+
+    def iteration(self) -> None:
+        """An iteration of the program ends here."""
+        if self.section.end is None:
+            self.section.iterations.append(self.section.now(self.clock_s))
+            self._mark(Mark.ITERATION)
+
+    def stop(self) -> None:
+        """The timed section ends; without it, where ``main`` ends.  Only the first call counts."""
+        if self.section.end is None:
+            self.section.end = self.section.now(self.clock_s)
+            self.timed_wall_s = time.perf_counter() - self._wall_start_s
+            self._mark(Mark.STOP)
+
+    def _mark(self, mark: Mark) -> None:
+        if self._events is not None:
+            self._events.mark(simgrid.Engine.clock, mark)
+
+    def finish(self) -> None:
+        """What was charged after the end of the timed section takes its time too."""
+        self._inject()
+
+    # --- computation ---
+
+    def compute(self, flops: float) -> None:
+        """This rank computes.  Charges in a row are injected as one, before the next message or mark."""
+        if not 0 <= flops < float("inf"):
+            raise ValueError(f"{flops} flops: give a number, not negative")
+        self.section.flops += flops
+        self._pending_flops += flops
+
+    def _inject(self) -> None:
+        flops, self._pending_flops = self._pending_flops * self._flop_scale, 0.0
+        if flops:
+            from_s = simgrid.Engine.clock
+            if self._events is not None:
+                self._events.compute(from_s, flops)
+            simgrid.this_actor.execute(flops)
+            self.section.compute_s += simgrid.Engine.clock - from_s
+
+    # --- messages ---
+
+    def send(self, dest: int, size_bytes: int, *, tag: int = 0, payload: Any = None) -> None:
+        """Returns at once for a small message, at its end for a large one, as MPI_Send does."""
+        self._complete(self.isend(dest, size_bytes, tag=tag, payload=payload))
+
+    def recv(self, source: int, *, tag: int = 0) -> Any:
+        """The payload of the next message from ``source`` with this tag."""
+        return self._complete(self.irecv(source, tag=tag))
+
+    def isend(self, dest: int, size_bytes: int, *, tag: int = 0, payload: Any = None) -> Request:
+        self._check_rank(dest)
+        _check_size(size_bytes)
+        _check_tag(tag)
+        self.section.traffic.sent(size_bytes, to_itself=dest == self.rank)
+        self._inject()
+        operation = -1
+        if self._events is not None:
+            operation = self._events.send(simgrid.Engine.clock, dest, tag, size_bytes)
+        request = self._start_send(dest, size_bytes, tag, payload)
+        request.operation = operation
+        return request
+
+    def irecv(self, source: int, *, tag: int = 0) -> Request:
+        self._check_rank(source)
+        _check_tag(tag)
+        self._inject()
+        operation = -1 if self._events is None else self._events.receive(simgrid.Engine.clock, source, tag)
+        request = self._start_receive(source, tag)
+        request.operation = operation
+        return request
+
+    def wait(self, request: Request) -> Any:
+        """Until the message has been sent, or has come; the payload of one that has come."""
+        self._inject()
+        return self._complete(request)
+
+    def waitall(self, requests: Iterable[Request]) -> list:
+        """Waits for all; their payloads, None for sends."""
+        self._inject()
+        began_s = simgrid.Engine.clock
+        return [self._complete(request, began_s) for request in requests]
+
+    def _complete(self, request: Request, began_s: float | None = None) -> Any:
+        if request.operation >= 0:
+            self._events.wait(simgrid.Engine.clock if began_s is None else began_s, request.operation)
+        if request.activity is not None:
+            self.waits_for = request
+            request.activity.wait()
+            self.waits_for = request.activity = None
+        if request.arriving is not None:
+            size_bytes, request.payload = request.arriving.get()
+            request.arriving = None
+            if request.operation >= 0:
+                self._events.came(request.operation, size_bytes)
+        request.operation = -1
+        return request.payload
+
+    def _start_send(self, dest: int, size_bytes: int, tag: int | str, payload: Any) -> Request:
+        mailbox, message = self._mailbox(self.rank, dest, tag), (size_bytes, payload)
+        if size_bytes < self._detached_below_bytes:
+            mailbox.put_init(message, size_bytes + ENVELOPE_BYTES).detach()
+            return Request(("to", dest, tag))
+        return Request(("to", dest, tag), mailbox.put_async(message, size_bytes + ENVELOPE_BYTES))
+
+    def _start_receive(self, source: int, tag: int | str) -> Request:
+        return Request(("from", source, tag), *self._mailbox(source, self.rank, tag).get_async())
+
+    def _mailbox(self, source: int, dest: int, tag: int | str) -> simgrid.Mailbox:
+        """Messages of one source, destination and tag do not overtake each other: a mailbox is first in, first out."""
+        key = source, dest, tag
+        if key not in self._mailboxes:
+            self._mailboxes[key] = simgrid.Mailbox.by_name(f"{source} {dest} {tag}")
+        return self._mailboxes[key]
+
+    def _check_rank(self, rank: int) -> None:
+        if not isinstance(rank, int) or not 0 <= rank < self.size:
+            raise ValueError(f"there is no rank {rank!r} among {self.size}")
+
+    # --- collectives, of all ranks ---
+
+    def barrier(self) -> None:
+        self._collective("barrier", 0)
+        collectives.barrier(self)
+
+    def bcast(self, size_bytes: int, *, root: int = 0, payload: Any = None) -> Any:
+        """The payload that the root gives, on every rank."""
+        self._collective("bcast", size_bytes, root)
+        return collectives.broadcast(self, size_bytes, root, payload)
+
+    def reduce(
+        self, size_bytes: int, *, root: int = 0, value: Any = None, op: Callable[[Any, Any], Any] = operator.add
+    ) -> Any:
+        """``op`` over the values of all ranks, in their order, at the root; None elsewhere, and without values."""
+        self._collective("reduce", size_bytes, root)
+        return collectives.reduce(self, size_bytes, root, value, op)
+
+    def allreduce(self, size_bytes: int, *, value: Any = None, op: Callable[[Any, Any], Any] = operator.add) -> Any:
+        """``op`` over the values of all ranks, in their order, on every rank; None without values."""
+        self._collective("allreduce", size_bytes)
+        total = collectives.reduce(self, size_bytes, 0, value, op)
+        return collectives.broadcast(self, size_bytes, 0, total)
+
+    def _collective(self, name: str, size_bytes: int, root: int = -1) -> None:
+        """What precedes every one; root -1: it has none."""
+        if root != -1:
+            self._check_rank(root)
+        _check_size(size_bytes)
+        self.section.traffic.called(name, size_bytes)
+        self._inject()
+        if self._events is not None:
+            self._events.collective(simgrid.Engine.clock, name, root, size_bytes)
+
+    def collective_send(self, dest: int, size_bytes: int, payload: Any = None) -> Request:
+        """A message of which a collective is made: not counted, and apart from those of the program."""
+        return self._start_send(dest, size_bytes, _COLLECTIVE, payload)
+
+    def collective_receive(self, source: int) -> Request:
+        return self._start_receive(source, _COLLECTIVE)
+
+
+def _check_size(size_bytes: int) -> None:
+    if not isinstance(size_bytes, int) or not 0 <= size_bytes <= MOST_BYTES:
+        raise ValueError(f"a message of {size_bytes!r} bytes: give an integer between 0 and {MOST_BYTES}")
+
+
+def _check_tag(tag: int) -> None:
+    if not isinstance(tag, int) or not 0 <= tag <= MOST_TAG:
+        raise ValueError(f"tag {tag!r}: give an integer between 0 and {MOST_TAG}")

@@ -1,0 +1,26 @@
+"""A token of 100 kB goes round the ranks, each of which works on it; then all agree on how often it has been touched.
+
+python -m apps.run --program examples/ring.py --program-args '{iterations}' --program-iterations 1000 \\
+    --ranks 8 --scenario grid4x2
+"""
+
+TOKEN_BYTES, FLOPS = 100_000, 2e6
+
+
+def main(rank):
+    rounds = int(rank.arguments[0])
+    before, after = (rank.rank - 1) % rank.size, (rank.rank + 1) % rank.size
+    touched = 0
+    rank.start()
+    for _ in range(rounds):
+        token = rank.irecv(before)
+        if rank.rank > 0:
+            touched = rank.wait(token)
+        rank.compute(FLOPS)
+        rank.send(after, TOKEN_BYTES, payload=touched + 1)
+        if rank.rank == 0:
+            touched = rank.wait(token)
+        rank.iteration()
+    most = rank.allreduce(8, value=touched, op=max)
+    rank.stop()
+    assert most == rounds * rank.size, f"touched {most} times"

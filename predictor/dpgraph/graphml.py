@@ -1,0 +1,156 @@
+"""DP*Graphs as GraphML, for other programs to draw and to examine (graphml.graphdrawing.org).
+
+Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op.  Edge keys: relation, rank,
+size_bytes.  What an element does not have is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from apps.recording import Mode, Op
+from platforms.errors import UserError
+from predictor.dpgraph.graph import DPGraph, Edge, Element, Node, Relation
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+_SCHEMA = f"{NAMESPACE} {NAMESPACE}/1.0/graphml.xsd"
+_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
+_TYPES = {
+    "node": {
+        "element": "string", "ranks": "string", "flops": "double", "size_bytes": "long", "mode": "string",
+        "peer": "int", "op": "string",
+    },
+    "edge": {"relation": "string", "rank": "int", "size_bytes": "long"},
+}  # fmt: skip
+
+
+def write_graphml(graph: DPGraph, path: str | Path) -> None:
+    """Writes one directed graph, node ids n0, n1, ...  Raises UserError where the file cannot be written."""
+    from lxml import etree
+
+    root = etree.Element(_tag("graphml"), nsmap={None: NAMESPACE, "xsi": _INSTANCE})
+    root.set(f"{{{_INSTANCE}}}schemaLocation", _SCHEMA)
+    for domain, types in _TYPES.items():
+        for name, kind in types.items():
+            key = {"id": f"{domain}_{name}", "for": domain, "attr.name": name, "attr.type": kind}
+            etree.SubElement(root, _tag("key"), key)
+    body = etree.SubElement(root, _tag("graph"), id="dpgraph", edgedefault="directed")
+    for at, node in enumerate(graph.nodes):
+        _data(etree.SubElement(body, _tag("node"), id=f"n{at}"), "node", _node_values(node))
+    for at, edge in enumerate(graph.edges):
+        ends = {"id": f"e{at}", "source": f"n{edge.source}", "target": f"n{edge.target}"}
+        _data(etree.SubElement(body, _tag("edge"), ends), "edge", _edge_values(edge))
+    try:
+        etree.ElementTree(root).write(str(path), encoding="UTF-8", xml_declaration=True, pretty_print=True)
+    except OSError as err:
+        raise UserError(str(path), f"cannot be written: {err.strerror or err}", "Choose another place") from err
+
+
+def read_graphml(path: str | Path) -> DPGraph:
+    """The graph that ``write_graphml`` has written, or another program in the same terms.
+
+    Raises UserError, naming file and line, for what is no GraphML or no DP*Graph.
+    """
+    from lxml import etree
+
+    try:
+        content = Path(path).read_bytes()
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    except OSError as err:
+        raise UserError(str(path), f"cannot be read: {err.strerror or err}", "Name a GraphML file") from err
+    except etree.XMLSyntaxError as err:
+        raise UserError(f"{path}:{err.lineno}", f"not XML: {err.msg}", "Write it anew") from err
+    body = root.find(_tag("graph"))
+    if root.tag != _tag("graphml") or body is None:
+        raise UserError(str(path), "not GraphML with a graph", f"Use the namespace {NAMESPACE}")
+    names = {key.get("id"): key.get("attr.name") for key in root.iter(_tag("key"))}
+    place, nodes, edges = {}, [], []
+    for one in body.iterfind(_tag("node")):
+        place[one.get("id")] = len(nodes)
+        nodes.append(_checked(path, one, lambda values, one=one: _node(values), names))
+    for one in body.iterfind(_tag("edge")):
+        ends = one.get("source"), one.get("target")
+        for end in ends:
+            if end not in place:
+                raise UserError(f"{path}:{one.sourceline}", f"an edge at {end}, which is no node", "Mend the file")
+        source, target = (place[end] for end in ends)
+        edges.append(_checked(path, one, lambda v, s=source, t=target: _edge(s, t, v), names))
+    try:
+        return DPGraph(tuple(nodes), tuple(edges))
+    except UserError as err:
+        raise UserError(str(path), err.problem, "Mend the file") from err
+
+
+def _tag(name: str) -> str:
+    return f"{{{NAMESPACE}}}{name}"
+
+
+def _data(parent: etree._Element, domain: str, values: Mapping[str, Any]) -> None:
+    from lxml import etree
+
+    for name, value in values.items():
+        etree.SubElement(parent, _tag("data"), key=f"{domain}_{name}").text = str(value)
+
+
+def _node_values(node: Node) -> dict[str, Any]:
+    values = {"element": node.element.value, "ranks": " ".join(map(str, node.ranks))}
+    if node.element is Element.SEGMENT:
+        values["flops"] = repr(float(node.flops))
+    if node.element in (Element.SEND, Element.RECEIVE, Element.SYNCHRONISATION):
+        values["size_bytes"] = node.size_bytes
+    if node.mode is not None:
+        values["mode"] = node.mode.name.lower()
+    if node.peer is not None:
+        values["peer"] = node.peer
+    if node.op is not None:
+        values["op"] = node.op.name.lower()
+    return values
+
+
+def _edge_values(edge: Edge) -> dict[str, Any]:
+    values: dict[str, Any] = {"relation": edge.relation.value}
+    if edge.rank is not None:
+        values["rank"] = edge.rank
+    if edge.relation is Relation.MESSAGE:
+        values["size_bytes"] = edge.size_bytes
+    return values
+
+
+def _checked(path: str | Path, one: etree._Element, make: Callable[[dict[str, str]], Any], names: dict) -> Any:
+    values = {names.get(data.get("key")): data.text or "" for data in one.iterfind(_tag("data"))}
+    try:
+        return make(values)
+    except (KeyError, ValueError) as err:
+        what = f"needs {err}" if isinstance(err, KeyError) else str(err)
+        where = f"{path}:{one.sourceline}, <{one.tag.rpartition('}')[2]} id={one.get('id')!r}>"
+        raise UserError(where, f"no element of a DP*Graph: {what}", "Mend the file") from err
+
+
+def _node(values: dict[str, str]) -> Node:
+    return Node(
+        element=Element(values["element"]),
+        ranks=tuple(map(int, values["ranks"].split())),
+        flops=float(values.get("flops", 0)),
+        size_bytes=int(values.get("size_bytes", 0)),
+        mode=_member(Mode, values.get("mode")),
+        peer=int(values["peer"]) if "peer" in values else None,
+        op=_member(Op, values.get("op")),
+    )
+
+
+def _edge(source: int, target: int, values: dict[str, str]) -> Edge:
+    rank = int(values["rank"]) if "rank" in values else None
+    return Edge(source, target, Relation(values["relation"]), rank, int(values.get("size_bytes", 0)))
+
+
+def _member(kind: type[Mode] | type[Op], name: str | None) -> Any:
+    if name is None:
+        return None
+    if name.upper() not in kind.__members__:
+        raise ValueError(f"no {kind.__name__.lower()} {name!r}")
+    return kind[name.upper()]
