@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from apps.errors import NoIterations
 from apps.record import RunRecord
 from apps.s4u.engine import run_iterations as run_s4u
 from apps.smpi import run_identity
 from apps.smpi import run_iterations as run_smpi
 from apps.spec import RunSpec
 from apps.steady import extrapolate, settle
-from apps.user_run import NoIterations
 
 
 def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:

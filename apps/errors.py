@@ -7,6 +7,10 @@ class KernelError(UserError):
     """A program, class, size or rank count that cannot be run."""
 
 
+class NoIterations(KernelError):
+    """A run of so many iterations of a user's program that does not show which they are."""
+
+
 class SimulationError(Exception):
     """A simulation that was started and did not succeed: deadlock, abort, crash, time limit.
 

@@ -10,11 +10,9 @@ from apps.build import kernel_hash
 from apps.catalog import app
 from apps.errors import KernelError, SimulationError
 from apps.launch import environment, launch, prepare
-from apps.periodicity import marked_iterations, told_apart, with_marks, without_marks
 from apps.process import Finished, run_bounded
 from apps.recorder_library import check_recorded, recorder_hash, recorder_library
 from apps.recording import Kind, Recording
-from apps.recording_io import Incomplete, from_bytes, read_events, to_bytes, without_clocks
 from apps.s4u.engine import note_events
 from apps.s4u.program import layer_hash
 from apps.spec import RunSpec, Target, default_engine
@@ -42,6 +40,8 @@ def record_events(
     Raises KernelError where the program refuses the problem or calls what a recording cannot represent, and
     SimulationError where the run does not succeed.
     """
+    from apps.recording_io import from_bytes, to_bytes  # NumPy takes its time
+
     kept = None if spec.compute == "measured" else store
     identity = recording_identity(spec, iterations)
     known = None if kept is None else kept.get_bytes("trace", identity)
@@ -104,6 +104,8 @@ def neutral_platform(nranks: int) -> Platform:
 
 
 def _record(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
+    from apps.periodicity import marked_iterations, told_apart, with_marks, without_marks
+
     check_simgrid()
     plain = _on_neutral_platform(spec)
     recording = _record_once(plain, iterations, time_limit_s)
@@ -121,6 +123,8 @@ def _record(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recor
 
 
 def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
+    from apps.recording_io import Incomplete, read_events, without_clocks
+
     target = plain.target
     what = f"{target.problem} on {target.nranks} ranks"
     with tempfile.TemporaryDirectory(prefix="recording-") as name:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from apps.errors import KernelError, SimulationError
 from apps.process import Finished
+from apps.user_program import UserProgram
 from platforms.compiling import compile_once
 
 _HERE = Path(__file__).parent / "recorder"
@@ -30,6 +31,11 @@ def recorder_hash() -> str:
     for path in (*_sources(), _HERE / "recorder.h"):
         digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def user_program_hash(program: UserProgram) -> str:
+    """Identity of a program and of the recorder that makes its record."""
+    return f"{program.content_hash}-{recorder_hash()[:16]}"
 
 
 def check_recorded(done: Finished, what: str) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Kind(IntEnum):
@@ -62,20 +64,27 @@ class Op(IntEnum):
     EXSCAN = 14  # size_bytes: the vector
 
 
-EVENT = np.dtype(
-    [
-        ("kind", "u1"),
-        ("mode", "u1"),
-        ("op", "u2"),
-        ("comm", "i4"),  # index into `communicators`
-        ("peer", "i4"),  # destination, actual source, or root; -1: none
-        ("tag", "i4"),  # actual tag
-        ("request", "i8"),  # number of the operation within its rank; of a vector collective: where its counts begin
-        ("size_bytes", "i8"),
-        ("amount", "f8"),
-        ("clock_s", "f8"),  # simulated clock at the entry of the call, on the platform of the recording
-    ]
+_EVENT = (
+    ("kind", "u1"),
+    ("mode", "u1"),
+    ("op", "u2"),
+    ("comm", "i4"),  # index into `communicators`
+    ("peer", "i4"),  # destination, actual source, or root; -1: none
+    ("tag", "i4"),  # actual tag
+    ("request", "i8"),  # number of the operation within its rank; of a vector collective: where its counts begin
+    ("size_bytes", "i8"),
+    ("amount", "f8"),
+    ("clock_s", "f8"),  # simulated clock at the entry of the call, on the platform of the recording
 )
+
+
+def __getattr__(name: str) -> np.dtype:
+    """EVENT, the dtype of an event, at its first use: numpy is slow to import, and not all need it."""
+    if name != "EVENT":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import numpy as np
+
+    return globals().setdefault("EVENT", np.dtype(list(_EVENT)))
 
 
 @dataclass(frozen=True, eq=False)

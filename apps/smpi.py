@@ -11,9 +11,9 @@ from apps.errors import KernelError
 from apps.launch import environment, launch, prepare, repeatable
 from apps.process import run_bounded
 from apps.record import RunRecord, from_kernel
+from apps.recorder_library import user_program_hash
 from apps.s4u.program import layer_hash
 from apps.spec import RunSpec
-from apps.user_run import run_user_iterations, user_program_hash
 from apps.verdict import final_record
 from platforms.simgrid import check_simgrid, simgrid_version
 
@@ -33,11 +33,13 @@ def run_iterations(spec: RunSpec, iterations: int, *, time_limit_s: float | None
     """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
 
     Raises KernelError where the program refuses the problem (too many ranks, say) and SimulationError where the run
-    does not succeed; for a program of the user's own also NoIterations (apps/user_run.py).  Exit status 0 of SMPI
+    does not succeed; for a program of the user's own also NoIterations.  Exit status 0 of SMPI
     proves nothing: success needs the program's final record too.
     """
     check_simgrid()
     if spec.target.problem.program is not None:
+        from apps.user_run import run_user_iterations
+
         return run_user_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s)
     started = launch(spec, iterations)
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:

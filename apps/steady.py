@@ -22,7 +22,7 @@ _DRAW = 1e-9  # spreads below this, relative to the period, are rounding: the sh
 # holds for 99 % of them (benchmarks/steady_state.py).
 _DRIFT_WEIGHT = 3.0
 _ROUNDING = 2.0**-53  # relative, of the clock
-_ROUNDING_WEIGHT, _ROUNDING_GROWTH = 0.1, 1 / 160  # per message; more with every iteration that is not simulated
+_ROUNDING_WEIGHT, _ROUNDING_GROWTH = 0.05, 1 / 155  # per message; more with every iteration that is not simulated
 
 
 @dataclass(frozen=True)

@@ -9,26 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.errors import KernelError, SimulationError
+from apps.errors import NoIterations, SimulationError
 from apps.launch import environment, launch, prepare, repeatable
 from apps.periodicity import told_apart
 from apps.process import run_bounded
 from apps.record import RunRecord
-from apps.recorder_library import check_recorded, recorder_hash, recorder_library
+from apps.recorder_library import check_recorded, recorder_library
 from apps.recording import Kind, Mark, Op
 from apps.recording_io import MOMENT, Incomplete, read_events, read_moments
 from apps.spec import RunSpec
-from apps.user_program import UserProgram
 from apps.verdict import check_success
-
-
-class NoIterations(KernelError):
-    """A run of so many iterations that does not show which they are."""
-
-
-def user_program_hash(program: UserProgram) -> str:
-    """Identity of a program and of the recorder that makes its record."""
-    return f"{program.content_hash}-{recorder_hash()[:16]}"
 
 
 def run_user_iterations(

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import simgrid
 
-from apps.s4u.events import Events, write_events
 from apps.s4u.ranks import Rank
 from apps.s4u.section import output
 
@@ -28,7 +27,11 @@ def main(job_path: str, result_path: str) -> None:
     body = _guarded(_program(job, result), result, job["program"])
     engine = simgrid.Engine(["s4u", *(f"--cfg={key}:{value}" for key, value in job["options"].items())])
     engine.load_platform(job["platform"])
-    events = [Events() for _ in job["hosts"]] if job["events"] is not None else None
+    events = None
+    if job["events"] is not None:
+        from apps.s4u.events import Events, write_events  # NumPy takes its time
+
+        events = [Events() for _ in job["hosts"]]
     ranks = [
         Rank(
             number,

@@ -11,12 +11,11 @@ import tempfile
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from apps.errors import KernelError, SimulationError
+from apps.errors import KernelError, NoIterations, SimulationError
 from apps.process import Finished, run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.s4u.limits import detached_below_bytes
 from apps.spec import RunSpec
-from apps.user_run import NoIterations
 from apps.verdict import check_success
 from platforms.errors import UserError
 from platforms.simgrid import INSTALL, check_simgrid

@@ -1,8 +1,8 @@
 """Ranks that compute and exchange messages as MPI processes do, on SimGrid's S4U actors.
 
 The rules are those of SMPI (SimGrid's manual, "Simulating MPI applications"), so that a program takes the same
-simulated time under both: a message of n bytes moves n + 16; it starts when both its send and its receive are posted; a
-sender of less than ``detached_below_bytes`` goes on at once, one of more waits for the end of the message.
+simulated time under both: a message of n bytes moves n + 16; it starts when both its send and its receive are posted;
+the sender of less than ``detached_below_bytes`` goes on at once, of others it waits for the end of the message.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import simgrid
 
 from apps.recording import Mark
 from apps.s4u import collectives
-from apps.s4u.events import Events
 from apps.s4u.section import Section
+
+if TYPE_CHECKING:
+    from apps.s4u.events import Events
 
 ENVELOPE_BYTES = 16
 MOST_BYTES = 2**31 - 1 - ENVELOPE_BYTES  # S4U's Python module passes sizes as int
@@ -91,8 +94,9 @@ class Rank:
 
     def first_iteration(self) -> None:
         """What precedes, in the timed section, belongs to no iteration."""
-        self.section.before = self.section.now(self.clock_s)
-        self._mark(Mark.FIRST_ITERATION)
+        if self.section.end is None:
+            self.section.before = self.section.now(self.clock_s)
+            self._mark(Mark.FIRST_ITERATION)
 
     def iteration(self) -> None:
         """An iteration of the program ends here."""
@@ -144,9 +148,7 @@ class Rank:
         return self._complete(self.irecv(source, tag=tag))
 
     def isend(self, dest: int, size_bytes: int, *, tag: int = 0, payload: Any = None) -> Request:
-        self._check_rank(dest)
-        _check_size(size_bytes)
-        _check_tag(tag)
+        dest, size_bytes, tag = self._checked_rank(dest), _checked_size(size_bytes), _checked_tag(tag)
         self.section.traffic.sent(size_bytes, to_itself=dest == self.rank)
         self._inject()
         operation = -1
@@ -157,8 +159,7 @@ class Rank:
         return request
 
     def irecv(self, source: int, *, tag: int = 0) -> Request:
-        self._check_rank(source)
-        _check_tag(tag)
+        source, tag = self._checked_rank(source), _checked_tag(tag)
         self._inject()
         operation = -1 if self._events is None else self._events.receive(simgrid.Engine.clock, source, tag)
         request = self._start_receive(source, tag)
@@ -208,43 +209,43 @@ class Rank:
             self._mailboxes[key] = simgrid.Mailbox.by_name(f"{source} {dest} {tag}")
         return self._mailboxes[key]
 
-    def _check_rank(self, rank: int) -> None:
-        if not isinstance(rank, int) or not 0 <= rank < self.size:
+    def _checked_rank(self, rank: int) -> int:
+        if not isinstance(rank, Integral) or not 0 <= rank < self.size:
             raise ValueError(f"there is no rank {rank!r} among {self.size}")
+        return int(rank)
 
     # --- collectives, of all ranks ---
 
     def barrier(self) -> None:
-        self._collective("barrier", 0)
+        self._collective("barrier", None, 0)
         collectives.barrier(self)
 
     def bcast(self, size_bytes: int, *, root: int = 0, payload: Any = None) -> Any:
         """The payload that the root gives, on every rank."""
-        self._collective("bcast", size_bytes, root)
+        root, size_bytes = self._collective("bcast", root, size_bytes)
         return collectives.broadcast(self, size_bytes, root, payload)
 
     def reduce(
         self, size_bytes: int, *, root: int = 0, value: Any = None, op: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
         """``op`` over the values of all ranks, in their order, at the root; None elsewhere, and without values."""
-        self._collective("reduce", size_bytes, root)
+        root, size_bytes = self._collective("reduce", root, size_bytes)
         return collectives.reduce(self, size_bytes, root, value, op)
 
     def allreduce(self, size_bytes: int, *, value: Any = None, op: Callable[[Any, Any], Any] = operator.add) -> Any:
         """``op`` over the values of all ranks, in their order, on every rank; None without values."""
-        self._collective("allreduce", size_bytes)
+        _, size_bytes = self._collective("allreduce", None, size_bytes)
         total = collectives.reduce(self, size_bytes, 0, value, op)
         return collectives.broadcast(self, size_bytes, 0, total)
 
-    def _collective(self, name: str, size_bytes: int, root: int = -1) -> None:
-        """What precedes every one; root -1: it has none."""
-        if root != -1:
-            self._check_rank(root)
-        _check_size(size_bytes)
+    def _collective(self, name: str, root: int | None, size_bytes: int) -> tuple[int, int]:
+        """What precedes every one.  Root and size, checked; -1 for the root of one that has none."""
+        root, size_bytes = -1 if root is None else self._checked_rank(root), _checked_size(size_bytes)
         self.section.traffic.called(name, size_bytes)
         self._inject()
         if self._events is not None:
             self._events.collective(simgrid.Engine.clock, name, root, size_bytes)
+        return root, size_bytes
 
     def collective_send(self, dest: int, size_bytes: int, payload: Any = None) -> Request:
         """A message of which a collective is made: not counted, and apart from those of the program."""
@@ -254,11 +255,13 @@ class Rank:
         return self._start_receive(source, _COLLECTIVE)
 
 
-def _check_size(size_bytes: int) -> None:
-    if not isinstance(size_bytes, int) or not 0 <= size_bytes <= MOST_BYTES:
+def _checked_size(size_bytes: int) -> int:
+    if not isinstance(size_bytes, Integral) or not 0 <= size_bytes <= MOST_BYTES:
         raise ValueError(f"a message of {size_bytes!r} bytes: give an integer between 0 and {MOST_BYTES}")
+    return int(size_bytes)
 
 
-def _check_tag(tag: int) -> None:
-    if not isinstance(tag, int) or not 0 <= tag <= MOST_TAG:
+def _checked_tag(tag: int) -> int:
+    if not isinstance(tag, Integral) or not 0 <= tag <= MOST_TAG:
         raise ValueError(f"tag {tag!r}: give an integer between 0 and {MOST_TAG}")
+    return int(tag)

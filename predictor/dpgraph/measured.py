@@ -169,6 +169,9 @@ class _Survey:
                 other = self._quickest.get(gap, row)
                 if line[0].start_s <= self.lines[other][0].start_s:
                     self._quickest[gap] = row
+        for gap in sorted(self._quickest):  # where lines cross, some classes show a break one point later than others
+            if gap - 1 in self._quickest:
+                del self._quickest[gap]
         # The last size known to lie before the break, and the first known to lie after it.
         self.between = {gap: (sizes_bytes()[gap - 1], sizes_bytes()[gap]) for gap in sorted(self._quickest)}
         # The same for what a late receiver shows: whether the sender goes on, whether the message has come before.
@@ -279,6 +282,10 @@ class _Fit:
         self.capacity_Bps = {name: np.inf for way in ways.values() for name in way.links}
         for c in self.where.hosts:
             self._fit_nodes(c)
+            for _ in range(2):  # either may explain the other, until both are known
+                self._fit_capacity([f"in {c}"], ("ring", c))
+                self._fit_back(c)
+            self._fit_self(c)
         for c, d in combinations(self.where.hosts, 2):
             self._fit_penalty(c, d)
         for _ in range(2):  # what the first round takes for the wide area may be the clusters' own
@@ -363,6 +370,11 @@ class _Fit:
                 self.capacity_Bps[name] = alone_Bps  # of two nodes no more can be known
             self._fit_capacity(names, (load, c))
 
+    def _fit_back(self, c: str) -> None:
+        """What a flow takes of the other direction of its nodes' links, from two that meet."""
+        if ("both", c) not in self.loads:
+            return
+
         def excess(back: float) -> float:
             self.back[c] = back
             return self._excess(("both", c))
@@ -371,6 +383,11 @@ class _Fit:
             excess(_root(excess, 1e-6, 1.0, rising=False))
         else:
             self.back[c] = 0.0
+
+    def _fit_self(self, c: str) -> None:
+        """Whether a message to oneself uses the node's links: seen by another that leaves the node."""
+        if ("self", c) not in self.loads:
+            return
         distances = {}
         for shares in (True, False):
             self.self_shares[c] = shares
@@ -430,7 +447,7 @@ def _timing(survey: _Survey, bound_Bps: Sequence[float]) -> Timing:
     latency_s, factor = np.empty(shape), np.empty(shape)
     for row, line in enumerate(lines):
         for column, gap in enumerate([0, *gaps]):
-            piece = [piece for piece in line if piece.first <= gap][-1]
+            piece = [line[0], *(piece for piece in line[1:] if piece.first <= gap + 1)][-1]
             latency_s[row, column] = max(0.0, piece.start_s)
             factor[row, column] = 1 / (piece.s_per_byte * bound_Bps[row])
     return Timing(np.array([-1.0, *map(survey.above_bytes, gaps)]), latency_s, factor)

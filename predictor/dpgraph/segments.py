@@ -27,12 +27,12 @@ def pieces(size_bytes: np.ndarray, time_s: np.ndarray, *, tolerance: float = 3e-
     """The lines through points in order of their sizes, at least three.
 
     A piece goes on as long as its line meets the next point within ``tolerance``, relative.  Fewer than three points
-    that no line joins to their neighbours belong to no piece, but at the beginning.
+    that no line joins to their neighbours belong to no piece: they are taken for disturbed.
     """
     pieces_, since = [], 0
     while since < len(size_bytes):
         until = _reach(size_bytes, time_s, since, tolerance)
-        if until - since >= _LEAST_POINTS or not pieces_:
+        if until - since >= _LEAST_POINTS:
             slope, start = np.polyfit(size_bytes[since:until], time_s[since:until], 1, w=1 / time_s[since:until])
             pieces_.append(Piece(since, until - 1, float(start), float(slope)))
         since = until

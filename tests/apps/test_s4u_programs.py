@@ -249,6 +249,7 @@ def test_what_is_no_program_is_found_before_it_runs(text, message, tmp_path, cap
         ("    rank.send(2, 8)\n", "rank 0, program.py:2: ValueError: there is no rank 2 among 2"),
         ("    rank.send(1, -8)\n", "program.py:2: ValueError: a message of -8 bytes"),
         ("    rank.send(1, 1.5)\n", "program.py:2: ValueError: a message of 1.5 bytes"),
+        ("    rank.bcast(8, root=-1)\n", "program.py:2: ValueError: there is no rank -1 among 2"),
         ("    rank.compute(-1)\n", "program.py:2: ValueError: -1 flops"),
         ("    rank.isend(1, 8, tag='c')\n", "program.py:2: ValueError: tag 'c': give an integer"),
         ("    1 / rank.rank\n", "rank 0, program.py:2: ZeroDivisionError"),

@@ -1,0 +1,122 @@
+"""What messages tell of a network, against what the network was made of."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from apps.netprobe.measure import measure
+from platforms.grid import Grid, GridCluster, WanLink, Wire
+from platforms.placement import block
+from platforms.read import materialise
+from predictor.dpgraph.measured import layout, measured_network, next_plan
+from predictor.dpgraph.segments import pieces
+
+LARGE_FACTOR = 0.940694  # smpi/bw-factor of large messages, SimGrid's default
+# Sizes at which SimGrid's default factors change, less the 16 bytes of envelope that it counts.
+BREAKS = [257, 732, 1426, 3484, 5776, 9376, 15424, 65472]
+
+
+def grid():
+    """Three clusters of 4, 3 and 1 nodes; a narrow WAN link, a wide one, and one that is as good as none."""
+    node = [Wire(125e6, 50e-6), Wire(50e6, 50e-6), Wire(125e6, 50e-6)]
+    clusters = tuple(
+        GridCluster(f"c{i}", nodes, 50e9, wire, Wire(200e6, 50e-6))
+        for i, (nodes, wire) in enumerate(zip((4, 3, 1), node, strict=True), 1)
+    )
+    links = (
+        WanLink("c1", "c2", Wire(40e6, 1e-3)),
+        WanLink("c1", "c3", Wire(10e9, 1e-4)),
+        WanLink("c2", "c3", Wire(10e9, 1e-4)),
+    )
+    return Grid("three", "made up", clusters, "mesh", links)
+
+
+@cache
+def measured(options=()):
+    from dataclasses import replace
+
+    platform = materialise(grid())
+    placement, results = block(platform, len(platform.hosts)), []
+    while plan := next_plan(platform, placement, results):
+        results.append(measure(replace(plan, options=options)))
+    return measured_network(platform, placement, results)
+
+
+def test_lines_end_where_the_data_says_so():
+    size = np.arange(1.0, 101.0)
+    time_s = np.where(size <= 40, 1 + 0.1 * size, 3 + 0.2 * size)
+    first, second = pieces(size, time_s)
+    assert (first.start_s, first.s_per_byte) == pytest.approx((1, 0.1))
+    assert (second.start_s, second.s_per_byte) == pytest.approx((3, 0.2))
+    assert (size[first.last], size[second.first]) == (40, 41)
+
+
+def test_sizes_at_which_the_protocol_changes_are_found():
+    above = measured().timing.above_bytes[1:]
+    assert len(above) == len(BREAKS)
+    assert above == pytest.approx([size - 16 for size in BREAKS], abs=1.01)
+
+
+def test_senders_wait_from_64_kib_on_and_no_message_is_sent_ahead():
+    protocol = measured().protocol
+    assert protocol.detached_below_bytes == pytest.approx(65536, abs=4)
+    assert protocol.eager_below_bytes == 0
+
+
+def test_latency_and_bandwidth_of_idle_paths_are_found():
+    # SimGrid's smallest messages pay 2.01467 times the latency; large ones get 0.940694 of the bandwidth.
+    network = measured()
+    near, far = network.ways["c1-0", "c1-1"], network.ways["c1-0", "c2-0"]
+    envelope_s = 16 / (125e6 * 0.812084)  # each message is 16 bytes longer than it seems
+    assert network.timing.latency_s[near.timing_class, 0] == pytest.approx(2.01467 * 150e-6 + envelope_s, rel=1e-4)
+    assert near.bound_Bps == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-4)
+    assert far.bound_Bps == pytest.approx(40e6 * LARGE_FACTOR / 1.05, rel=1e-4)  # acknowledgements share the WAN link
+    assert network.timing.latency_s[far.timing_class, 0] == pytest.approx(2.01467 * 1.2e-3, rel=1e-3)
+
+
+def test_capacities_show_under_load():
+    capacity = measured().capacity_Bps
+    assert capacity["up c1-0"] == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
+    assert capacity["down c2-1"] == pytest.approx(50e6 * LARGE_FACTOR, rel=1e-3)
+    assert capacity["in c1"] == pytest.approx(200e6 * LARGE_FACTOR / 1.05, rel=1e-3)  # a ring of four takes 4 x 125e6
+    between = min(capacity["c1 and c2"], capacity["c1 to c2"], capacity["c2 to c1"])
+    assert between == pytest.approx(40e6 * LARGE_FACTOR / 1.05, rel=1e-3)
+    assert capacity["c2 and c3"] == np.inf  # 10 GB/s between one node and three cannot be seen, and need not
+
+
+def test_acknowledgements_are_seen_on_the_way_back():
+    # SimGrid: 5 % of a flow's rate.  In c1 two flows that meet are held up by the backbone before that shows.
+    assert measured().ways["c2-0", "c2-1"].links["down c2-0"] == pytest.approx(0.05, rel=1e-2)
+
+
+def test_shares_of_a_link_follow_the_round_trip_time():
+    # SimGrid: in proportion to 1 / (latency + sum of 8775 / bandwidth).  Two nodes are near (150 us); one is far (300 us),
+    # over a link that is as good as none.
+    near = 150e-6 + 8775 * (2 / 125e6 + 1 / 200e6)
+    far = 300e-6 + 8775 * (2 / 125e6 + 2 / 200e6 + 1 / 10e9)
+    ways = measured().ways
+    assert ways["c1-0", "c3-0"].penalty / ways["c1-0", "c1-1"].penalty == pytest.approx(far / near, rel=1e-3)
+
+
+def test_other_protocols_are_measured_not_copied():
+    options = (
+        ("network/crosstraffic", "no"),
+        ("smpi/async-small-thresh", "5000"),
+        ("smpi/bw-factor", "0:0.5;20000:0.8"),
+        ("smpi/lat-factor", "0:1;20000:3"),
+        ("smpi/send-is-detached-thresh", "30000"),
+    )
+    network = measured(options)
+    assert network.timing.above_bytes[1:] == pytest.approx([20000 - 16], abs=4)
+    assert network.protocol.detached_below_bytes == pytest.approx(30000, abs=4)
+    assert network.protocol.eager_below_bytes == pytest.approx(5000, abs=2)
+    assert network.ways["c2-0", "c2-1"].links.get("down c2-0", 0.0) == 0.0
+    assert network.ways["c1-0", "c1-1"].bound_Bps == pytest.approx(125e6 * 0.8, rel=1e-4)
+
+
+def test_only_the_hosts_in_use_take_part():
+    platform = materialise(grid())
+    where = layout(platform, ["c2-2", "c1-3", "c1-1"])
+    assert where.hosts == {"c1": ("c1-1", "c1-3"), "c2": ("c2-2",)}
+    assert set(next_plan(platform, ["c2-2", "c1-3", "c1-1"]).hosts) == {"c1-1", "c1-3", "c2-2"}

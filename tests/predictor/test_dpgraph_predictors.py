@@ -1,0 +1,122 @@
+"""The graph predictors against simulated runs, and what they may know."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.catalog import problem
+from apps.netprobe.measure import measure
+from apps.runner import Runner
+from apps.spec import Settings, Target
+from platforms.placement import block, cyclic
+from platforms.random_grid import random_grid
+from platforms.read import materialise
+from platforms.scenario import named_grid
+from predictor.base import OutOfRange
+from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
+from predictor.evidence import Broker
+from predictor.predict import predict
+
+APPS = ("cg", "mg", "lu", "is", "ft", "ep")
+
+
+def target(app, grid, *, preset="S", mapping=block):
+    platform = materialise(grid)
+    return Target(problem(app, preset), platform, mapping(platform, len(platform.hosts)))
+
+
+def errors_pct(targets, model, settings=None):
+    """Of each target, against its simulation; what was simulated is used for nothing else."""
+    settings = settings or Settings()
+    with Runner(jobs=2) as runner:
+        runner.start(settings.spec(one) for one in targets)
+        broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
+        answers = predict(model, targets, broker)
+        return [
+            100 * (answer.prediction.time_s / runner.record(settings.spec(one)).time_s - 1)
+            for one, answer in zip(targets, answers, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("mapping", [block, cyclic])
+@pytest.mark.parametrize("network", ["gigabit", "infiniband"])
+def test_known_constants_give_the_simulated_time(network, mapping):
+    targets = [target(app, named_grid("grid4x2", network), mapping=mapping) for app in APPS]
+    assert errors_pct(targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.05)
+
+
+@pytest.mark.parametrize("number", [3, 5])
+def test_known_constants_give_the_simulated_time_on_random_platforms(number):
+    targets = [target(app, random_grid(41, number), preset="W") for app in APPS]
+    assert errors_pct(targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.1)
+
+
+def test_a_measured_network_gives_the_simulated_time():
+    targets = [target(app, named_grid("grid3x3", "metro", [40e9, 60e9, 80e9]), preset="W") for app in APPS]
+    assert errors_pct(targets, DPGRAPH) == pytest.approx([0] * len(APPS), abs=1)
+
+
+def test_measuring_does_not_care_what_the_platform_file_says():
+    grid = named_grid("grid4x2", "gigabit")
+    wrong = replace(  # node links of twice the bandwidth and half the latency
+        grid,
+        clusters=tuple(replace(c, node=replace(c.node, bandwidth_Bps=250e6, latency_s=25e-6)) for c in grid.clusters),
+    )
+    real, believed = target("cg", grid), target("cg", wrong)
+    settings = Settings()
+    with Runner(jobs=1) as runner:
+        broker = Broker(
+            settings, [believed], record=runner.record, trace=runner.trace,
+            measure=lambda plan: measure(replace(plan, platform=real.platform)),
+        )  # fmt: skip
+        truth_s = runner.record(settings.spec(real)).time_s
+        measured, known = (
+            predict(model, [believed], broker)[0].prediction.time_s for model in (DPGRAPH, DPGRAPH_KNOWN)
+        )
+    assert measured == pytest.approx(truth_s, rel=1e-2)
+    assert known < 0.98 * truth_s
+
+
+def test_evidence_is_paid_for():
+    one = target("cg", named_grid("grid4x2", "gigabit"))
+    settings = Settings()
+    with Runner(jobs=1) as runner:
+        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
+        measured, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
+    kinds = [e.request.kind for e in measured.evidence]
+    assert kinds[:2] == ["trace", "exchange"]
+    assert measured.prediction.cost.node_s == sum(e.cost.node_s for e in measured.evidence)
+    # The recording: three iterations of 15, at the efficiency of CG, computed on the target's nodes.
+    flops = 3 / 15 * 66.8e6 / Settings().spec(one).efficiency  # NPB's count for class S: 66.8 Mop
+    trace = known.evidence[0]
+    assert 0.9 * flops / 70e9 < trace.cost.node_s < 1.1 * flops / 40e9  # nodes of 40 to 70 Gflop/s
+    assert [e.cost.node_s for e in known.evidence[1:]] == [0.0]
+    assert measured.prediction.cost.node_s > known.prediction.cost.node_s
+
+
+def test_parts_add_up_and_computation_is_that_of_the_slowest_rank():
+    one = target("ep", named_grid("grid4x2", "gigabit"))
+    with Runner(jobs=1) as runner:
+        settings = Settings()
+        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
+        prediction = predict(DPGRAPH_KNOWN, [one], broker)[0].prediction
+        truth = runner.record(settings.spec(one))
+    assert prediction.parts["compute_s"] == pytest.approx(max(truth.compute_s), rel=1e-9)
+    assert sum(prediction.parts.values()) == pytest.approx(prediction.time_s)
+
+
+def test_more_ranks_than_cores_are_out_of_range():
+    platform = materialise(named_grid("grid4x2", "gigabit"))
+    crowded = Target(problem("cg", "S"), platform, (platform.hosts[0].name,) * 2)
+    with pytest.raises(OutOfRange, match="2 ranks on the 1 cores"):
+        DPGRAPH.fit([]).predict(crowded)
+
+
+def test_other_collectives_are_out_of_range_for_the_known_constants():
+    one = target("ep", named_grid("grid4x2", "gigabit"))
+    settings = Settings(options=(("smpi/coll-selector", "mpich"),))
+    with Runner(jobs=1) as runner:
+        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
+        refused = predict(DPGRAPH_KNOWN, [one], broker)[0]
+    assert refused.prediction is None
+    assert "coll-selector" in refused.refusal
