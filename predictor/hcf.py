@@ -101,7 +101,8 @@ class HcfModel:
     def predict(self, target: Target) -> Prediction:
         """Eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
 
-        Raises OutOfRange for more than one rank per node.
+        Raises OutOfRange for more than one rank per node, and where some ranks of the probe compute and others do not:
+        eq. (4) has no value for a node that takes no time.
         """
         nodes = target.nodes
         if target.nranks != nodes:
@@ -114,6 +115,13 @@ class HcfModel:
         homogeneous_s = homogeneous_compute_time(probe.Tcp_slower_s, probe.NCT, nodes)
         used = {target.platform.cluster_of(host).name for host in target.placement}
         if probe.Tcp_slower_s > 0:
+            idle = sorted(cluster for cluster in used if not probe.Tcp_s[cluster])
+            if idle:
+                raise OutOfRange(
+                    f"{self.name}, probe of {target.problem} on {target.platform.name}",
+                    f"its rank on cluster {idle[0]} computes nothing, and eq. (4) divides by its computation time",
+                    "Use a predictor that follows the program's events, such as dpgraph",
+                )
             factors = [heterogeneity_factor(probe.Tcp_slower_s, probe.Tcp_s[cluster]) for cluster in used]
             compute_s = max(self.node_time(homogeneous_s, factor) for factor in factors)
         else:  # communication only

@@ -35,7 +35,7 @@ from platforms.options import (
 )
 from predictor.base import Evidence, OutOfRange, Prediction, Predictor
 from predictor.evidence import Broker
-from predictor.registry import PREDICTORS, predictor
+from predictor.registry import ALL, PREDICTORS, predictors
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,20 @@ def problems_from_arguments(args: argparse.Namespace) -> list[Problem]:
     return [problem(app, preset) for app in names("cg,mg,lu" if args.app is None else args.app, "--app")]
 
 
+def add_predictor_argument(parser: argparse.ArgumentParser, *, default: Sequence[str]) -> None:
+    """--predictor, as predictors_from_arguments reads it."""
+    parser.add_argument(
+        "--predictor", default=",".join(default), metavar="P1,P2,...",
+        help=f"of {', '.join(PREDICTORS)}, or {ALL} (default: {','.join(default)}); those named dpgraph record the "
+        "program and send messages first, some seconds for each platform, and compile at their very first use",
+    )  # fmt: skip
+
+
+def predictors_from_arguments(args: argparse.Namespace) -> list[Predictor]:
+    """Raises UserError for a name that is not known."""
+    return predictors(names(args.predictor, "--predictor"))
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m predictor.predict", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
@@ -93,9 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
     parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: B)")
     add_program_arguments(parser)
-    parser.add_argument(
-        "--predictor", default="hcf", metavar="P1,P2,...", help=f"of {', '.join(PREDICTORS)} (default: hcf)"
-    )
+    add_predictor_argument(parser, default=("hcf",))
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
     add_settings_arguments(parser)
@@ -140,7 +152,7 @@ def _lines(answer: Answer) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    models = [predictor(name) for name in names(args.predictor, "--predictor")]
+    models = predictors_from_arguments(args)
     problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
     for caution in cautions(settings):

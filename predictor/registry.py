@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
+
 from platforms.errors import UserError
 from predictor.base import Predictor
-from predictor.dpgraph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX
-from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
-from predictor.hcf import HCF, HCF_CONSTANT, HCF_PRINTED
 
-PREDICTORS: dict[str, Predictor] = {
-    predictor.name: predictor
-    for predictor in (HCF_PRINTED, HCF, HCF_CONSTANT, DPGRAPH_KNOWN, DPGRAPH, DPGRAPH_LI, DPGRAPH_LI_DUPLEX)
+# Where each one is: imported when it is asked for, because not all are quick to import.
+PREDICTORS = {
+    "hcf-printed": "predictor.hcf:HCF_PRINTED",
+    "hcf": "predictor.hcf:HCF",
+    "hcf-constant": "predictor.hcf:HCF_CONSTANT",
+    "dpgraph-known": "predictor.dpgraph.predictors:DPGRAPH_KNOWN",
+    "dpgraph": "predictor.dpgraph.predictors:DPGRAPH",
+    "dpgraph-li": "predictor.dpgraph.li_predictor:DPGRAPH_LI",
+    "dpgraph-li-duplex": "predictor.dpgraph.li_predictor:DPGRAPH_LI_DUPLEX",
 }
+ALL = "all"
+HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # one probe serves them
 
 
 def predictor(name: str) -> Predictor:
     """The predictor of that name; raises UserError with the known ones."""
     if name not in PREDICTORS:
-        raise UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join(PREDICTORS)}")
-    return PREDICTORS[name]
+        raise UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join((*PREDICTORS, ALL))}")
+    return resolve_name(PREDICTORS[name])
+
+
+def predictors(names: list[str]) -> list[Predictor]:
+    """Those of these names, each once; ``all`` stands for every one.  Raises UserError."""
+    wanted = (one for name in names for one in (PREDICTORS if name == ALL else (name,)))
+    return [predictor(name) for name in dict.fromkeys(wanted)]

@@ -30,6 +30,9 @@ LARGE_BYTES = 8_000_000  # of messages under load: long against latencies
 _RATIO = 1.05  # between sizes that follow each other
 _DENSE_UP_TO_BYTES = 150_000
 _LARGEST_BUFFERED_BYTES = 2**22  # looked at, to see whether a sender waits for its receiver
+# Flows that share a link get rates about as their round trips have it; where that has not been seen, the time of a
+# message of this size, some packets, stands for the round trip.
+_PENALTY_BYTES = 9000
 _SIZES_PER_GAP = 15  # measured at a time, where a line ends
 _EXACT = 1e-4  # relative: a break need not be known better
 _UNSHARED = 0.002  # an experiment that takes at most so much longer than without sharing shows none, relative
@@ -250,10 +253,15 @@ def _beyond(between: tuple[int, int]) -> float:
     return 0.0 if low == 0 else (low + high) / 2
 
 
+def _time_s(line: Sequence[Piece], size: int) -> float:
+    """How long a message takes alone."""
+    fitting = [piece for piece in line if sizes_bytes()[piece.first] <= size] or line[:1]
+    return max(1e-12, fitting[-1].time_s(size))
+
+
 def _late_us(line: Sequence[Piece], size: int) -> int:
     """So late that the message would long have come: ten times as long as it takes."""
-    fitting = [piece for piece in line if sizes_bytes()[piece.first] <= size] or line[:1]
-    return max(10, int(1e7 * fitting[-1].time_s(size)) + 1)
+    return max(10, int(1e7 * _time_s(line, size)) + 1)
 
 
 def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
@@ -268,13 +276,14 @@ class _Fit:
     capacity_Bps: dict[str, float] = field(default_factory=dict)
     back: dict[str, float] = field(default_factory=dict)  # by cluster: what a flow takes of its nodes' other direction
     self_shares: dict[str, bool] = field(default_factory=dict)  # by cluster: messages to oneself use the node's links
-    far: dict[tuple[str, str], float] = field(default_factory=dict)  # penalty between clusters
+    penalty: dict[int, float] = field(default_factory=dict)  # by class of paths
 
     def __post_init__(self):
         self.row, self.lines, self.loads = self.survey.row, self.survey.lines, self.survey.loads
         self.bound_Bps = [1 / line[-1].s_per_byte for line in self.lines]
         self.timing = _timing(self.survey, self.bound_Bps)
         self.experiments = _loads(self.where)
+        self.penalty = {row: _time_s(line, _PENALTY_BYTES) for row, line in enumerate(self.lines)}
 
     def network(self) -> Network:
         hosts = [(c, host) for c, members in self.where.hosts.items() for host in members]
@@ -286,8 +295,7 @@ class _Fit:
                 self._fit_capacity([f"in {c}"], ("ring", c))
                 self._fit_back(c)
             self._fit_self(c)
-        for c, d in combinations(self.where.hosts, 2):
-            self._fit_penalty(c, d)
+        self._fit_penalties()
         for _ in range(2):  # what the first round takes for the wide area may be the clusters' own
             for c in self.where.hosts:
                 self._fit_backbone(c)
@@ -317,8 +325,7 @@ class _Fit:
         if c != d:
             links |= {f"in {d}": 1.0, f"{c} to {d}": 1.0, "{} and {}".format(*sorted((c, d))): 1.0}
             links |= {f"out of {c}": 1.0, f"out of {d}": 1.0}
-        penalty = self.far.get((c, d), self.far.get((d, c), max(self.lines[row][0].start_s, 1e-12)))
-        return Way(row, self.bound_Bps[row], penalty, links)
+        return Way(row, self.bound_Bps[row], self.penalty[row], links)
 
     def _network(self, ways: dict[tuple[str, str], Way]) -> Network:
         return Network(ways, self.capacity_Bps, self.timing, self.survey.protocol)
@@ -395,29 +402,54 @@ class _Fit:
             distances[shares] = float(np.abs(modelled_s - np.array(self.loads["self", c])).max())
         self.self_shares[c] = distances[True] <= distances[False]
 
-    def _fit_penalty(self, c: str, d: str) -> None:
-        """How a message to another cluster shares its node's link with one inside the cluster: seen by the latter.
+    def _fit_penalties(self) -> None:
+        """How messages on different paths share a link: the ratios that have been seen, and where none has, the prior.
 
-        Where they do not compete for it the answer is left as it is: the time of the smallest message.
+        A ratio joins two unknowns; a cluster that nobody compares keeps what it had.
         """
-        for here, there in ((c, d), (d, c)):
-            load = ("near and far", here, there)
-            if load not in self.loads:
-                continue
-            exchanges, measured_s = self.experiments[load], self.loads[load][0]
-            near = self.way(here, exchanges[0].source, here, exchanges[0].destination).penalty
-            before = self.way(here, exchanges[1].source, there, exchanges[1].destination).penalty
+        rows = sorted({row for name, row in self.row.items() if isinstance(name, tuple)})
+        equations, values = [], []
+        for c, d in permutations(self.where.hosts, 2):
+            ratio = self._penalty_ratio(c, d)
+            if ratio is not None:
+                far = self.row.get((c, d), self.row.get((d, c)))
+                equations.append([1.0 * (row == far) - (row == self.row[c, c]) for row in rows])
+                values.append(np.log(ratio))
+        prior = np.log([self.penalty[row] for row in rows])
+        if equations:
+            weak = 1e-3 * np.eye(len(rows))
+            table, right = np.vstack([equations, weak]), np.concatenate([values, weak @ prior])
+            found = np.linalg.lstsq(table, right, rcond=None)[0]
+            self.penalty |= dict(zip(rows, np.exp(found).tolist(), strict=True))
+        for c, hosts in self.where.hosts.items():
+            if len(hosts) > 1:  # to oneself as to a neighbour
+                self.penalty[self.row[c]] = self.penalty[self.row[c, c]]
 
-            def too_long(penalty: float, exchanges=exchanges, measured_s=measured_s) -> float:
-                self.far[c, d] = penalty
-                return float(self._takes_s(exchanges)[0]) - measured_s
+    def _penalty_ratio(self, c: str, d: str) -> float | None:
+        """Penalty of messages from c to d over that inside c, as a node that sends both shows.
 
-            least, most = near / 1e3, near * 1e3
-            range_s = too_long(least) - too_long(most)
-            if range_s > _UNSHARED * measured_s and too_long(least) > 0 > too_long(most):
-                too_long(_root(too_long, least, most, rising=False))
-                return
-            self.far[c, d] = before
+        Seen by how much the message inside c comes after the other.  None where they do not compete for the node's
+        link, so that a range of ratios would do.
+        """
+        load = ("near and far", c, d)
+        if load not in self.loads:
+            return None
+        exchanges = self.experiments[load]
+        measured_s = self.loads[load][0] - self.loads[load][1]
+        far = self.row.get((c, d), self.row.get((d, c)))
+        near_penalty, before = self.penalty[self.row[c, c]], self.penalty[far]
+
+        def too_long(ratio: float) -> float:
+            self.penalty[far] = ratio * near_penalty
+            near_s, far_s = self._takes_s(exchanges)
+            return float(near_s - far_s - measured_s) / max(self.loads[load])
+
+        try:
+            if too_long(1e-3) > _UNSHARED and too_long(1e3) < -_UNSHARED:
+                return _root(too_long, 1e-3, 1e3, rising=False)
+            return None
+        finally:
+            self.penalty[far] = before
 
     def _fit_backbone(self, c: str) -> None:
         inside, outside = [f"in {c}"], [f"out of {c}"]

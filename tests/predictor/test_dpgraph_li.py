@@ -28,7 +28,7 @@ from predictor.dpgraph.scaling import Curve, MessageKind, work_of
 from predictor.dpgraph.send_model import Side
 from predictor.evidence import Broker
 from predictor.predict import predict
-from predictor.registry import PREDICTORS
+from predictor.registry import predictors
 
 ITERATIONS, RECORDED = 15, 3
 PROBLEM = Problem("cg", (("niter", ITERATIONS),), "S")
@@ -357,7 +357,7 @@ def test_is_on_the_papers_cluster_is_predicted_as_well_as_the_paper_says():
 
 
 def test_the_league_knows_both():
-    assert {DPGRAPH_LI, DPGRAPH_LI_DUPLEX} <= set(PREDICTORS.values())
+    assert {DPGRAPH_LI, DPGRAPH_LI_DUPLEX} <= set(predictors(["all"]))
 
 
 def _resized(recording, size_bytes):
