@@ -2,11 +2,12 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
 from platforms.errors import PlatformError
-from platforms.platform import Power
+from platforms.platform import Link, Power, Route
 
 # Power of a node per flop/s of all its cores.  The group behind the grid scenarios publishes 20 W dynamic and 4 W
 # static for a node of 40 Gflop/s, 25 W and 5 W for 50: proportional to speed.
@@ -93,12 +94,34 @@ class Grid:
         for link in self.wan_links:
             _check_wire(link.wire, f"{where}, link {link.name}")
 
+    def routes(self, pairs: Iterable[tuple[str, str]]) -> list[Route]:
+        """The routes of these pairs of hosts, source first, as SimGrid has them on the grid's platform file.
+
+        Without a process of SimGrid's, so that thousands of grids can be looked at.
+        """
+        cluster_of = {host: cluster for cluster in self.clusters for host in cluster.host_names}
+        return [self._route(cluster_of[a], a, cluster_of[b], b) for a, b in pairs]
+
+    def _route(self, here: GridCluster, a: str, there: GridCluster, b: str) -> Route:
+        up, down = f"{here.name}_link_{a.rpartition('-')[2]}_UP", f"{there.name}_link_{b.rpartition('-')[2]}_DOWN"
+        links = [Link(up, here.node.bandwidth_Bps, here.node.latency_s, "shared"), _backbone(here)]
+        if here is not there:
+            wan = self.wan_route(here.name, there.name)
+            links += [Link(link.name, link.wire.bandwidth_Bps, link.wire.latency_s, "shared") for link in wan]
+            links.append(_backbone(there))
+        links.append(Link(down, there.node.bandwidth_Bps, there.node.latency_s, "shared"))
+        return Route(a, b, sum(link.latency_s for link in links), tuple(links))
+
     def wan_route(self, first: str, second: str) -> tuple[WanLink, ...]:
         """The wide-area links between two clusters, in order from the first to the second."""
         by_ends = {(link.first, link.second): link for link in self.wan_links}
         if self.wan_shape == "star":
             return by_ends[first, None], by_ends[second, None]
         return (by_ends.get((first, second)) or by_ends[second, first],)
+
+
+def _backbone(cluster: GridCluster) -> Link:
+    return Link(f"{cluster.name}_backbone", cluster.backbone.bandwidth_Bps, cluster.backbone.latency_s, "shared")
 
 
 def default_power(node_flops: float) -> Power:

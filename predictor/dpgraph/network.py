@@ -60,8 +60,7 @@ class Network:
 
     def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[np.ndarray, Paths]:
         """The program's messages on this network, of dtype MESSAGE; KeyError for a pair of hosts without a way."""
-        pair_of = program.source.astype(np.int64) * program.nranks + program.destination
-        pairs, pair_of = np.unique(pair_of, return_inverse=True)
+        pairs, pair_of = program.pairs
         hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
         known: dict[tuple[str, str], int] = {}
         path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)

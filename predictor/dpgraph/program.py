@@ -13,6 +13,7 @@ from predictor.dpgraph import fluid
 from predictor.dpgraph.collectives import Call, steps
 
 _COLLECTIVE_TAG = -1000  # minus the operation: no program's own tag is negative
+_PROGRAMS_KEPT = 4
 _WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # whose sizes sent are in `counts`
 
 
@@ -36,6 +37,11 @@ class Program:
     @property
     def nmessages(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of ranks that have messages, source x ranks + destination; and the pair of each message."""
+        return np.unique(self.source.astype(np.int64) * self.nranks + self.destination, return_inverse=True)
 
     @cached_property
     def marks(self) -> list[np.ndarray]:
@@ -65,13 +71,23 @@ class Sections:
             problem = f"its ranks mark different numbers of iterations ({min(counts)} to {max(counts)})"
             raise UserError("recording", problem, "Mark each iteration on every rank")
         self.iterations = counts.pop()  # recorded; 0: the program has none
+        self._programs: dict[int, Program] = {}
 
     def program(self, iterations: int | None = None) -> Program:
         """The program with so many iterations; None: as recorded.
 
-        The iterations between the first and the last are copies of the second one, of at least three recorded.
+        The iterations between the first and the last are copies of the second one, of at least three recorded.  The
+        latest few programs are kept.
         """
-        if iterations is None or iterations == self.iterations:
+        iterations = self.iterations if iterations is None else iterations
+        if iterations not in self._programs:
+            if len(self._programs) == _PROGRAMS_KEPT:
+                self._programs.pop(next(iter(self._programs)))
+            self._programs[iterations] = self._made(iterations)
+        return self._programs[iterations]
+
+    def _made(self, iterations: int) -> Program:
+        if iterations == self.iterations:
             return _matched(self._ranks)
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are asked for"

@@ -1,10 +1,13 @@
 """Routes of generated grids and of clusters with a topology, counted by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from platforms.grid import WanLink, Wire
 from platforms.platform import Power
+from platforms.random_grid import random_grid
 from platforms.read import materialise, read_platform, read_routes
 from platforms.scenario import named_grid, read_grid
 
@@ -71,3 +74,28 @@ def test_power_at_part_load_is_what_simgrids_plugin_charges():
     assert Power(idle_w=100, full_w=200, epsilon_w=100).at_load(0.5) * 10 == pytest.approx(1500)
     assert Power(idle_w=100, full_w=200, epsilon_w=120).at_load(0.5) * 10 == pytest.approx(1600)
     assert Power(idle_w=100, full_w=200, epsilon_w=120).at_load(0) == 100
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        named_grid("grid3x3", "metro", [1e9, 2e9, 3e9]),
+        random_grid(5, 1),
+        replace(
+            named_grid("grid3x2", "gigabit", [1e9] * 3),
+            wan_shape="star",
+            wan_links=tuple(WanLink(f"c{i}", None, Wire(1e8 * i, 1e-3)) for i in (1, 2, 3)),
+        ),
+    ],
+)
+def test_a_grid_knows_its_routes_as_simgrid_has_them(grid):
+    platform = materialise(grid)
+    hosts = [host.name for host in platform.hosts]
+    pairs = [(a, b) for a in (hosts[0], hosts[-1]) for b in (hosts[0], hosts[1], hosts[-1])]
+    for ours, simgrids in zip(grid.routes(pairs), read_routes(platform.path, pairs), strict=True):
+        assert (ours.source, ours.destination) == (simgrids.source, simgrids.destination)
+        assert ours.latency_s == pytest.approx(simgrids.latency_s, rel=1e-12)
+        assert ours.link_names == simgrids.link_names
+        for one, other in zip(ours.links, simgrids.links, strict=True):
+            assert one.sharing == other.sharing
+            assert one.bandwidth_Bps == pytest.approx(other.bandwidth_Bps, rel=1e-12)

@@ -1,0 +1,135 @@
+"""How quick the graph predictor is, in a warm process.
+
+Two iterations of LU B on 48 ranks (limit: 15 ms) and messages per second on one core (limit: 2 million), the ratio to
+the steady-state and the full simulation, and a sweep of random platforms for one app on 32 ranks (limit: 1,000 in 30 s
+on two cores).
+"""
+
+import argparse
+import os
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+
+import numpy as np
+
+from apps.catalog import problem
+from apps.engine import simulate
+from apps.record_events import record_events
+from apps.spec import Settings, Target
+from apps.store import Store
+from platforms.grid import Grid
+from platforms.placement import block
+from platforms.random_grid import Ranges, random_grid
+from platforms.read import materialise
+from platforms.scenario import named_grid
+from predictor.dpgraph import fluid
+from predictor.dpgraph.evaluate import estimate, execute
+from predictor.dpgraph.known import known_network
+from predictor.dpgraph.program import Sections
+
+RUNS = 21
+SEED = 20261121
+
+
+def sections_of(app: str, ranks: int) -> Sections:
+    platform = materialise(named_grid(f"grid1x{ranks}", "gigabit", [50e9]))
+    target = Target(problem(app, "B"), platform, block(platform, ranks))
+    with Store() as store:
+        return Sections(record_events(Settings().spec(target), min(3, target.problem.iterations), store=store))
+
+
+def network_of(sections: Sections, grid: Grid, placement: tuple[str, ...]):
+    pairs = {(placement[a], placement[b]) for a, b in sections.partners}
+    return known_network(grid.routes(pairs | {pair[::-1] for pair in pairs}), dict(grid.options))
+
+
+def evaluation(app: str, grid: Grid) -> tuple[float, int]:
+    """Median seconds and messages of two iterations: what five take over what three take."""
+    placement = tuple(host for cluster in grid.clusters for host in cluster.host_names)
+    sections = sections_of(app, len(placement))
+    network = network_of(sections, grid, placement)
+    s_per_flop = [1 / cluster.speed_flops for cluster in grid.clusters for _ in cluster.host_names]
+    times, counts = [], []
+    for iterations in (3, 5):
+        program = sections.program(iterations)
+        messages, paths = network.carry(program, placement)
+        instructions = fluid.Instructions(program.code, program.argument, program.value, program.first)
+        marks_s = np.empty((program.nranks, 2 * iterations + 8))
+        execute(program, network, placement, s_per_flop)
+        took = []
+        for _ in range(RUNS):
+            started = time.perf_counter()
+            fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop), marks_s)
+            took.append(time.perf_counter() - started)
+        times.append(statistics.median(took))
+        counts.append(program.nmessages)
+    return times[1] - times[0], counts[1] - counts[0]
+
+
+def against_simulation(app: str, grid: Grid, full: bool) -> None:
+    platform = materialise(grid)
+    target = Target(problem(app, "B"), platform, block(platform, len(platform.hosts)))
+    sections = sections_of(app, target.nranks)
+    network = network_of(sections, grid, target.placement)
+    s_per_flop = [1 / platform.host(host).speed_flops for host in target.placement]
+    took = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        estimate(sections, target.problem.iterations, network, target.placement, s_per_flop)
+        took.append(time.perf_counter() - started)
+    ours_s = statistics.median(took)
+    line = f"  whole prediction {1e3 * ours_s:.0f} ms"
+    for name in ["steady", "full"] if full else ["steady"]:
+        wall_s = simulate(Settings(iterations=name).spec(target)).wall_s
+        line += f"; {name} simulation {wall_s:.2f} s, {wall_s / ours_s:.0f} times as long"
+    print(line, flush=True)
+
+
+@cache
+def _warm(app: str) -> Sections:
+    return sections_of(app, 32)
+
+
+def _sweep(app: str, numbers: range) -> float:
+    """The sum of the predicted times, so that nothing is left out."""
+    sections, total_s = _warm(app), 0.0
+    ranges = Ranges(clusters=(4, 4), nodes=(8, 8))
+    for number in numbers:
+        grid = random_grid(SEED, number, ranges)
+        placement = tuple(host for cluster in grid.clusters for host in cluster.host_names)
+        s_per_flop = [1 / cluster.speed_flops for cluster in grid.clusters for _ in cluster.host_names]
+        iterations = problem(app, "B").iterations
+        total_s += estimate(sections, iterations, network_of(sections, grid, placement), placement, s_per_flop).time_s
+    return total_s
+
+
+def sweep(app: str, platforms: int) -> None:
+    jobs = os.cpu_count() or 1
+    with ProcessPoolExecutor(jobs) as pool:
+        list(pool.map(_sweep, [app] * jobs, [range(1)] * jobs))  # warm: compiled code and recordings
+        started = time.perf_counter()
+        parts = [range(i, platforms, jobs) for i in range(jobs)]
+        list(pool.map(_sweep, [app] * jobs, parts))
+        took_s = time.perf_counter() - started
+    print(f"{app} B on 32 ranks of {platforms} random platforms: {took_s:.1f} s in {jobs} processes", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--platforms", type=int, default=1000, help="of the sweep (default: 1000)")
+    parser.add_argument("--full", action="store_true", help="also against full simulations, which take minutes")
+    args = parser.parse_args()
+    for app, nodes in (("cg", 8), ("mg", 8), ("lu", 8), ("lu", 12)):
+        grid = named_grid(f"grid4x{nodes}", "gigabit", [40e9, 50e9, 60e9, 70e9])
+        seconds, messages = evaluation(app, grid)
+        print(f"{app} B on {4 * nodes} ranks, two iterations: {1e3 * seconds:.1f} ms for {messages} messages, "
+              f"{messages / seconds / 1e6:.2f} million per second")  # fmt: skip
+        against_simulation(app, grid, args.full)
+    for app in ("cg", "mg", "lu"):
+        sweep(app, args.platforms)
+
+
+if __name__ == "__main__":
+    main()
