@@ -2,7 +2,7 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
-.PHONY: setup run test test-slow lint bench bench-steady clean
+.PHONY: setup run test test-slow lint bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
@@ -22,10 +22,15 @@ bench: setup
 	$(PYTHON) benchmarks/cg_against_ring.py
 	$(PYTHON) benchmarks/speed.py
 	$(PYTHON) benchmarks/scaling.py
+	$(PYTHON) benchmarks/graph_speed.py
 
-# Half an hour: it needs full runs on a hundred random platforms.
+# An hour: it needs full runs on a hundred random platforms.
 bench-steady: setup
 	$(PYTHON) benchmarks/steady_state.py
+
+# Half an hour: errors of the graph predictors, parts left out, links that are off.
+bench-graph: setup
+	$(PYTHON) benchmarks/graph_errors.py
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 from apps.engine import simulate
+from apps.errors import Stopped
 from apps.record import RunRecord
 from apps.spec import RunSpec
 from platforms.caching import cache_folder, write_atomically
 from platforms.errors import UserError
 
 _CONNECT_LIMIT = "20s"
+_LONGEST_PAUSE_S = 0.05
 
 
 class Cluster:
@@ -36,10 +39,22 @@ class Cluster:
         """Simulations that the workers run at a time now."""
         return sum(self._client.nthreads().values())
 
-    def simulate(self, spec: RunSpec) -> RunRecord:
-        """As apps.engine.simulate, on a worker.  A worker that dies has its run done again by another."""
+    def simulate(self, spec: RunSpec, *, stop: threading.Event | None = None) -> RunRecord:
+        """As apps.engine.simulate, on a worker.  A worker that dies has its run done again by another.
+
+        Once ``stop`` is set this raises Stopped; a run that a worker has begun goes on there, and its result is
+        dropped.
+        """
         content = spec.target.platform.path.read_bytes()
-        return self._client.submit(_simulate_there, spec, content, pure=False).result()
+        future = self._client.submit(_simulate_there, spec, content, pure=False)
+        stop = threading.Event() if stop is None else stop
+        pause_s = 0.001
+        while not future.done():
+            if stop.wait(pause_s):
+                future.cancel()
+                raise Stopped(f"{spec.target.problem} on {spec.target.platform.name}: its runner has been left")
+            pause_s = min(1.3 * pause_s, _LONGEST_PAUSE_S)
+        return future.result()
 
     def __enter__(self) -> Cluster:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from apps.errors import NoIterations
@@ -13,20 +14,21 @@ from apps.spec import RunSpec
 from apps.steady import extrapolate, settle
 
 
-def simulate(spec: RunSpec, *, time_limit_s: float | None = None) -> RunRecord:
+def simulate(spec: RunSpec, *, time_limit_s: float | None = None, stop: threading.Event | None = None) -> RunRecord:
     """Simulates the spec and returns its record, of all iterations of the problem.
 
     Raises KernelError where the program refuses the problem, and SimulationError where a run does not succeed or
-    takes more than ``time_limit_s`` of wall time.  A program of the user's own whose iterations cannot be told apart is
-    simulated in full, unless the spec asks for a number of them.
+    takes more than ``time_limit_s`` of wall time; Stopped as soon as another thread sets ``stop``, whatever is left to
+    be tried.  A program of the user's own whose iterations cannot be told apart is simulated in full, unless the spec
+    asks for a number of them.
     """
     problem = spec.target.problem
     official = problem.iterations
 
     def run(iterations: int) -> RunRecord:
         if spec.engine == "s4u":
-            return run_s4u(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s)
-        return run_smpi(spec, iterations, time_limit_s=time_limit_s)
+            return run_s4u(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s, stop=stop)
+        return run_smpi(spec, iterations, time_limit_s=time_limit_s, stop=stop)
 
     if spec.iterations == "full" or not problem.iterative:
         record = run(official)

@@ -20,3 +20,7 @@ class SimulationError(Exception):
     def __init__(self, what: str, log: str = ""):
         super().__init__(what)
         self.log = log
+
+
+class Stopped(SimulationError):
+    """A simulation that was ended, or not begun, because nobody wants its result any more."""

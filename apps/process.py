@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from apps.errors import Stopped
+
 _OUTPUT_LIMIT_BYTES = 256 << 20
-_LIVE: set[int] = set()  # process groups of the children that run now, in any thread
-_LIVE_LOCK = threading.Lock()
 _SHOWN_BYTES = 64 << 10
 
 
@@ -45,12 +45,17 @@ def run_bounded(
     time_limit_s: float | None,
     environment: dict[str, str] | None = None,
     working_folder: Path | None = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Runs a command in a process group of its own, and waits for it.
 
     Its output goes to ``folder``, where it also runs unless ``working_folder`` names another.  Nothing of the group is
-    left when this returns or raises, by time limit, interrupt or error.
+    left when this returns or raises, by time limit, interrupt or error.  Raises Stopped as soon as ``stop`` is set;
+    where it already is, nothing is started.
     """
+    stop = threading.Event() if stop is None else stop
+    if stop.is_set():
+        raise Stopped(f"{command[0]}: not started, because its runner has been left")
     out_path, log_path = folder / "stdout", folder / "stderr"
     started = time.perf_counter()
     with open(out_path, "wb") as out, open(log_path, "wb") as log:
@@ -63,15 +68,13 @@ def run_bounded(
             stderr=log,
             start_new_session=True,
         )
-    with _LIVE_LOCK:
-        _LIVE.add(child.pid)
     try:
-        reason = _wait(child, started, time_limit_s, (out_path, log_path))
+        reason = _wait(child, started, time_limit_s, (out_path, log_path), stop)
     finally:
-        with _LIVE_LOCK:  # before the number can be given to another process
-            _LIVE.discard(child.pid)
-            _kill_group(child.pid)
-            status, usage = _reap(child)
+        _kill_group(child.pid)  # before the number can be given to another process
+        status, usage = _reap(child)
+    if reason == "stop":
+        raise Stopped(f"{command[0]}: ended, because its runner has been left")
     return Finished(
         status=status,
         output=_tail(out_path, _OUTPUT_LIMIT_BYTES),
@@ -83,15 +86,10 @@ def run_bounded(
     )
 
 
-def end_all() -> None:
-    """Ends the children of all threads; their run_bounded returns with the signal as status."""
-    with _LIVE_LOCK:
-        for group in _LIVE:
-            _kill_group(group)
-
-
-def _wait(child: subprocess.Popen, started: float, time_limit_s: float | None, files: Sequence[Path]) -> str:
-    """Sleeps, ever longer, until the child has ended ("end") or a bound is passed ("time", "output")."""
+def _wait(
+    child: subprocess.Popen, started: float, time_limit_s: float | None, files: Sequence[Path], stop: threading.Event
+) -> str:
+    """Sleeps, ever longer, until the child has ended ("end"), a bound is passed ("time", "output") or "stop" is set."""
     pause_s = 0.001
     while True:
         # WNOWAIT leaves the child to be reaped with its resource usage.
@@ -101,7 +99,8 @@ def _wait(child: subprocess.Popen, started: float, time_limit_s: float | None, f
             return "time"
         if sum(path.stat().st_size for path in files) > _OUTPUT_LIMIT_BYTES:
             return "output"
-        time.sleep(pause_s)
+        if stop.wait(pause_s):
+            return "stop"
         pause_s = min(1.3 * pause_s, 0.05)
 
 

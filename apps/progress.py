@@ -27,7 +27,7 @@ class Progress:
                 from tqdm import tqdm
 
                 if self._bar is None:
-                    self._bar = tqdm(total=0, unit="run", dynamic_ncols=True)
+                    self._bar = tqdm(total=self._total, unit="run", dynamic_ncols=True)
                 self._bar.total = self._total
                 self._bar.refresh()
 

@@ -69,19 +69,16 @@ def summary(record: RunRecord) -> str:
 
 
 def _traffic(record: RunRecord) -> list[str]:
-    """Messages, and each kind of collective that was called; bytes are those of all ranks."""
+    """Messages, if there are any or nothing else, and each kind of collective; bytes are those of all ranks."""
 
     def line(name: str, whole: tuple[int, int], each: tuple[int, int]) -> str:
         per_iteration = "; per iteration {} with {} bytes".format(*each) if record.iteration_s[0] else ""
         return "{:13} {} with {} bytes{}".format(name, *whole, per_iteration)
 
-    lines = [
-        line(
-            "messages",
-            (sum(record.messages), sum(record.bytes)),
-            (sum(record.iteration_messages), sum(record.iteration_bytes)),
-        )
-    ]
+    lines = []
+    if any(record.messages) or not record.collectives:
+        whole = sum(record.messages), sum(record.bytes)
+        lines.append(line("messages", whole, (sum(record.iteration_messages), sum(record.iteration_bytes))))
     for name, used in record.collectives.items():
         each = record.iteration_collectives.get(name, {"calls": 0, "bytes": []})
         whole_and_each = [(one["calls"], sum(one["bytes"])) for one in (used, each)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from apps import process
 from apps.engine import simulate
 from apps.identity import identity_hash
 from apps.netprobe.measure import Measurement, Plan, measure
@@ -23,6 +22,7 @@ from apps.store.codec import as_fields
 from platforms.part import part_hash
 
 _RECORDINGS_KEPT = 8  # in memory
+_STEP_S = 0.1  # of waiting for a run
 
 
 class Runner:
@@ -30,7 +30,10 @@ class Runner:
 
     Records come from the store where it knows them, and go there as soon as they are made.  Two specs that use equal
     parts of generated platforms in the same way, such as the probes of grid4x2 and grid4x8, are one run.  Leaving the
-    context ends every simulation that is still running.
+    context ends every simulation that is still running, and no other is begun.
+
+    ``simulate`` makes the record of a spec; its ``stop`` is set when the context is left, and it is then to raise
+    Stopped at once.
     """
 
     def __init__(
@@ -38,7 +41,7 @@ class Runner:
         *,
         jobs: int,
         store: Store | None = None,
-        simulate: Callable[[RunSpec], RunRecord] = simulate,
+        simulate: Callable[..., RunRecord] = simulate,  # (spec, *, stop: threading.Event)
         identify: Callable[[RunSpec], dict] = run_identity,
         progress: Progress | None = None,
     ):
@@ -51,23 +54,19 @@ class Runner:
         self._measurements: dict[str, Measurement] = {}
         self._recordings: OrderedDict[str, Recording] = OrderedDict()  # the latest
         self._lock = threading.Lock()
+        self._stop = threading.Event()
 
     def __enter__(self) -> Runner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        process.end_all()
-        self._pool.shutdown(wait=True)
+        self._stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def start(self, specs: Iterable[RunSpec]) -> None:
         """Begins these runs, in their order as places become free."""
         with self._lock:
-            before = len(self._futures)
-            for spec in specs:
-                self._begin(spec)
-            if self._progress is not None:
-                self._progress.expect(len(self._futures) - before)
+            self._begin(specs)
 
     def record(self, spec: RunSpec) -> RunRecord:
         """The record of a run, waited for.  Raises what the engine raises; the same for every spec of that run.
@@ -75,7 +74,10 @@ class Runner:
         It is in the store under the identity of this spec, whichever spec the run was made for.
         """
         with self._lock:
-            future = self._begin(spec)
+            (future,) = self._begin((spec,))
+        # In steps: a signal that the system gives to another thread does not wake this one, which has to handle it.
+        while not future.done():
+            wait([future], timeout=_STEP_S)
         made = future.result()
         record = replace(made, identity=self._identify(spec))
         if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
@@ -108,17 +110,24 @@ class Runner:
             self._measurements[key] = made
         return self._measurements[key]
 
-    def _begin(self, spec: RunSpec) -> Future[RunRecord]:
-        identity = self._identify(spec)
-        part = part_hash(spec.target.platform, spec.target.placement)
-        key = identity_hash({**identity, "platform_hash": part})
-        if key not in self._futures:
+    def _begin(self, specs: Iterable[RunSpec]) -> list[Future[RunRecord]]:
+        """The runs of these specs; those that are new are counted before the first of them begins."""
+        keys, new = [], {}
+        for spec in specs:
+            identity = self._identify(spec)
+            part = part_hash(spec.target.platform, spec.target.placement)
+            keys.append(identity_hash({**identity, "platform_hash": part}))
+            if keys[-1] not in self._futures:
+                new.setdefault(keys[-1], (spec, identity))
+        if new and self._progress is not None:
+            self._progress.expect(len(new))
+        for key, (spec, identity) in new.items():
             self._futures[key] = self._pool.submit(self._make, spec, identity)
-        return self._futures[key]
+        return [self._futures[key] for key in keys]
 
     def _make(self, spec: RunSpec, identity: dict) -> RunRecord:
         known = self._store.get_record(identity) if self._store is not None else None
-        record = known or replace(self._simulate(spec), identity=identity)
+        record = known or replace(self._simulate(spec, stop=self._stop), identity=identity)
         if known is None and self._store is not None:
             self._store.put_record(record)
         if self._progress is not None:

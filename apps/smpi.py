@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from pathlib import Path
 
 from apps.build import kernel_hash
@@ -29,23 +30,28 @@ def run_identity(spec: RunSpec) -> dict:
     return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_version()}
 
 
-def run_iterations(spec: RunSpec, iterations: int, *, time_limit_s: float | None = None) -> RunRecord:
+def run_iterations(
+    spec: RunSpec, iterations: int, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+) -> RunRecord:
     """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
 
     Raises KernelError where the program refuses the problem (too many ranks, say) and SimulationError where the run
-    does not succeed; for a program of the user's own also NoIterations.  Exit status 0 of SMPI
-    proves nothing: success needs the program's final record too.
+    does not succeed; for a program of the user's own also NoIterations; Stopped once ``stop`` is set.  Exit status 0 of
+    SMPI proves nothing: success needs the program's final record too.
     """
     check_simgrid()
     if spec.target.problem.program is not None:
         from apps.user_run import run_user_iterations
 
-        return run_user_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s)
+        identity = run_identity(spec)
+        return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)
     started = launch(spec, iterations)
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder = Path(name)
         command = prepare(spec, started, folder)
-        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
+        done = run_bounded(
+            command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder), stop=stop
+        )
         output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
     if "refused" in output:
         where = f"{spec.target.problem} on {spec.target.nranks} ranks"

@@ -150,7 +150,8 @@ def drift_rel(period: Period, missing: int, time_s: float) -> float:
 
 def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -> float:
     """Error of the extrapolated time, relative: the drift, and the rounding of the simulator's clock by every message
-    of a rank, the more so the further it has advanced.
+    of a rank, the more so the further it has advanced.  Where half a period is left over, what follows the iterations
+    begins in the other half, and may take another time: by as much as the halves differ.
     """
     if time_s == 0:
         return 0.0
@@ -159,16 +160,22 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
         used["calls"] for used in record.iteration_collectives.values()
     )
     rounding = missing * messages * _ROUNDING
+    other_half_s = 0.0
+    if missing % period.iterations:
+        other_half_s = max(abs((row[-2] - row[-3]) - (row[-3] - row[-4])) for row in record.iteration_s)
     return (
-        _DRIFT_WEIGHT * drift_rel(period, missing, time_s) + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
+        other_half_s / time_s
+        + _DRIFT_WEIGHT * drift_rel(period, missing, time_s)
+        + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
     )
 
 
 def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:
     """The record of all ``iterations`` from as few as it takes; ``run`` simulates so many of them.
 
-    Doubles their number until the run has settled or all are simulated.  Wall time and peak memory are those of all
-    tries together.
+    Doubles their number until the run has settled or all are simulated.  With a period of two there is one more where
+    the run would else end in the other half of it, since what follows the iterations depends on that.  Wall time and
+    peak memory are those of all tries together.
     """
     tried, wall_s, peak_memory_bytes = FIRST_TRY, 0.0, 0
     while True:
@@ -177,6 +184,7 @@ def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float
         wall_s += record.wall_s
         peak_memory_bytes = max(peak_memory_bytes, record.peak_memory_bytes)
         how = record.extrapolation
-        if how is None or (how.bound_rel is not None and how.bound_rel <= bound_rel):
+        halved = how is not None and (iterations - tried) % how.period
+        if how is None or (how.bound_rel is not None and how.bound_rel <= bound_rel and not halved):
             return replace(record, wall_s=wall_s, peak_memory_bytes=peak_memory_bytes)
-        tried *= 2
+        tried = tried + 1 if halved else 2 * tried

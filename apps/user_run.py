@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +23,19 @@ from apps.verdict import check_success
 
 
 def run_user_iterations(
-    spec: RunSpec, iterations: int, *, identity: dict, time_limit_s: float | None = None
+    spec: RunSpec,
+    iterations: int,
+    *,
+    identity: dict,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
 ) -> RunRecord:
     """Runs the program with so many iterations and returns the record of them.
 
     The timed section is what the program marks, else all between MPI_Init and MPI_Finalize.  Iterations are those that
     it marks; for fewer than all, else those that repeat in its events.  A full run that marks none has none in its
     record.  Raises SimulationError for a run that does not succeed, which includes reaching MPI_Finalize on every rank,
-    KernelError for a call that cannot be recorded, and NoIterations.
+    KernelError for a call that cannot be recorded, NoIterations, and Stopped once ``stop`` is set.
     """
     problem = spec.target.problem
     what = f"{problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
@@ -48,6 +54,7 @@ def run_user_iterations(
             time_limit_s=time_limit_s,
             environment=environment(folder, **settings),
             working_folder=started.working_folder,
+            stop=stop,
         )
         check_recorded(done, what)
         check_success(done, what)

@@ -10,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
 from platforms.placement import MAPPINGS, probe_placement
 from platforms.scenario import SCENARIOS, named_grid, read_grid
-from predictor.registry import PREDICTORS, predictor
+from predictor.registry import HCF_FAMILY, predictors
 from validation.output import Output
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read_campaign(path: str | Path) -> Campaign:
         classes = ["B"]                     # default B
         mappings = ["block", "cyclic"]      # default block; on all hosts
         efficiencies = ["reference", 0.1]   # default reference
-        predictors = ["hcf"]                # default all
+        predictors = ["hcf"]                # default the three of HCF; "all" for every one
         iterations = "steady"               # or "full", or a number
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others
@@ -112,7 +112,7 @@ def read_campaign(path: str | Path) -> Campaign:
     ]
     for case in cases:
         case.settings.spec(case.target)  # says what does not fit before anything runs
-    return Campaign(tuple(cases), tuple(predictor(name) for name in _names(table, "predictors", list(PREDICTORS))))
+    return Campaign(tuple(cases), tuple(predictors(_names(table, "predictors", list(HCF_FAMILY)))))
 
 
 def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
@@ -175,10 +175,12 @@ def estimate_s(campaign: Campaign, jobs: int) -> tuple[int, float]:
     """Number of different runs, and a rough time to simulate them all, s: 0.1 s to start one, 1e5 messages a second.
 
     Messages of an iteration from the kernels' patterns, to a factor of two or so; steady runs take five iterations.
+    What graph predictors record and measure is not counted.
     """
-    probes = (Target(c.target.problem, c.target.platform, probe_placement(c.target.platform)) for c in campaign.cases)
     runs = {(c.target, c.settings) for c in campaign.cases}
-    runs |= {(probe, c.settings) for probe, c in zip(probes, campaign.cases, strict=True)}
+    if any(model.name in HCF_FAMILY for model in campaign.predictors):
+        probes = (replace(c.target, placement=probe_placement(c.target.platform)) for c in campaign.cases)
+        runs |= {(probe, c.settings) for probe, c in zip(probes, campaign.cases, strict=True)}
     total_s = sum(_run_s(target, settings) for target, settings in runs)
     return len(runs), total_s / jobs
 
@@ -217,10 +219,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> int:
     campaign = read_campaign(args.file)
-    runs, time_s = estimate_s(campaign, args.jobs or os.cpu_count() or 1)
+    number, time_s = estimate_s(campaign, args.jobs or os.cpu_count() or 1)
     count = len(campaign.cases) * len(campaign.predictors)
+    graphs = [model.name for model in campaign.predictors if model.name not in HCF_FAMILY]
     print(
-        f"{len(campaign.cases)} targets, {count} predictions, {runs} runs; about {_duration(time_s)} if none is known",
+        f"{len(campaign.cases)} targets, {count} predictions, {number} runs; "
+        f"about {_duration(time_s)} if none is known"
+        + (f", besides the recordings and messages of {', '.join(graphs)}" if graphs else ""),
         file=sys.stdout if args.dry_run else sys.stderr,
     )
     if args.dry_run:
@@ -229,13 +234,14 @@ def _run(args: argparse.Namespace) -> int:
         Output(args.out, as_json=args.json, figures=False) as output,
         runner_from_arguments(args, scheduler=args.scheduler) as runner,
     ):
-        from validation.compare import start, validate
+        from validation.compare import runs, validate
 
         groups: dict[tuple[Settings, str], list[Target]] = {}
         for case in campaign.cases:
             groups.setdefault((case.settings, case.mapping), []).append(case.target)
-        for (settings, _), targets in groups.items():
-            start(targets, campaign.predictors, settings, runner)
+        runner.start(
+            spec for (settings, _), targets in groups.items() for spec in runs(targets, campaign.predictors, settings)
+        )
         for (settings, mapping), targets in groups.items():
             for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner):
                 output.add(outcome)
@@ -246,7 +252,7 @@ def _duration(time_s: float) -> str:
     for unit, seconds in (("hours", 3600), ("minutes", 60)):
         if time_s >= 2 * seconds:
             return f"{time_s / seconds:.0f} {unit}"
-    return f"{time_s:.0f} seconds"
+    return f"{time_s:.0f} s"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 
+from apps.engine import simulate
 from apps.errors import SimulationError
 from apps.record import RunRecord
 from apps.runner import Runner
@@ -87,9 +88,9 @@ def validate(
     evidence.  A target that fails does not stop the others.
     """
     if measured is None:
-        start(targets, models, settings, runner)
+        runner.start(runs(targets, models, settings))
     else:
-        start([one for one in targets if measured.knows(one)], models, settings, runner, simulating=False)
+        runner.start(runs([one for one in targets if measured.knows(one)], models, settings, simulating=False))
     broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
     for target in targets:
         try:
@@ -103,35 +104,26 @@ def validate(
         yield from (compare(answer, truth, mapping=mapping) for answer in answers)
 
 
-def start(
-    targets: Sequence[Target],
-    models: Sequence[Predictor],
-    settings: Settings,
-    runner: Runner,
-    *,
-    simulating: bool = True,
-) -> None:
-    """Begins all runs that ``validate`` will need, those of the evidence first, then the largest.
+def runs(
+    targets: Sequence[Target], models: Sequence[Predictor], settings: Settings, *, simulating: bool = True
+) -> Iterator[RunSpec]:
+    """All runs that ``validate`` will need, those of the evidence first, then the largest.
 
     ``simulating``: those of the targets too.
     """
-    runner.start(_evidence(targets, models, Broker(settings, targets, record=runner.record)))
+    broker = Broker(settings, targets, record=simulate)
+    for target in targets:
+        for model in models:
+            with suppress(RefusedEvidence):  # said when the target's turn comes
+                yield from broker.specs(model.requests([target]))
     if simulating:
-        runner.start(settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
+        yield from (settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
 
 
 def _check_time(truth: RunRecord, target: Target) -> None:
     if truth.time_s == 0:
         where = f"{target.problem} on {target.nranks} ranks of {target.platform.name}"
         raise UserError(where, "takes no time at all, so that errors mean nothing", "Let it compute or communicate")
-
-
-def _evidence(targets: Sequence[Target], models: Sequence[Predictor], broker: Broker) -> Iterator[RunSpec]:
-    """What the predictors ask for, as far as they may; what is refused is said when the target's turn comes."""
-    for target in targets:
-        for model in models:
-            with suppress(RefusedEvidence):
-                yield from broker.specs(model.requests([target]))
 
 
 def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:

@@ -27,8 +27,8 @@ from platforms.options import (
     platform_from_arguments,
 )
 from platforms.scenario import SCENARIOS
-from predictor.predict import names, problems_from_arguments
-from predictor.registry import PREDICTORS, predictor
+from predictor.predict import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.registry import HCF_FAMILY
 from validation.output import Output
 from validation.truth import read_measured
 
@@ -49,10 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
     add_placement_arguments(parser)
-    parser.add_argument(
-        "--predictor", default=",".join(PREDICTORS), metavar="P1,P2,...",
-        help=f"of {', '.join(PREDICTORS)} (default: all of them)",
-    )  # fmt: skip
+    add_predictor_argument(parser, default=HCF_FAMILY)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     parser.add_argument(
@@ -79,7 +76,7 @@ def _mapping_name(args: argparse.Namespace) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    models = [predictor(name) for name in names(args.predictor, "--predictor")]
+    models = predictors_from_arguments(args)
     problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
     for caution in cautions(settings):

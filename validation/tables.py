@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from predictor.registry import HCF_FAMILY
+
 if TYPE_CHECKING:
     import pandas as pd
 
 _NONE = "-"
+_CASE_COLUMNS = ("network", "class", "ranks", "mapping", "efficiency")
 
 
 def results_text(results: pd.DataFrame) -> str:
-    """One line per prediction; an exclamation mark where it carries a caution."""
+    """One line per prediction; an exclamation mark where it carries a caution.
+
+    Class, ranks and the like have a column where they differ between lines of the same scenario and program.
+    """
     columns = {
         "scenario": results["scenario"],
         "app": results["app"],
+        **{name: results[name].map(str) for name in _told_apart_by(results)},
         "predictor": results["predictor"],
         "probe T_cp s": _format(results["probe_cp_s"], "{:.4g}"),
         "probe T_cm s": _format(results["probe_cm_s"], "{:.4g}"),
@@ -35,7 +42,7 @@ def results_text(results: pd.DataFrame) -> str:
 
 
 def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
-    """One line per predictor and app; the published errors beside, where they apply."""
+    """One line per predictor and app; beside those of HCF the paper's errors by app, where they apply."""
     columns = {
         "predictor": summary["predictor"],
         "app": summary["app"],
@@ -45,8 +52,15 @@ def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
         "max |error| %": _format(summary["max_abs_error_pct"], "{:.2f}"),
     }
     if published:
-        columns["paper's mean |error| %"] = _format(summary["app"].map(published), "{:.2f}")
+        of_hcf = summary["predictor"].isin(HCF_FAMILY)
+        columns["paper's mean |error| %"] = _format(summary["app"].map(published).where(of_hcf), "{:.2f}")
     return _table(columns)
+
+
+def _told_apart_by(results: pd.DataFrame) -> list[str]:
+    """The columns that some lines of one scenario and program differ in."""
+    alike = results.groupby(["scenario", "app"])
+    return [name for name in _CASE_COLUMNS if (alike[name].nunique(dropna=False) > 1).any()]
 
 
 def truth_name(results: pd.DataFrame) -> str:

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <simgrid/barrier.h>
 #include <simgrid/engine.h>
+#include <simgrid/host.h>
 #include <smpi/smpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,6 +244,21 @@ void run_iteration(Run *run)
   mark(MARK_ITERATION);
 }
 
+/* Returns on all ranks at the simulated moment at which the last one calls it, and sends nothing: what a rank does next
+ * cannot disturb those that are still busy.  The barrier hangs on a host, where all ranks find it: with privatisation
+ * each has globals of its own. */
+static void wait_for_all(const Run *run)
+{
+  sg_host_t *hosts = sg_host_list();
+  sg_bar_t all = sg_host_get_data(hosts[0]);
+  if (!all) {
+    all = sg_barrier_init((unsigned)run->nranks);
+    sg_host_set_data(hosts[0], all);
+  }
+  xbt_free(hosts);
+  sg_barrier_wait(all);
+}
+
 void run_stop(Run *run)
 {
   compute(run);
@@ -249,6 +266,7 @@ void run_stop(Run *run)
   run->stop_s = simgrid_get_clock();
   run->wall_stop_s = wall_clock_s();
   mark(MARK_STOP);
+  wait_for_all(run);
 }
 
 /* --- messages --- */

@@ -72,7 +72,8 @@ typedef enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP } Mar
 extern void recorder_mark(Mark moment) __attribute__((weak));
 
 /* The timed section: a barrier, then the clock starts.  run_first_iteration() marks the end of what precedes the
- * iterations (nothing, when it is not called), run_iteration() the end of one iteration. */
+ * iterations (nothing, when it is not called), run_iteration() the end of one iteration.  run_stop() returns when all
+ * ranks have come to it, so that what follows disturbs none that is still busy. */
 void run_start(Run *run);
 void run_first_iteration(Run *run);
 void run_iteration(Run *run);

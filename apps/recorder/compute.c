@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <dlfcn.h>
+#include <simgrid/barrier.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <smpi/smpi.h>
@@ -89,6 +90,16 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   THEIRS(int, smpi_clock_gettime, clockid_t, struct timespec *)
   Rank *r = enter();
   int result = theirs(clock, now);
+  leave(r);
+  return result;
+}
+
+/* A kernel that waits for all to end the timed section (apps/common/run.c) does not compute. */
+int sg_barrier_wait(sg_bar_t all)
+{
+  THEIRS(int, sg_barrier_wait, sg_bar_t)
+  Rank *r = enter();
+  int result = theirs(all);
   leave(r);
   return result;
 }

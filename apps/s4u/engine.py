@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import tempfile
+import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -23,14 +24,21 @@ from platforms.simgrid import INSTALL, check_simgrid
 _ROOT = Path(__file__).parents[2]  # where `apps` is found
 
 
-def run_iterations(spec: RunSpec, iterations: int, *, identity: dict, time_limit_s: float | None = None) -> RunRecord:
+def run_iterations(
+    spec: RunSpec,
+    iterations: int,
+    *,
+    identity: dict,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> RunRecord:
     """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
 
     Raises KernelError where the program refuses the problem, SimulationError where the run does not succeed (an
-    exception in a program of the user's own included), and NoIterations where that was asked for fewer iterations than
-    all, and has not marked so many on every rank.
+    exception in a program of the user's own included), Stopped once ``stop`` is set, and NoIterations where such a
+    program was asked for fewer iterations than all, and has not marked so many on every rank.
     """
-    done, output = _run(spec, iterations, time_limit_s=time_limit_s)
+    done, output = _run(spec, iterations, time_limit_s=time_limit_s, stop=stop)
     problem = spec.target.problem
     if problem.program is not None and iterations < problem.iterations and not output["iteration_end_s"][0]:
         remedy = "Call rank.iteration() at the end of each, or give --iterations full"
@@ -52,7 +60,12 @@ def note_events(spec: RunSpec, iterations: int, notes: Path, *, time_limit_s: fl
 
 
 def _run(
-    spec: RunSpec, iterations: int, *, time_limit_s: float | None, notes: Path | None = None
+    spec: RunSpec,
+    iterations: int,
+    *,
+    time_limit_s: float | None,
+    notes: Path | None = None,
+    stop: threading.Event | None = None,
 ) -> tuple[Finished, dict]:
     """The process that has simulated it, and what the ranks did."""
     check_simgrid()
@@ -69,6 +82,7 @@ def _run(
             time_limit_s=time_limit_s,
             environment=_environment(folder),
             working_folder=None if spec.target.problem.program is None else Path.cwd(),  # where it finds its input
+            stop=stop,
         )
         return done, _result(done, result, _what(spec))
 

@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from apps import process
-from apps.errors import KernelError, SimulationError
+from apps.errors import KernelError, SimulationError, Stopped
 from apps.process import run_bounded
 from apps.verdict import final_record
 from platforms.compiling import compile_once
@@ -23,11 +24,11 @@ def program():
     return compile_once("misbehave", [DATA / "misbehave.c"], compiler=["smpicc"])
 
 
-def smpirun(program, how, folder, time_limit_s=60.0, options=()):
+def smpirun(program, how, folder, time_limit_s=60.0, options=(), stop=None):
     (folder / "hosts").write_text("c1-0\nc1-1\n")
     command = ["smpirun", "-np", "2", "-hostfile", "hosts", "-platform", str(DATA / "platform-grid-ref.xml")]
     return run_bounded(
-        [*command, "-no-privatize", *options, str(program), how], folder=folder, time_limit_s=time_limit_s
+        [*command, "-no-privatize", *options, str(program), how], folder=folder, time_limit_s=time_limit_s, stop=stop
     )
 
 
@@ -72,9 +73,17 @@ def processes_of(program):
 
 def wait_until(condition, limit_s=20.0):
     end = time.monotonic() + limit_s
-    while not condition() and time.monotonic() < end:
+    while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.05)
-    return condition()
+    return met
+
+
+def simulates(process_number):
+    """Whether it is a simulator: smpirun and the subshells that it forks name the program too."""
+    try:
+        return Path(f"/proc/{process_number}/cmdline").read_bytes().partition(b"\0")[0].endswith(b"smpimain")
+    except OSError:
+        return False
 
 
 @pytest.fixture
@@ -91,6 +100,23 @@ def test_a_time_limit_leaves_no_process(own_program, tmp_path):
         final_record(done, "it")
     assert done.wall_s < 10
     assert wait_until(lambda: not processes_of(own_program))
+
+
+def test_a_signal_to_stop_ends_the_child_and_leaves_no_process(own_program, tmp_path):
+    stop, started = threading.Event(), time.monotonic()
+    threading.Timer(0.5, stop.set).start()
+    with pytest.raises(Stopped, match="ended"):
+        smpirun(own_program, "loop", tmp_path, time_limit_s=300.0, stop=stop)
+    assert time.monotonic() - started < 30
+    assert wait_until(lambda: not processes_of(own_program))
+
+
+def test_nothing_is_started_after_a_signal_to_stop(tmp_path):
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Stopped, match="not started"):
+        run_bounded(["touch", str(tmp_path / "started")], folder=tmp_path, time_limit_s=None, stop=stop)
+    assert not (tmp_path / "started").exists()
 
 
 def test_endless_output_is_bounded(own_program, tmp_path, monkeypatch):
@@ -114,7 +140,7 @@ def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path
     arguments = [str(own_program), str(tmp_path), str(DATA / "platform-grid-ref.xml")]
     parent = subprocess.Popen([sys.executable, "-c", script, *arguments], stderr=subprocess.DEVNULL)
     try:
-        assert wait_until(lambda: len(processes_of(own_program)) >= 3)  # the parent, smpirun and the simulator
+        assert wait_until(lambda: any(map(simulates, processes_of(own_program))))
         os.kill(parent.pid, death)
         parent.wait(timeout=20)
         assert wait_until(lambda: not processes_of(own_program))

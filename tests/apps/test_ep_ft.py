@@ -202,6 +202,7 @@ def test_the_summary_of_ep_has_no_iterations(capsys):
     said = capsys.readouterr().out
     assert "allreduce     3 with 768 bytes\n" in said  # by hand: 8 ranks x (8 + 8 + 80) bytes
     assert "iteration" not in said
+    assert "messages" not in said  # it sends none but those of the sums
 
 
 def test_the_summary_of_ft_has_its_collectives(capsys):

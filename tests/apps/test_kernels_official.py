@@ -12,6 +12,10 @@ DATA = Path(__file__).parent / "data"
 APPS = ("cg", "mg", "lu", "is", "ep", "ft")
 WHOLE = ("mg", "ep", "ft")  # that have work outside their iterations, or no iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
+# Full runs that take many seconds; others of the same program, of two numbers of ranks at least, do the same.
+LONG = {("lu", "W", ranks) for ranks in range(1, 49) if ranks not in (4, 9)} | {
+    ("cg", "W", ranks) for ranks in range(27, 49)
+}
 LU_S_REFUSES = (7, 27, 48)  # 7x1, 9x3 and 8x6 ranks leave some with fewer than 2 of the 12 points
 
 
@@ -33,13 +37,17 @@ def runnable(presets, ranks):
     ]
 
 
+def slow_if_long(cases):
+    return [pytest.param(*case, marks=pytest.mark.slow if case in LONG else ()) for case in cases]
+
+
 def row_of(rows, app, preset, ranks=None):
     return next(
         row for row in rows if (row["bench"], row["class"]) == (app, preset) and ranks in (None, row.get("procs"))
     )
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", RANKS))
+@pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_long(runnable("SW", RANKS)))
 def test_arithmetic_passes_the_official_verification(kernel, app, preset, ranks):
     assert kernel(app, preset, ranks, mode="verify").verified is True
 
@@ -55,7 +63,7 @@ def check_time(kernel, reference, app, preset, ranks, mode):
     assert kernel(app, preset, ranks, mode=mode).time_s == pytest.approx(published, rel=5e-3)
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), cases("npb-comm-time", "SW"))
+@pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_long(cases("npb-comm-time", "SW")))
 def test_communication_takes_the_official_time(kernel, reference, app, preset, ranks):
     mode = "verify" if ranks in RANKS else "skeleton"  # the run that the verification has made
     check_time(kernel, reference, app, preset, ranks, mode)

@@ -7,15 +7,18 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from apps.catalog import problem
+from apps import engine
+from apps.catalog import own_problem, problem
 from apps.engine import simulate
-from apps.errors import SimulationError
+from apps.errors import SimulationError, Stopped
 from apps.runner import Runner
 from apps.spec import RunSpec, Target
 from apps.store import Store
+from apps.user_program import read_program
 from platforms.part import part_hash
 from platforms.placement import block, probe_placement
 from platforms.read import materialise
@@ -32,9 +35,9 @@ def counting():
     """A simulate function that counts its calls."""
     calls = []
 
-    def count(spec):
+    def count(spec, *, stop):
         calls.append(spec)
-        return simulate(spec)
+        return simulate(spec, stop=stop)
 
     count.calls = calls
     return count
@@ -76,6 +79,30 @@ def test_the_store_saves_the_second_simulation(counting, tmp_path):
                              peak_memory_bytes=record.peak_memory_bytes)  # fmt: skip
 
 
+class Counts:
+    """A progress that notes what it is told."""
+
+    def __init__(self):
+        self.total, self.done, self.seen = 0, 0, []
+
+    def expect(self, runs):
+        self.total += runs
+
+    def __call__(self, spec, *, known):
+        self.done += 1
+        self.seen.append((self.done, self.total))
+
+
+def test_runs_are_expected_before_the_first_is_finished():
+    progress, specs = Counts(), [spec_of("grid4x2"), spec_of("grid4x4")]
+    with Runner(jobs=1, progress=progress) as runner:
+        runner.start([*specs, specs[0]])  # one of them twice
+        for spec in specs:
+            runner.record(spec)
+        runner.record(spec_of("grid3x9"))  # one that was not begun
+    assert progress.seen == [(1, 2), (2, 2), (3, 3)]
+
+
 def test_full_and_steady_records_are_kept_apart(counting, tmp_path):
     with Store(tmp_path) as store, Runner(jobs=1, simulate=counting, store=store) as runner:
         for policy in ("full", "steady"):
@@ -94,15 +121,104 @@ def test_a_failed_run_is_not_kept(tmp_path):
 def test_jobs_run_side_by_side():
     meeting = threading.Barrier(2, timeout=30)  # passed only by two at a time
 
-    def meet(spec):
+    def meet(spec, *, stop):
         meeting.wait()
-        return simulate(spec)
+        return simulate(spec, stop=stop)
 
     with Runner(jobs=2, simulate=meet) as runner:
         specs = [spec_of("grid4x2"), spec_of("grid4x4")]
         runner.start(specs)
         for spec in specs:
             runner.record(spec)
+
+
+def test_leaving_ends_a_run_between_two_of_its_tries(monkeypatch):
+    between, tries = threading.Event(), []
+
+    def run(spec, iterations, *, time_limit_s, stop):
+        tries.append(iterations)
+        record = run_smpi(spec, iterations, time_limit_s=time_limit_s, stop=stop)
+        between.set()
+        stop.wait(60)  # the first try is over, and no process is there to be ended
+        return replace(record, iteration_s=tuple((1.0, 2.0, 3.5, 4.0, 6.0) for _ in record.iteration_s))  # irregular
+
+    run_smpi = engine.run_smpi
+    monkeypatch.setattr(engine, "run_smpi", run)
+    target = Target(problem("cg", "S"), *placed("grid4x2"))
+    with Runner(jobs=1) as runner:
+        runner.start([RunSpec(target, iterations="steady")])
+        assert between.wait(60)
+    assert tries == [5, 10]
+    with pytest.raises(Stopped, match="not started"):
+        runner.record(RunSpec(target, iterations="steady"))
+
+
+def placed(scenario):
+    """A platform and one rank on each of its hosts."""
+    platform = materialise(named_grid(scenario))
+    return platform, block(platform, len(platform.hosts))
+
+
+def test_nothing_is_begun_once_a_runner_is_left():
+    # By whatever engine.
+    stop = threading.Event()
+    stop.set()
+    jacobi = own_problem(read_program(Path(__file__).parents[2] / "examples/jacobi/jacobi.c", "100 5 charged", None))
+    for asked, of in ((problem("mg", "S"), "smpi"), (problem("ep", "S"), "s4u"), (jacobi, "smpi")):
+        with pytest.raises(Stopped, match="not started"):
+            simulate(RunSpec(Target(asked, *placed("grid4x2")), engine=of), stop=stop)
+
+
+def test_leaving_one_runner_leaves_the_runs_of_another_alone():
+    spec = spec_of("grid4x8", iterations="full")
+    with Runner(jobs=1) as other:
+        other.start([spec])
+        with Runner(jobs=1) as runner:
+            runner.start([spec_of("grid3x12", iterations="full")])
+        assert other.record(spec).time_s > 0
+
+
+TRIES = """
+import sys
+import tempfile
+from pathlib import Path
+from apps.catalog import problem
+from apps.process import run_bounded
+from apps.runner import Runner
+from apps.spec import RunSpec, Target
+from platforms.command import exit_status
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+def tries(spec, *, stop):
+    while True:
+        print("try\\n", end="", flush=True)  # in one piece
+        with tempfile.TemporaryDirectory() as folder:
+            run_bounded(["sleep", "0.05"], folder=Path(folder), time_limit_s=None, stop=stop)
+
+def command():
+    platform = materialise(named_grid("grid4x2"))
+    specs = [RunSpec(Target(problem(app, "S"), platform, block(platform, 8))) for app in ("cg", "mg", "lu")]
+    with Runner(jobs=2, simulate=tries, identify=RunSpec.identity) as runner:
+        runner.start(specs)
+        runner.record(specs[0])
+
+sys.exit(exit_status(command))
+"""
+
+
+@pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_stops_runs_that_would_try_for_ever(death):
+    parent = subprocess.Popen([sys.executable, "-c", TRIES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(10):
+            assert parent.stdout.readline() == "try\n"
+        parent.send_signal(death)
+        _, err = parent.communicate(timeout=30)  # two runs go on without end, and a third waits for its turn
+    finally:
+        parent.kill()
+    assert (parent.returncode, err) == (130, "interrupted\n")
 
 
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])

@@ -160,6 +160,40 @@ def test_several_ranks_per_node_are_out_of_range():
         model.predict(target)
 
 
+@pytest.mark.parametrize("name", ["hcf-printed", "hcf", "hcf-constant"])
+def test_a_node_that_computes_nothing_has_no_factor_in_eq_4(name):
+    platform = grid(8)
+    target = Target(PROBLEM, platform, block(platform, 32))
+
+    def idle_on_c3(spec):
+        record = record_of(spec.target)
+        return replace(record, compute_s=tuple(0.0 if i == 2 else s for i, s in enumerate(record.compute_s)))
+
+    def ask(target):
+        broker = Broker(Settings(), [target], record=idle_on_c3, identify=lambda spec: spec.identity())
+        return predict(predictor(name), [target], broker)[0]
+
+    refused = ask(target)
+    assert refused.prediction is None
+    assert "rank on cluster c3 computes nothing" in refused.refusal
+    # Where no rank of the target is on that cluster, eq. (4) is not asked for it.
+    without = tuple(host.name for cluster in (*platform.clusters[:2], platform.clusters[3]) for host in cluster.hosts)
+    assert ask(Target(PROBLEM, platform, without)).prediction is not None
+
+
+def test_a_program_that_computes_nothing_at_all_has_communication_only():
+    platform = grid(8)
+    target = Target(PROBLEM, platform, block(platform, 32))
+
+    def silent(spec):
+        record = record_of(spec.target)
+        return replace(record, compute_s=(0.0,) * record.ranks, comm_s=(ELAPSED_S,) * record.ranks)
+
+    broker = Broker(Settings(), [target], record=silent, identify=lambda spec: spec.identity())
+    # By hand, eq. (7) alone: 12 s x 32 / 4.
+    assert predict(predictor("hcf"), [target], broker)[0].prediction.parts == {"compute_s": 0.0, "comm_s": 96.0}
+
+
 def test_communication_dominated_predictions_carry_a_caution():
     # 1.25 s of 17.25 s.
     assert answer("hcf", grid(8)).prediction.flags == ("compute share 7 %: outside HCF's regime",)

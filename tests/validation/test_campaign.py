@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import product
 
 import pandas as pd
 import pytest
 from distributed import LocalCluster
 
 from apps.cluster import Cluster
+from apps.errors import Stopped
 from apps.runner import Runner
 from platforms.errors import UserError
 from validation.campaign import main, read_campaign
@@ -82,6 +84,14 @@ def test_a_dry_run_says_how_much_it_is_and_runs_nothing(campaign_file, capsys, t
     assert not (tmp_path / "store").exists()
 
 
+def test_a_dry_run_counts_a_probe_only_where_a_predictor_asks_for_it(campaign_file, capsys):
+    text = SMALL.replace('["hcf", "hcf-constant"]', '["dpgraph-known"]')
+    assert main([str(campaign_file(text)), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("24 targets, 24 predictions, 24 runs; about ")
+    assert said.endswith("besides the recordings and messages of dpgraph-known\n")
+
+
 def test_a_campaign_run_again_gives_the_same_without_simulating(campaign_file, capsys, tmp_path):
     arguments = [
         str(campaign_file(SMALL)),
@@ -102,6 +112,31 @@ def test_a_campaign_run_again_gives_the_same_without_simulating(campaign_file, c
     assert "mg S" in outputs[0].err
     assert "mg S" not in outputs[1].err
     assert len(pd.read_csv(tmp_path / "out" / "results.csv")) == 48
+
+
+def test_lines_of_one_scenario_are_told_apart(campaign_file, capsys):
+    small = SMALL.partition("predictors")[0].replace(', "grid3x9"', "") + 'predictors = ["hcf"]'
+    assert main([str(campaign_file(small)), "--no-store"]) == 0
+    head, *lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert head.split()[:6] == ["scenario", "app", "network", "mapping", "efficiency", "predictor"]
+    assert len({tuple(line.split()[:6]) for line in lines}) == len(lines) == 8
+
+
+def test_graph_predictors_take_part(campaign_file, capsys):
+    """Their recordings and messages beside simulations on a pool; a cluster of one node has no inside."""
+    file = campaign_file(
+        'scenarios = ["pair.toml"]\napps = ["mg", "ep"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]\n'
+        'mappings = ["block", "cyclic"]'
+    )
+    file.with_name("pair.toml").write_text(
+        "[[clusters]]\nnodes = 3\nspeed_gflops = 10\n[[clusters]]\nnodes = 1\nspeed_gflops = 20\n"
+    )
+    assert main([str(file), "--no-store", "--json", "--jobs", "2"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert [(row["mapping"], row["app"], row["predictor"]) for row in rows] == list(
+        product(("block", "cyclic"), ("mg", "ep"), ("hcf", "dpgraph"))
+    )
+    assert max(row["abs_error_pct"] for row in rows if row["predictor"] == "dpgraph") < 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +166,8 @@ def test_a_campaign_file_with_a_fault_is_refused_in_one_line(campaign_file, caps
     assert said in captured.err
 
 
-def test_no_scheduler_at_the_address_is_said(capsys, campaign_file):
+def test_no_scheduler_at_the_address_is_said(monkeypatch):
+    monkeypatch.setattr("apps.cluster._CONNECT_LIMIT", "1s")
     with pytest.raises(UserError, match=r"--scheduler tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
 
@@ -146,7 +182,7 @@ def workers(tmp_path_factory):
     with (
         pytest.MonkeyPatch.context() as patch,
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, env={"GRID_VALIDATOR_CACHE": str(cache)}
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", env={"GRID_VALIDATOR_CACHE": str(cache)}
         ) as cluster,
     ):
         patch.setenv("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
@@ -188,8 +224,18 @@ def test_a_killed_worker_loses_nothing(workers, campaign_file):
         assert found == results(campaign, pool)
 
 
-def test_the_command_takes_a_scheduler(workers, campaign_file, tmp_path):
-    file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf"]')
+def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_file):
+    (case,) = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]')).cases
+    stop = threading.Event()
+    stop.set()
+    with Cluster(workers.scheduler_address) as cluster, pytest.raises(Stopped):
+        cluster.simulate(case.settings.spec(case.target), stop=stop)
+
+
+def test_the_command_takes_a_scheduler(workers, campaign_file):
+    file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]')
     command = ["-m", "validation.campaign", str(file), "--json", "--no-store", "--scheduler", workers.scheduler_address]
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
-    assert len(json.loads(done.stdout)["results"]) == 1
+    rows = json.loads(done.stdout)["results"]
+    assert [row["predictor"] for row in rows] == ["hcf", "dpgraph"]
+    assert rows[1]["abs_error_pct"] < 1
