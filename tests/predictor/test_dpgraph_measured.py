@@ -91,8 +91,8 @@ def test_acknowledgements_are_seen_on_the_way_back():
 
 
 def test_shares_of_a_link_follow_the_round_trip_time():
-    # SimGrid: in proportion to 1 / (latency + sum of 8775 / bandwidth).  Two nodes are near (150 us), one is far (300 us)
-    # over a link that is as good as none.
+    # SimGrid: in proportion to 1 / (latency + sum of 8775 / bandwidth).  Two nodes are near (150 us), and one is far
+    # (300 us), over a link that is as good as none.
     near = 150e-6 + 8775 * (2 / 125e6 + 1 / 200e6)
     far = 300e-6 + 8775 * (2 / 125e6 + 2 / 200e6 + 1 / 10e9)
     ways = measured().ways
