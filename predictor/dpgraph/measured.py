@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -38,10 +39,11 @@ _EXACT = 1e-4  # relative: a break need not be known better
 _UNSHARED = 0.002  # an experiment that takes at most so much longer than without sharing shows none, relative
 
 
-def sizes_bytes() -> list[int]:
+@cache
+def sizes_bytes() -> tuple[int, ...]:
     """The sizes of the ping-pongs: dense where protocols change, then doubling."""
     dense = np.unique(np.round(np.geomspace(1, _DENSE_UP_TO_BYTES, int(np.log(_DENSE_UP_TO_BYTES) / np.log(_RATIO)))))
-    return [int(size) for size in dense] + [2**power for power in range(18, 24)]
+    return tuple(int(size) for size in dense) + tuple(2**power for power in range(18, 24))
 
 
 @dataclass(frozen=True)
