@@ -14,7 +14,7 @@ from predictor.dpgraph import fluid
 from predictor.dpgraph.network import Network
 from predictor.dpgraph.program import Program, Sections
 
-_SETTLED_REL = 1e-4  # of the time: what the spread of the period may add up to
+_SETTLED_REL = 1e-3  # of the time: what the spread of the period may add up to
 
 
 @dataclass(frozen=True)

@@ -78,10 +78,19 @@ class Paths(NamedTuple):
     capacity_Bps: np.ndarray  # f8, one per link
 
 
+class _Uses(NamedTuple):
+    """What a flow on a path takes of its links, in the order of Paths.link."""
+
+    amount: np.ndarray  # f8, weight * bound
+    share: np.ndarray  # f8, weight / penalty
+
+
 class _Flows(NamedTuple):
     """Active flows, by slot.  Entry slot * width + k is the flow's k-th link in the list of that link's flows."""
 
-    message: np.ndarray  # i4, -1: the slot is free
+    message: np.ndarray  # i4
+    path: np.ndarray  # i4
+    factor: np.ndarray  # f8, progress per rate
     remaining: np.ndarray  # f8, bytes, at the date `since`
     since: np.ndarray  # f8
     rate: np.ndarray  # f8, -1 while it is being looked for
@@ -187,12 +196,12 @@ def _first_end(flows, size):
 
 
 @njit(**_COMPILED)
-def _join(flows, links, paths, slot, path, width):
+def _join(flows, links, paths, uses, slot, path, width):
     """The flow in ``slot`` begins to use the links of its path."""
     first = paths.first[path]
     for k in range(first, paths.first[path + 1]):
         link, entry = paths.link[k], slot * width + (k - first)
-        links.demand[link] += paths.weight[k] * paths.bound_Bps[path]
+        links.demand[link] += uses.amount[k]
         head = links.head[link]
         flows.before[entry], flows.after[entry] = -1, head
         if head >= 0:
@@ -201,7 +210,7 @@ def _join(flows, links, paths, slot, path, width):
 
 
 @njit(**_COMPILED)
-def _leave(flows, links, paths, slot, path, width):
+def _leave(flows, links, paths, uses, slot, path, width):
     """The flow in ``slot`` is no longer on the links of its path."""
     first = paths.first[path]
     for k in range(first, paths.first[path + 1]):
@@ -213,8 +222,7 @@ def _leave(flows, links, paths, slot, path, width):
             flows.after[before] = after
         else:
             links.head[link] = after
-        amount = paths.weight[k] * paths.bound_Bps[path]
-        links.demand[link] = links.demand[link] - amount if links.head[link] >= 0 else 0.0
+        links.demand[link] = links.demand[link] - uses.amount[k] if links.head[link] >= 0 else 0.0
 
 
 @njit(**_COMPILED)
@@ -233,12 +241,12 @@ def _reach(links, paths, path, step, reached, count):
 
 
 @njit(**_COMPILED)
-def _fix(flows, links, messages, paths, slot, rate):
+def _fix(flows, links, paths, uses, slot, rate):
     """Gives a flow its rate, and takes that from its links."""
     flows.rate[slot] = rate
-    path = messages[flows.message[slot]].path
+    path = flows.path[slot]
     for k in range(paths.first[path], paths.first[path + 1]):
-        link, share = paths.link[k], paths.weight[k] / paths.penalty[path]
+        link, share = paths.link[k], uses.share[k]
         links.remaining[link] = max(0.0, links.remaining[link] - paths.weight[k] * rate)
         links.usage[link] -= share
         if links.usage[link] < _SAME * share:
@@ -246,7 +254,7 @@ def _fix(flows, links, messages, paths, slot, rate):
 
 
 @njit(**_COMPILED)
-def _share(component, count, reached, reached_count, flows, links, messages, paths, width):
+def _share(component, count, reached, reached_count, flows, links, paths, uses, width):
     """Max-min fair rates of the flows of a component.
 
     Again and again: who may not get what the tightest link has for everybody gets its bound; when there is no such flow
@@ -258,10 +266,10 @@ def _share(component, count, reached, reached_count, flows, links, messages, pat
     least_wish = np.inf  # smallest bound, as a share, of a flow without a rate
     for i in range(count):
         flows.rate[component[i]] = -1.0
-        path = messages[flows.message[component[i]]].path
+        path = flows.path[component[i]]
         least_wish = min(least_wish, paths.bound_Bps[path] * paths.penalty[path])
         for k in range(paths.first[path], paths.first[path + 1]):
-            links.usage[paths.link[k]] += paths.weight[k] / paths.penalty[path]
+            links.usage[paths.link[k]] += uses.share[k]
     left = count
     while left > 0:
         least = np.inf  # what the tightest link has for a flow of penalty 1
@@ -277,10 +285,10 @@ def _share(component, count, reached, reached_count, flows, links, messages, pat
             for i in range(count):
                 slot = component[i]
                 if flows.rate[slot] < 0.0:
-                    path = messages[flows.message[slot]].path
+                    path = flows.path[slot]
                     wish = paths.bound_Bps[path] * paths.penalty[path]
                     if wish <= limit:
-                        _fix(flows, links, messages, paths, slot, paths.bound_Bps[path])
+                        _fix(flows, links, paths, uses, slot, paths.bound_Bps[path])
                         left -= 1
                     else:
                         least_wish = min(least_wish, wish)
@@ -289,8 +297,8 @@ def _share(component, count, reached, reached_count, flows, links, messages, pat
             while entry >= 0:
                 slot = entry // width
                 if flows.rate[slot] < 0.0:
-                    path = messages[flows.message[slot]].path
-                    _fix(flows, links, messages, paths, slot, least / paths.penalty[path])
+                    path = flows.path[slot]
+                    _fix(flows, links, paths, uses, slot, least / paths.penalty[path])
                     left -= 1
                 entry = flows.after[entry]
             links.usage[tightest] = 0.0
@@ -309,6 +317,12 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
     for path in range(len(paths.first) - 1):
         width = max(width, paths.first[path + 1] - paths.first[path])
 
+    uses = _Uses(np.empty(len(paths.link)), np.empty(len(paths.link)))
+    for path in range(len(paths.first) - 1):
+        for k in range(paths.first[path], paths.first[path + 1]):
+            uses.amount[k] = paths.weight[k] * paths.bound_Bps[path]
+            uses.share[k] = paths.weight[k] / paths.penalty[path]
+
     clock = np.zeros(nranks)
     at = instructions.first[:-1].copy()
     marked = np.zeros(nranks, np.int64)
@@ -320,6 +334,8 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
     slots = max(1, nmessages)
     flows = _Flows(
         np.empty(slots, np.int32),
+        np.empty(slots, np.int32),
+        np.empty(slots),
         np.empty(slots),
         np.empty(slots),
         np.empty(slots),
@@ -427,7 +443,7 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
                     clock[rank] = max(clock[rank], now)
                     woken[woken_count] = rank
                     woken_count += 1
-            _leave(flows, links, paths, slot, path, width)
+            _leave(flows, links, paths, uses, slot, path, width)
             nreached = _reach(links, paths, path, step, reached, nreached)
         while nstarts > 0 and start_s[0] <= now + PRECISION_S:
             m = starting[0]
@@ -439,11 +455,12 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
             else:
                 slot = used
                 used += 1
-            flows.message[slot], flows.place[slot], flows.seen[slot] = m, -1, step
+            flows.message[slot], flows.path[slot], flows.factor[slot] = m, path, messages[m].factor
+            flows.place[slot], flows.seen[slot] = -1, step
             flows.remaining[slot], flows.since[slot], flows.rate[slot] = messages[m].amount_bytes, now, 0.0
             component[nflows] = slot
             nflows += 1
-            _join(flows, links, paths, slot, path, width)
+            _join(flows, links, paths, uses, slot, path, width)
         for i in range(nreached):  # what left may have made room since
             links.tight[reached[i]] = links.demand[reached[i]] > paths.capacity_Bps[reached[i]] * _SLACK
 
@@ -461,23 +478,22 @@ def evaluate(instructions, messages, paths, s_per_flop, marks_s):
                         nflows += 1
                     entry = flows.after[entry]
             else:
-                path = messages[flows.message[component[done_flows]]].path
+                path = flows.path[component[done_flows]]
                 done_flows += 1
                 nreached = _reach(links, paths, path, step, reached, nreached)
 
         for i in range(nflows):
             before_Bps[i] = flows.rate[component[i]]
         if nreached > 0:
-            _share(component, nflows, reached, nreached, flows, links, messages, paths, width)
+            _share(component, nflows, reached, nreached, flows, links, paths, uses, width)
         for i in range(nflows):
             slot = component[i]
-            m = flows.message[slot]
-            rate = flows.rate[slot] if nreached > 0 else paths.bound_Bps[messages[m].path]
+            rate = flows.rate[slot] if nreached > 0 else paths.bound_Bps[flows.path[slot]]
             before = before_Bps[i]
             if abs(rate - before) <= _SAME * rate:
                 flows.rate[slot] = before
                 continue
-            flows.remaining[slot] -= before * messages[m].factor * (now - flows.since[slot])
+            flows.remaining[slot] -= before * flows.factor[slot] * (now - flows.since[slot])
             flows.rate[slot], flows.since[slot] = rate, now
-            left_s = max(0.0, flows.remaining[slot]) / (rate * messages[m].factor)
+            left_s = max(0.0, flows.remaining[slot]) / (rate * flows.factor[slot])
             ending = _schedule(flows, ending, slot, now + left_s)
