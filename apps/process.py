@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from apps.errors import Stopped
 
 _OUTPUT_LIMIT_BYTES = 256 << 20
 _SHOWN_BYTES = 64 << 10
+_QUICK_S = 0.005  # between looks at a child: its memory is looked at when they are further apart
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Finished:
     output: str
     log: str  # the end of its standard error
     wall_s: float
-    peak_memory_bytes: int  # of the largest process among it and its children
+    peak_memory_bytes: int  # of the largest process among it and its children, seen up to 50 ms before its end
     timed_out: bool = False
     too_loud: bool = False  # ended because it wrote more than the limit
 
@@ -68,8 +70,9 @@ def run_bounded(
             stderr=log,
             start_new_session=True,
         )
+    memory = _Memory()
     try:
-        reason = _wait(child, started, time_limit_s, (out_path, log_path), stop)
+        reason = _wait(child, started, time_limit_s, (out_path, log_path), stop, memory)
     finally:
         _kill_group(child.pid)  # before the number can be given to another process
         status, usage = _reap(child)
@@ -80,14 +83,43 @@ def run_bounded(
         output=_tail(out_path, _OUTPUT_LIMIT_BYTES),
         log=_tail(log_path, _SHOWN_BYTES),
         wall_s=time.perf_counter() - started,
-        peak_memory_bytes=usage.ru_maxrss * 1024,
+        peak_memory_bytes=memory.peak_bytes(usage.ru_maxrss * 1024),
         timed_out=reason == "time",
         too_loud=reason == "output",
     )
 
 
+class _Memory:
+    """The peak memory of a child and its descendants.
+
+    What the system says of an ended child (ru_maxrss) begins with the memory of this process, from which it was forked.
+    So it counts only where it is more; else what was seen while the child ran.
+    """
+
+    def __init__(self):
+        self._seen_bytes = 0
+        self._own_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def look(self, pid: int) -> None:
+        """Notes the peaks so far of a process and its descendants.  A process that has ended says nothing."""
+        with suppress(OSError, ValueError):
+            status = Path(f"/proc/{pid}/status").read_text()
+            peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+            self._seen_bytes = max(self._seen_bytes, *(int(peak) * 1024 for peak in peaks), 0)
+            for descendant in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                self.look(int(descendant))
+
+    def peak_bytes(self, ended_bytes: int) -> int:
+        return ended_bytes if ended_bytes > self._own_bytes or not self._seen_bytes else self._seen_bytes
+
+
 def _wait(
-    child: subprocess.Popen, started: float, time_limit_s: float | None, files: Sequence[Path], stop: threading.Event
+    child: subprocess.Popen,
+    started: float,
+    time_limit_s: float | None,
+    files: Sequence[Path],
+    stop: threading.Event,
+    memory: _Memory,
 ) -> str:
     """Sleeps, ever longer, until the child has ended ("end"), a bound is passed ("time", "output") or "stop" is set."""
     pause_s = 0.001
@@ -99,6 +131,8 @@ def _wait(
             return "time"
         if sum(path.stat().st_size for path in files) > _OUTPUT_LIMIT_BYTES:
             return "output"
+        if pause_s > _QUICK_S:
+            memory.look(child.pid)
         if stop.wait(pause_s):
             return "stop"
         pause_s = min(1.3 * pause_s, 0.05)

@@ -146,3 +146,13 @@ def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path
         assert wait_until(lambda: not processes_of(own_program))
     finally:
         parent.kill()
+
+
+def test_peak_memory_is_that_of_the_child_however_large_its_parent(tmp_path):
+    import numpy as np
+
+    ballast = np.ones(60_000_000)  # 480 MB here
+    script = "import time; x = bytearray(50_000_000); x[::4096] = b'x' * len(x[::4096]); time.sleep(0.3)"
+    done = run_bounded([sys.executable, "-c", script], folder=tmp_path, time_limit_s=60)
+    assert 50e6 < done.peak_memory_bytes < 120e6
+    assert ballast[0] == 1
