@@ -145,7 +145,7 @@ class DPGraph:
 
         Without the messages and synchronisations, and what follows them, whose other part then is missing.
         """
-        kept = [list(row[1 : elements + 1]) for row in self.processes]
+        kept = [list(row[1:-1][:elements]) for row in self.processes]
         partners: dict[int, list[int]] = {}
         for edge in self.edges:
             if edge.relation is Relation.MESSAGE:

@@ -383,3 +383,10 @@ def test_bad_input_is_one_line_and_status_2(arguments, said, capsys):
     assert main([*arguments, "--no-store"]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("error: ") and printed.count("\n") == 1 and said in printed
+
+
+def test_the_beginning_of_a_short_graph_is_all_of_it():
+    platform = neutral_platform(3)
+    target = Target(problem("ep", "S"), platform, tuple(host.name for host in platform.hosts))
+    graph = graph_of(record_events(RunSpec(target), 1), expand=False)
+    assert graph.first(1000).nodes == graph.nodes
