@@ -98,7 +98,7 @@ class Sections:
         """What each rank computes in the timed section of so many iterations."""
         return np.array([self._rank_flops(rank, iterations) for rank in range(len(self._ranks))])
 
-    @property
+    @cached_property
     def partners(self) -> set[tuple[int, int]]:
         """Who sends to whom: pairs of ranks."""
         found = set()
