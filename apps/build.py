@@ -21,6 +21,6 @@ def kernel_program(app: App) -> Path:
 def kernel_hash(app: App) -> str:
     """Identity of a kernel: its sources and how they are compiled."""
     digest = hashlib.sha256(" ".join(FLAGS).encode())
-    for path in (*app.sources, *app.headers):
+    for path in (*app.sources, *app.headers, *([app.reference] if app.reference else [])):
         digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -63,7 +63,7 @@ def kernel_flops(app_name: str) -> float:
     host = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
     target = Target(problem(app_name, _PRESET), host, (host.hosts[0].name,))
     spec = RunSpec(target, mode="verify", compute="none")
-    iterations = _ITERATIONS.get(app_name, target.problem.iterations)
+    iterations = _ITERATIONS.get(app_name, target.iterations)
     records = [run_iterations(spec, iterations) for _ in range(_RUNS)]
     return max(record.flops / record.timed_wall_s for record in records)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +15,18 @@ from apps.user_program import UserProgram
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE / "common"
-_KEYS = {"title", "sources", "reference_efficiency", "classes"}
-_OPTIONAL = {"iterations"}
+_KEYS = {"title", "sources", "reference_efficiency"}
+_CLASSES = {"classes"}  # a benchmark of named classes has these keys besides,
+_SIZES = {"size", "calibration_size", "parameters"}  # and one of free sizes these
+_OPTIONAL = {"iterations", "iterations_table", "ranks"}
+MOST_SIZE = 2**40  # N; beyond it counts of things overflow
+
+Value = int | float | str
 
 
 @dataclass(frozen=True)
 class App:
-    """A kernel: where its sources are and which classes it knows."""
+    """A kernel: where its sources are, and which problems it knows: named classes, or every size N."""
 
     name: str
     title: str
@@ -27,12 +34,23 @@ class App:
     sources: tuple[Path, ...]  # C files, the shared ones included
     iterations_parameter: str | None  # that holds the official number of iterations; None: the program has none
     reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
-    classes: Mapping[str, Mapping[str, float]] = field(hash=False)
+    classes: Mapping[str, Mapping[str, Value]] = field(hash=False)
+    size_parameter: str | None = None  # that holds N; None: the problems are classes
+    calibration_size: int | None = None  # the N that ``python -m apps.calibrate`` times
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # beside N, with their defaults
+    rank_rule: str = "any"  # a name of apps/rank_rules.py: which numbers of ranks a size allows
+    has_iterations_table: bool = False  # iterations.csv: N and ranks to the iterations that a method needs
 
     @property
     def headers(self) -> tuple[Path, ...]:
         """Files that the sources include: they belong to the identity of the program."""
         return tuple(sorted([*self.folder.glob("*.h"), *_COMMON.glob("*.h")]))
+
+    @property
+    def reference(self) -> Path | None:
+        """The Python module with what ``verify`` compares with, where it is computed and not published."""
+        path = self.folder / "reference.py"
+        return path if path.exists() else None
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,7 @@ class Problem:
     """
 
     app: str
-    params: tuple[tuple[str, float], ...] = ()
+    params: tuple[tuple[str, Value], ...] = ()
     preset: str | None = None
     program: UserProgram | None = None
 
@@ -55,15 +73,49 @@ class Problem:
             return self.program.iterations is not None
         return app(self.app).iterations_parameter is not None
 
-    @property
-    def iterations(self) -> int:
-        """The number of iterations of a full run; 1 for a program without iterations, which is simulated whole."""
+    def iterations_on(self, nranks: int) -> int:
+        """The number of iterations of a full run; 1 for a program without iterations, which is simulated whole.
+
+        Raises KernelError where it is to be taken from a table that does not have it.
+        """
         if self.program is not None:
             return self.program.iterations or 1
-        return int(dict(self.params)[app(self.app).iterations_parameter]) if self.iterative else 1
+        if not self.iterative:
+            return 1
+        kernel, params = app(self.app), dict(self.params)
+        given = int(params[kernel.iterations_parameter])
+        if given or not kernel.has_iterations_table:
+            return given
+        from apps.iterations_table import table_iterations
+
+        return table_iterations(self, nranks)
+
+    @property
+    def size(self) -> int | None:
+        """N; None for a class or a program of the user's own."""
+        if self.program is not None or (parameter := app(self.app).size_parameter) is None:
+            return None
+        return int(dict(self.params)[parameter])
+
+    @property
+    def label(self) -> str | None:
+        """Which problem of the program: its class, or N and what differs from the defaults; None: there is but one."""
+        if self.size is None:
+            return self.preset
+        defaults = app(self.app).parameters
+        changed = (f"{key}={value}" for key, value in self.params if key in defaults and defaults[key] != value)
+        return " ".join((str(self.size), *changed))
+
+    def allows(self, nranks: int) -> bool:
+        """Whether the benchmark's own rule lets so many ranks work on it."""
+        if self.program is not None:
+            return True
+        from apps.rank_rules import RANK_RULES
+
+        return RANK_RULES[app(self.app).rank_rule](dict(self.params), self.size, nranks)
 
     def __str__(self) -> str:
-        return f"{self.app} {self.preset}" if self.preset else self.app
+        return f"{self.app} {self.label}" if self.label else self.app
 
 
 @cache
@@ -79,26 +131,74 @@ def app(name: str) -> App:
         raise KernelError(f"app {name!r}", "no such program", f"Known: {', '.join(app_names())}")
     path = _HERE / name / "kernel.toml"
     data = tomllib.loads(path.read_text())
-    if odd := (set(data) - _OPTIONAL) ^ _KEYS:
+    needed = _KEYS | (_SIZES if "size" in data else _CLASSES)
+    if odd := (set(data) - _OPTIONAL) ^ needed:
         problem = f"missing or unknown keys: {', '.join(sorted(odd))}"
-        raise KernelError(str(path), problem, f"Give {', '.join(sorted(_KEYS))} and, if there are any, iterations")
+        raise KernelError(str(path), problem, f"Give {', '.join(sorted(needed))}, of which iterations may be left out")
     return App(
         name=name,
         title=data["title"],
         folder=path.parent,
-        sources=(_COMMON / "run.c", *(path.parent / source for source in data["sources"])),
+        sources=(*sorted(_COMMON.glob("*.c")), *(path.parent / source for source in data["sources"])),
         iterations_parameter=data.get("iterations"),
         reference_efficiency=data["reference_efficiency"],
-        classes=data["classes"],
+        classes=data.get("classes", {}),
+        size_parameter=data.get("size"),
+        calibration_size=data.get("calibration_size"),
+        parameters=data.get("parameters", {}),
+        rank_rule=data.get("ranks", "any"),
+        has_iterations_table=data.get("iterations_table", False),
     )
+
+
+def sized_names() -> tuple[str, ...]:
+    """The kernels that take any size N."""
+    return tuple(name for name in app_names() if app(name).size_parameter is not None)
 
 
 def problem(app_name: str, preset: str) -> Problem:
     """The official problem of a class; raises KernelError with the known classes."""
-    classes = app(app_name).classes
-    if preset not in classes:
-        raise KernelError(f"class {preset!r}", f"{app_name} has no such class", f"Known: {', '.join(classes)}")
-    return Problem(app_name, tuple(classes[preset].items()), preset)
+    kernel = app(app_name)
+    if kernel.size_parameter is not None:
+        raise KernelError(f"class {preset!r}", f"{app_name} has no classes", "Give its size N with --size")
+    if preset not in kernel.classes:
+        raise KernelError(f"class {preset!r}", f"{app_name} has no such class", f"Known: {', '.join(kernel.classes)}")
+    return Problem(app_name, tuple(kernel.classes[preset].items()), preset)
+
+
+def sized_problem(app_name: str, size: int, **parameters: Value) -> Problem:
+    """The problem of size N, ``parameters`` in place of the defaults; raises KernelError for what does not fit."""
+    kernel = app(app_name)
+    if kernel.size_parameter is None:
+        remedy = f"Give one of its classes: {', '.join(kernel.classes)}"
+        raise KernelError(f"size {size}", f"{app_name} has no free size", remedy)
+    if not 1 <= size <= MOST_SIZE:
+        raise KernelError(f"size {size}", "not a size", f"Give an integer from 1 to {MOST_SIZE}")
+    values = {kernel.size_parameter: size, **kernel.parameters}
+    for name, value in parameters.items():
+        values[name] = _checked(kernel, name, value)
+    return Problem(app_name, tuple(values.items()))
+
+
+def _checked(kernel: App, name: str, value: Value) -> Value:
+    """A parameter's value, of the type of its default; texts, as a command line has them, are converted."""
+    if name not in kernel.parameters:
+        known = f"Known: {', '.join(kernel.parameters)}" if kernel.parameters else "It has none"
+        raise KernelError(f"parameter {name!r}", f"{kernel.name} has no such parameter", known)
+    wanted = type(kernel.parameters[name])
+    try:
+        converted = wanted(value)
+    except (ValueError, OverflowError):
+        converted = None
+    if converted is None or (not isinstance(value, str) and converted != value) or not _plain(converted):
+        kind = {int: "an integer", float: "a number", str: "a word"}[wanted]
+        raise KernelError(f"parameter {name}={value}", f"not {kind}", f"Give one, such as {kernel.parameters[name]}")
+    return converted
+
+
+def _plain(value: Value) -> bool:
+    """Whether a kernel's command line can carry it."""
+    return math.isfinite(value) if not isinstance(value, str) else re.fullmatch(r"[\w.-]{1,40}", value) is not None
 
 
 def own_problem(program: UserProgram) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shlex
 from collections.abc import Sequence
@@ -40,9 +41,19 @@ def launch(spec: RunSpec, iterations: int) -> Launch:
         f"mode={spec.mode}",
         f"flop_scale={spec.flop_scale:.17g}",
         f"iterations={iterations}",
-        *(f"{key}={value!r}" for key, value in problem.params),
+        *(f"{key}={value}" for key, value in problem.params),
+        *(f"{key}={value!r}" for key, value in _references(spec).items()),
     )
     return Launch(kernel_program(app(problem.app)), arguments, privatize=False, working_folder=None)
+
+
+def _references(spec: RunSpec) -> dict[str, float]:
+    """What a run with arithmetic compares its results with, where that is computed for the purpose."""
+    kernel, problem = app(spec.target.problem.app), spec.target.problem
+    if spec.mode != "verify" or kernel.reference is None:
+        return {}
+    module = importlib.import_module(f"apps.{kernel.name}.reference")
+    return module.references(dict(problem.params), spec.target.nranks)
 
 
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,42 @@ if TYPE_CHECKING:
     from apps.runner import Runner
 
 _LOG_LINES = 12
+
+
+def add_problem_arguments(parser: argparse.ArgumentParser, *, default_class: str) -> None:
+    """--class, --size and --param, as problem_from_arguments reads them."""
+    from apps.catalog import sized_names
+
+    parser.add_argument("--class", dest="preset", metavar="C", help=f"problem class (default: {default_class})")
+    parser.add_argument("--size", type=int, metavar="N", help=f"instead of a class, for {', '.join(sized_names())}")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="KEY=VALUE",
+        help="another parameter of a program with --size (docs/kernels.md); may be given several times",
+    )  # fmt: skip
+
+
+def problem_from_arguments(args: argparse.Namespace, app_name: str, *, default_class: str) -> Problem:
+    """The problem of a kernel that --class, or --size and --param, ask for.  Raises KernelError."""
+    from apps.catalog import problem, sized_problem
+
+    if args.size is None:
+        if args.param:
+            raise UserError(f"--param {args.param[0]}", "goes with --size", "Give the size too, or leave it out")
+        return problem(app_name, default_class if args.preset is None else args.preset)
+    if args.preset is not None:
+        raise UserError(f"--class {args.preset}", "does not go with --size", "Drop one")
+    return sized_problem(app_name, args.size, **parse_parameters(args.param))
+
+
+def parse_parameters(texts: Sequence[str]) -> dict[str, str]:
+    """Parameters given as KEY=VALUE; the last value of a key counts."""
+    parameters = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise UserError(f"--param {text}", "not of the form KEY=VALUE", "Write for example --param niter=10")
+        parameters[key] = value
+    return parameters
 
 
 def add_program_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +76,7 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
 def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
     """The problem of the user's own program; None where --program is not given.
 
-    Raises UserError for what does not fit; ``args.app`` and ``args.preset`` are None where they are not given.
+    Raises UserError for what does not fit; options that are not given are None, --param an empty list.
     """
     from apps.catalog import own_problem
     from apps.user_program import read_program
@@ -50,9 +86,11 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
             if value is not None:
                 raise UserError(f"{option} {value}", "there is no program", "Give --program FILE too")
         return None
-    for value, option in ((args.app, "--app"), (args.preset, "--class")):
+    for value, option in ((args.app, "--app"), (args.preset, "--class"), (args.size, "--size")):
         if value is not None:
             raise UserError(f"{option} {value}", "does not go with --program", "Drop one")
+    if args.param:
+        raise UserError(f"--param {args.param[0]}", "does not go with --program", "Use --program-args")
     return own_problem(read_program(args.program, args.program_args or "", args.program_iterations))
 
 

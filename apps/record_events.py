@@ -118,7 +118,7 @@ def _record(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recor
     found = told_apart(unmarked, iterations)
     if found is not None:
         return with_marks(unmarked, found)
-    full = problem.iterations
+    full = spec.target.iterations
     return unmarked if iterations == full else without_marks(_record_once(plain, full, time_limit_s))
 
 

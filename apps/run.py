@@ -7,14 +7,16 @@ import json
 import sys
 from collections.abc import Sequence
 
-from apps.catalog import Problem, app_names, problem
+from apps.catalog import Problem, app_names
 from apps.errors import KernelError
 from apps.options import (
+    add_problem_arguments,
     add_program_arguments,
     add_settings_arguments,
     cautions,
     exit_status,
     own_problem_from_arguments,
+    problem_from_arguments,
     settings_from_arguments,
 )
 from apps.record import RunRecord
@@ -35,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXIT_STATUSES,
     )
     parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(app_names())}")
-    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: S)")
+    add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     parser.add_argument("--mode", default="skeleton", metavar="MODE", help=f"{' or '.join(MODES)} (default: skeleton)")
@@ -102,7 +104,7 @@ def _run(args: argparse.Namespace) -> int:
     if asked is None:
         if args.app is None:
             raise KernelError("--app", "not given", f"Name one of {', '.join(app_names())}, or give --program FILE")
-        asked = problem(args.app, "S" if args.preset is None else args.preset)
+        asked = problem_from_arguments(args, args.app, default_class="S")
     if args.time_limit is not None and not args.time_limit > 0:
         raise KernelError(f"--time-limit {args.time_limit}", "not positive", "Give seconds of wall time")
     settings = settings_from_arguments(args)

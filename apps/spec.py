@@ -41,6 +41,11 @@ class Target:
         """Hosts in use."""
         return len(set(self.placement))
 
+    @property
+    def iterations(self) -> int:
+        """Of a full run; see Problem.iterations_on."""
+        return self.problem.iterations_on(self.nranks)
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -86,7 +91,7 @@ class RunSpec:
         if not self.target.problem.iterative:
             problem = f"{self.target.problem} has no iterations to be counted"
             raise KernelError(f"iterations {self.iterations}", problem, f"Give {' or '.join(ITERATION_POLICIES)}")
-        official = self.target.problem.iterations
+        official = self.target.iterations
         if not isinstance(self.iterations, int) or not 1 <= self.iterations <= official:
             raise KernelError(
                 "iterations",
@@ -143,8 +148,12 @@ class RunSpec:
             own = {"arguments": list(program.arguments), "full_iterations": program.iterations}
             if self.compute == "measured":
                 own["host_speed_flops"] = self.host_speed_flops
+        elif app(problem.app).has_iterations_table:  # which is no part of the parameters
+            own = {"full_iterations": self.target.iterations}
+        else:
+            own = {}
         return {
-            **({} if program is None else own),
+            **own,
             "app": problem.app,
             "class": problem.preset,
             "params": dict(problem.params),

@@ -39,7 +39,7 @@ def run_user_iterations(
     """
     problem = spec.target.problem
     what = f"{problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
-    partial = iterations < problem.iterations
+    partial = iterations < spec.target.iterations
     started = launch(spec, iterations)
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder, notes = Path(name), Path(name) / "notes"

@@ -54,7 +54,7 @@ class World:
         return self.runner.record(self.settings.spec(target)).time_s
 
     def sections(self, target: Target) -> Sections:
-        return Sections(self.runner.trace(self.settings.spec(target), min(3, target.problem.iterations)))
+        return Sections(self.runner.trace(self.settings.spec(target), min(3, target.iterations)))
 
     def known(self, platform: Platform, placement: tuple[str, ...], options: dict | None = None) -> Network:
         """From the platform file; ``options`` replace those of the runs."""
@@ -72,7 +72,7 @@ class World:
 
     def error_pct(self, target: Target, network: Network) -> float:
         s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
-        made = estimate(self.sections(target), target.problem.iterations, network, target.placement, s_per_flop)
+        made = estimate(self.sections(target), target.iterations, network, target.placement, s_per_flop)
         return 100 * (made.time_s / self.truth_s(target) - 1)
 
 

@@ -37,7 +37,7 @@ def sections_of(app: str, ranks: int) -> Sections:
     platform = materialise(named_grid(f"grid1x{ranks}", "gigabit", [50e9]))
     target = Target(problem(app, "B"), platform, block(platform, ranks))
     with Store() as store:
-        return Sections(record_events(Settings().spec(target), min(3, target.problem.iterations), store=store))
+        return Sections(record_events(Settings().spec(target), min(3, target.iterations), store=store))
 
 
 def network_of(sections: Sections, grid: Grid, placement: tuple[str, ...]):
@@ -77,7 +77,7 @@ def against_simulation(app: str, grid: Grid, full: bool) -> None:
     took = []
     for _ in range(RUNS):
         started = time.perf_counter()
-        estimate(sections, target.problem.iterations, network, target.placement, s_per_flop)
+        estimate(sections, target.iterations, network, target.placement, s_per_flop)
         took.append(time.perf_counter() - started)
     ours_s = statistics.median(took)
     line = f"  whole prediction {1e3 * ours_s:.0f} ms"
@@ -100,7 +100,7 @@ def _sweep(app: str, numbers: range) -> float:
         grid = random_grid(SEED, number, ranges)
         placement = tuple(host for cluster in grid.clusters for host in cluster.host_names)
         s_per_flop = [1 / cluster.speed_flops for cluster in grid.clusters for _ in cluster.host_names]
-        iterations = problem(app, "B").iterations
+        iterations = problem(app, "B").iterations_on(len(placement))
         total_s += estimate(sections, iterations, network_of(sections, grid, placement), placement, s_per_flop).time_s
     return total_s
 

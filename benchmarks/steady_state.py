@@ -51,7 +51,7 @@ def measure(which: str, count: int, runner: Runner) -> list[dict]:
                 "name": name,
                 "error": abs(steady.time_s - full.time_s) / full.time_s,
                 "bound": how.bound_rel if how else 0.0,
-                "simulated": how.simulated if how else full_spec.target.problem.iterations,
+                "simulated": how.simulated if how else full_spec.target.iterations,
                 "period": how.period if how else 0,
                 "speed_up": full.wall_s / steady.wall_s,
             }

@@ -13,14 +13,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from apps.catalog import Problem, app_names, problem
+from apps.catalog import Problem, app_names, sized_names
 from apps.options import (
+    add_problem_arguments,
     add_program_arguments,
     add_runner_arguments,
     add_settings_arguments,
     cautions,
     exit_status,
     own_problem_from_arguments,
+    problem_from_arguments,
     runner_from_arguments,
     settings_from_arguments,
 )
@@ -77,12 +79,14 @@ def names(text: str, option: str) -> list[str]:
 
 
 def problems_from_arguments(args: argparse.Namespace) -> list[Problem]:
-    """What --app and --class, or --program, ask for.  Raises UserError."""
+    """What --app and --class or --size, or --program, ask for.  Raises UserError."""
     own = own_problem_from_arguments(args)
     if own is not None:
         return [own]
-    preset = "B" if args.preset is None else args.preset
-    return [problem(app, preset) for app in names("cg,mg,lu" if args.app is None else args.app, "--app")]
+    if args.app is None and args.size is not None:
+        raise UserError(f"--size {args.size}", "goes with --app", f"Name one of {', '.join(sized_names())}")
+    apps = names("cg,mg,lu" if args.app is None else args.app, "--app")
+    return [problem_from_arguments(args, app, default_class="B") for app in apps]
 
 
 def add_predictor_argument(parser: argparse.ArgumentParser, *, default: Sequence[str]) -> None:
@@ -105,7 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
-    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: B)")
+    add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
     add_predictor_argument(parser, default=("hcf",))
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
@@ -126,7 +130,7 @@ def answer_to_json(answer: Answer) -> dict:
         "platform": target.platform.name,
         "platform_hash": target.platform.content_hash,
         "app": target.problem.app,
-        "class": target.problem.preset,
+        "class": target.problem.label,
         "ranks": target.nranks,
         "prediction": prediction,
         "out_of_range": answer.refusal,

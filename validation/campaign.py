@@ -187,7 +187,7 @@ def estimate_s(campaign: Campaign, jobs: int) -> tuple[int, float]:
 
 def _run_s(target: Target, settings: Settings) -> float:
     params, ranks = dict(target.problem.params), target.nranks
-    official = target.problem.iterations
+    official = target.iterations
     iterations = {"full": official, "steady": min(5, official)}.get(settings.iterations, settings.iterations)
     per_rank = {
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners

@@ -28,7 +28,7 @@ class Result:
     network: str | None  # None: the platform file defines its own
     platform_hash: str
     app: str
-    preset: str | None  # the class; the column is called so
+    preset: str | None  # the class, or the size N; the column is called class
     ranks: int
     mapping: str
     predictor: str
@@ -133,14 +133,14 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     predicted_s = None if prediction is None else prediction.time_s
     error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
     node_s = sum(e.cost.node_s for e in answer.evidence)
-    iterations = target.problem.iterations if target.problem.iterative else 0
+    iterations = target.iterations if target.problem.iterative else 0
     simulated, extrapolation = truth.source == "simulation", truth.extrapolation
     return Result(
         scenario=target.platform.name,
         network=target.platform.network,
         platform_hash=target.platform.content_hash,
         app=target.problem.app,
-        preset=target.problem.preset,
+        preset=target.problem.label,
         ranks=target.nranks,
         mapping=mapping,
         predictor=answer.predictor,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from apps.catalog import app_names
 from apps.options import (
+    add_problem_arguments,
     add_program_arguments,
     add_runner_arguments,
     add_settings_arguments,
@@ -45,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_platform_arguments(parser, all_scenarios=True)
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
-    parser.add_argument("--class", dest="preset", metavar="C", help="problem class (default: B)")
+    add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
     add_placement_arguments(parser)

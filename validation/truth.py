@@ -40,7 +40,7 @@ class MeasuredTimes:
         return self._time_s(target) is not None
 
     def _time_s(self, target: Target) -> float | None:
-        app, preset, *rest = target.problem.app, target.problem.preset, target.platform.name, target.nranks
+        app, preset, *rest = target.problem.app, target.problem.label, target.platform.name, target.nranks
         return self.times_s.get((app, preset, *rest), self.times_s.get((app, None, *rest)))
 
 

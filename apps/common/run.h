@@ -50,6 +50,8 @@ Run run_begin(int argc, char **argv);
 double run_number(Run *run, const char *name);
 int run_integer(Run *run, const char *name);
 long run_long(Run *run, const char *name);
+/* The place of the value among `count` words. */
+int run_choice(Run *run, const char *name, const char *const *words, int count);
 
 /* Remembers why the run cannot be done.  Only the first reason is kept. */
 void run_refuse(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -61,10 +63,11 @@ bool run_ready(Run *run);
 /* Memory for arithmetic, zeroed: NULL in a skeleton. */
 void *run_array(const Run *run, size_t count, size_t size);
 
-/* Memory for messages of up to `count` doubles, zeroed.  In a skeleton its content means nothing, and SMPI is told
- * so: all such buffers share their pages, and nothing is copied. */
+/* Memory for messages of up to `count` bytes or doubles, zeroed.  In a skeleton its content means nothing, and SMPI is
+ * told so: all such buffers share their pages, and nothing is copied. */
+void *run_bytes(Run *run, size_t count);
 double *run_buffer(Run *run, size_t count);
-void run_buffer_free(Run *run, double *buffer);
+void run_buffer_free(Run *run, void *buffer);
 
 /* Moments that a recorder of events (apps/recorder) is told, where one is loaded.  Not by MPI_Pcontrol(1000 + moment),
  * as a user's program does it: without a recorder SMPI 3.32 aborts there. */
@@ -87,7 +90,10 @@ void charge_flops(Run *run, double flops);
  * they send. */
 void run_compute(Run *run);
 
-/* Point-to-point messages of `count` doubles in MPI_COMM_WORLD. */
+/* Point-to-point messages in MPI_COMM_WORLD: `count` of a type, or doubles. */
+void run_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag);
+void run_receive_any(Run *run, void *data, int count, MPI_Datatype type, int source, int tag);
+MPI_Request run_start_receive_any(Run *run, void *data, int count, MPI_Datatype type, int source, int tag);
 void run_send(Run *run, const double *data, int count, int destination, int tag);
 void run_receive(Run *run, double *data, int count, int source, int tag);
 MPI_Request run_start_receive(Run *run, double *data, int count, int source, int tag);
@@ -106,19 +112,21 @@ void run_broadcast(Run *run, void *data, int count, MPI_Datatype type, int root)
 void run_all_to_all(Run *run, const void *mine, void *theirs, int count, MPI_Datatype type);
 void run_all_to_all_v(Run *run, const void *mine, const int *counts, const int *starts, void *theirs,
                       const int *their_counts, const int *their_starts, MPI_Datatype type);
-/* The same two among the ranks of a group. */
+/* The same among the ranks of a group. */
+void run_all_reduce_in(Run *run, MPI_Comm group, const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op);
 void run_all_to_all_in(Run *run, MPI_Comm group, const void *mine, void *theirs, int count, MPI_Datatype type);
 void run_all_to_all_v_in(Run *run, MPI_Comm group, const void *mine, const int *counts, const int *starts, void *theirs,
                          const int *their_counts, const int *their_starts, MPI_Datatype type);
 
-/* One published value against the computed one. */
+/* A computed value against its reference: the published one, or a limit. */
 typedef struct {
   const char *name;
   double computed, reference;
+  bool at_most; /* computed may be anything up to reference; else they must agree */
 } Check;
 
-/* The record: one JSON line on standard output, by rank 0.  `checks` are the verification values, compared by
- * relative error with `epsilon`; a run of fewer iterations than the official number passes official=false and is
+/* The record: one JSON line on standard output, by rank 0.  `checks` are the verification values, those that must
+ * agree compared by relative error with `epsilon`; a run of fewer iterations than the official number passes official=false and is
  * not judged.  Every rank must call it. */
 void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official);
 

@@ -40,7 +40,7 @@ def run_iterations(
     """
     done, output = _run(spec, iterations, time_limit_s=time_limit_s, stop=stop)
     problem = spec.target.problem
-    if problem.program is not None and iterations < problem.iterations and not output["iteration_end_s"][0]:
+    if problem.program is not None and iterations < spec.target.iterations and not output["iteration_end_s"][0]:
         remedy = "Call rank.iteration() at the end of each, or give --iterations full"
         raise NoIterations(_what(spec), f"the ranks do not mark {iterations} iterations each", remedy)
     return from_kernel(

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from apps.options import (
+    add_problem_arguments,
     add_program_arguments,
     add_runner_arguments,
     exit_status,
     own_problem_from_arguments,
+    problem_from_arguments,
     runner_from_arguments,
 )
 from platforms.command import EXIT_STATUSES
@@ -33,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXIT_STATUSES,
     )
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
-    parser.add_argument("--class", dest="preset", metavar="C", help="its problem class (default: S)")
+    add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, default=4, metavar="P", help="processes (default: 4)")
     parser.add_argument(
@@ -70,16 +72,15 @@ def _problem(args: argparse.Namespace) -> Problem:
         return own
     if args.app is None:
         raise UserError("program", "none is given", "Give --app NAME or --program FILE")
-    from apps.catalog import problem
-
-    return problem(args.app, "S" if args.preset is None else args.preset)
+    return problem_from_arguments(args, args.app, default_class="S")
 
 
 def _check(args: argparse.Namespace, problem: Problem) -> None:
     if args.ranks < 1:
         raise UserError(f"--ranks {args.ranks}", "not positive", "Give at least 1")
-    if not 1 <= args.iterations <= problem.iterations:
-        where, what = f"--iterations {args.iterations}", f"not between 1 and the {problem.iterations} of {problem}"
+    full = problem.iterations_on(args.ranks)
+    if not 1 <= args.iterations <= full:
+        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} of {problem}"
         raise UserError(where, what, "Give a number in that range")
     if args.collectives not in COLLECTIVES:
         raise UserError(f"--collectives {args.collectives}", "no such choice", f"Known: {', '.join(COLLECTIVES)}")

@@ -201,7 +201,7 @@ class LiModel:
         counts = recorded_counts(target.problem, P)
         traces = self.traces[target.problem, target.platform.content_hash]
         used = [traces[count] for count in counts]
-        works = {count: _work(e.answer, target.problem.iterations) for count, e in zip(counts, used, strict=True)}
+        works = {count: _work(e.answer, target.iterations) for count, e in zip(counts, used, strict=True)}
         speeds = sorted({target.platform.host(host).speed_flops for host in target.placement})
         models = self.lines(target) or {None: SendModel({})}  # one node has nobody to talk to
         sums = {pair: fitted_sum(works, P, self._seconds(model, 1 / speeds[0])) for pair, model in models.items()}
@@ -288,7 +288,7 @@ class LiPredictor:
         for target in targets:
             if target.nodes < target.nranks:
                 continue  # refused by predict
-            iterations = min(RECORDED_ITERATIONS, target.problem.iterations)
+            iterations = min(RECORDED_ITERATIONS, target.iterations)
             for count in recorded_counts(target.problem, target.nranks):
                 shorter = Target(target.problem, target.platform, target.placement[:count])
                 asked.append(EvidenceRequest("trace", shorter, iterations=iterations))

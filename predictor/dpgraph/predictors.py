@@ -54,8 +54,8 @@ class GraphModel:
         sections = _sections(facts.recording)
         network = self._network(target, facts, sections)
         s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
-        made = estimate(sections, target.problem.iterations, network, target.placement, s_per_flop)
-        compute_s = float((sections.flops(target.problem.iterations) * s_per_flop).max())
+        made = estimate(sections, target.iterations, network, target.placement, s_per_flop)
+        compute_s = float((sections.flops(target.iterations) * s_per_flop).max())
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
@@ -85,7 +85,7 @@ class GraphPredictor:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         asked = []
         for target in targets:
-            iterations = min(RECORDED_ITERATIONS, target.problem.iterations)
+            iterations = min(RECORDED_ITERATIONS, target.iterations)
             asked.append(EvidenceRequest("trace", target, iterations=iterations))
             asked.append(self._plan(target, ()) if self.measures else EvidenceRequest("declared", target))
         return asked

@@ -37,7 +37,7 @@ def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficienc
     platform = read_platform(DATA / "platform-grid-ref.xml")
     target = Target(problem(app, preset), platform, block(platform, ranks))
     spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)
-    return run_iterations(spec, iterations or target.problem.iterations)
+    return run_iterations(spec, iterations or target.iterations)
 
 
 @pytest.fixture(scope="session")

@@ -138,7 +138,7 @@ def test_a_wrong_digit_in_a_published_value_fails_the_verification(name):
     wrong = Problem(name, (*problem(name, "S").params[:-1], (last, value * (1 + 3e-8))), "S")
     platform = materialise(named_grid("grid1x2", speeds_flops=[1e9]))
     spec = RunSpec(Target(wrong, platform, block(platform, 2)), mode="verify")
-    assert run_iterations(spec, wrong.iterations).verified is False
+    assert run_iterations(spec, spec.target.iterations).verified is False
 
 
 # --- any number of ranks ---
