@@ -61,6 +61,12 @@ class CheckedTable:
             raise self._not(key, "a text")
         return value
 
+    def boolean(self, key: str, default: bool) -> bool:
+        value = self._values.get(key, default)
+        if not isinstance(value, bool):
+            raise self._not(key, "true or false")
+        return value
+
     def texts(self, key: str, count: int) -> list[str]:
         value = self._get(key, _REQUIRED, f"a list of {count} texts")
         if not (isinstance(value, list) and len(value) == count and all(isinstance(one, str) for one in value)):

@@ -58,10 +58,16 @@ class WanLink:
     first: str
     second: str | None
     wire: Wire
+    duplex: bool = False  # each direction has the bandwidth for itself; else both share it
 
     @property
     def name(self) -> str:
         return f"wan_{self.first}_{self.second or 'hub'}"
+
+    def as_crossed(self, *, forward: bool) -> Link:
+        """The link as a route sees it; ``forward``: from the first cluster."""
+        half = f"_{'UP' if forward else 'DOWN'}" if self.duplex else ""  # SimGrid's names of the halves
+        return Link(f"{self.name}{half}", self.wire.bandwidth_Bps, self.wire.latency_s, "shared")
 
 
 @dataclass(frozen=True)
@@ -106,18 +112,21 @@ class Grid:
         up, down = f"{here.name}_link_{a.rpartition('-')[2]}_UP", f"{there.name}_link_{b.rpartition('-')[2]}_DOWN"
         links = [Link(up, here.node.bandwidth_Bps, here.node.latency_s, "shared"), _backbone(here)]
         if here is not there:
-            wan = self.wan_route(here.name, there.name)
-            links += [Link(link.name, link.wire.bandwidth_Bps, link.wire.latency_s, "shared") for link in wan]
+            links += [link.as_crossed(forward=forward) for link, forward in self.wan_route(here.name, there.name)]
             links.append(_backbone(there))
         links.append(Link(down, there.node.bandwidth_Bps, there.node.latency_s, "shared"))
         return Route(a, b, sum(link.latency_s for link in links), tuple(links))
 
-    def wan_route(self, first: str, second: str) -> tuple[WanLink, ...]:
-        """The wide-area links between two clusters, in order from the first to the second."""
+    def wan_route(self, first: str, second: str) -> tuple[tuple[WanLink, bool], ...]:
+        """The wide-area links between two clusters, in order from the first to the second.
+
+        Each with whether it is crossed forward: from its own first cluster to its second, or to the hub.
+        """
         by_ends = {(link.first, link.second): link for link in self.wan_links}
         if self.wan_shape == "star":
-            return by_ends[first, None], by_ends[second, None]
-        return (by_ends.get((first, second)) or by_ends[second, first],)
+            return (by_ends[first, None], True), (by_ends[second, None], False)
+        forward = (first, second) in by_ends
+        return ((by_ends[(first, second) if forward else (second, first)], forward),)
 
 
 def _backbone(cluster: GridCluster) -> Link:

@@ -20,8 +20,8 @@ _WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
 _KEYS = {
     "": ("name", "network", "clusters", "wan", "options", "source"),
     "clusters": ("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
-    "wan": ("shape", *_WIRE_KEYS, "links"),
-    "wan.links": ("between", "cluster", *_WIRE_KEYS),
+    "wan": ("shape", *_WIRE_KEYS, "duplex", "links"),
+    "wan.links": ("between", "cluster", *_WIRE_KEYS, "duplex"),
     "power": ("idle_w", "full_w"),
     "wire": _WIRE_KEYS,
 }
@@ -77,6 +77,7 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
         [wan]
         shape = "mesh"                      # or "star": one link per cluster to a hub
         bandwidth_gbit_s = 10               # of all WAN links, and latency_us
+        duplex = false                      # true: each direction has the bandwidth for itself
         [[wan.links]]                       # a link of its own kind
         between = ["c1", "c2"]              # in a star: cluster = "c1"
         latency_us = 5000
@@ -127,15 +128,16 @@ def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, 
     shape = entry.text("shape", "mesh")
     if shape not in WAN_SHAPES:
         raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
-    wires = dict.fromkeys(wan_ends(shape, clusters), _wire(entry, default))
+    duplex = entry.boolean("duplex", False)
+    links = {ends: WanLink(*ends, _wire(entry, default), duplex) for ends in wan_ends(shape, clusters)}
     own = set()
     for one in entry.tables("links", "wan.links"):
         ends = _ends(one, shape, clusters)
         if ends in own:
             raise PlatformError(one.where, "this link is given twice", "Keep one")
         own.add(ends)
-        wires[ends] = _wire(one, _wire(entry, default))
-    return shape, tuple(WanLink(*ends, wire) for ends, wire in wires.items())
+        links[ends] = WanLink(*ends, _wire(one, _wire(entry, default)), one.boolean("duplex", duplex))
+    return shape, tuple(links.values())
 
 
 def _ends(entry: CheckedTable, shape: str, clusters: list[str]) -> tuple[str, str | None]:

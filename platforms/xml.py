@@ -11,8 +11,9 @@ def platform_xml(grid: Grid) -> bytes:
     """The platform file of a grid, for SimGrid 3.32 to 4.1.  Equal grids give equal bytes, whatever they are called.
 
     Each cluster is a <cluster>: split-duplex node links (SimGrid's default), a shared backbone, no loopback, so that a
-    message to oneself crosses node link up, backbone, node link down.  WAN links are shared by both directions.  The
-    grid's SimGrid options become <config>, which smpirun and S4U honour, and which --cfg on a command line overrides.
+    message to oneself crosses node link up, backbone, node link down.  WAN links are shared by both directions, unless
+    they are duplex.  The grid's SimGrid options become <config>, which smpirun and S4U honour, and which --cfg on a
+    command line overrides.
     """
     from lxml import etree
 
@@ -28,13 +29,15 @@ def platform_xml(grid: Grid) -> bytes:
             "prop", id="wattage_per_state", value=_watts(cluster),
         )  # fmt: skip
     for link in grid.wan_links:
-        etree.SubElement(zone, "link", id=link.name, **_wire(link.wire, "bandwidth", "latency"))
+        duplex = {"sharing_policy": "SPLITDUPLEX"} if link.duplex else {}
+        etree.SubElement(zone, "link", id=link.name, **_wire(link.wire, "bandwidth", "latency"), **duplex)
     for first, second in combinations([cluster.name for cluster in grid.clusters], 2):
         route = etree.SubElement(
             zone, "zoneRoute", src=first, dst=second, gw_src=_router(first), gw_dst=_router(second)
         )
-        for link in grid.wan_route(first, second):
-            etree.SubElement(route, "link_ctn", id=link.name)
+        for link, forward in grid.wan_route(first, second):
+            direction = {"direction": "UP" if forward else "DOWN"} if link.duplex else {}
+            etree.SubElement(route, "link_ctn", id=link.name, **direction)
     return HEADER + etree.tostring(root, pretty_print=True)
 
 

@@ -86,12 +86,19 @@ def test_power_at_part_load_is_what_simgrids_plugin_charges():
             wan_shape="star",
             wan_links=tuple(WanLink(f"c{i}", None, Wire(1e8 * i, 1e-3)) for i in (1, 2, 3)),
         ),
+        named_grid("ichikawa"),
+        named_grid("ichikawa-two-switches"),  # full duplex between clusters: a direction each
+        replace(
+            named_grid("grid3x2", "gigabit", [1e9] * 3),
+            wan_shape="star",
+            wan_links=tuple(WanLink(f"c{i}", None, Wire(1e8 * i, 1e-3), duplex=i > 1) for i in (1, 2, 3)),
+        ),
     ],
 )
 def test_a_grid_knows_its_routes_as_simgrid_has_them(grid):
     platform = materialise(grid)
     hosts = [host.name for host in platform.hosts]
-    pairs = [(a, b) for a in (hosts[0], hosts[-1]) for b in (hosts[0], hosts[1], hosts[-1])]
+    pairs = [(a, b) for a in (hosts[0], hosts[-1]) for b in (hosts[0], hosts[1], hosts[-1], hosts[-3])]
     for ours, simgrids in zip(grid.routes(pairs), read_routes(platform.path, pairs), strict=True):
         assert (ours.source, ours.destination) == (simgrids.source, simgrids.destination)
         assert ours.latency_s == pytest.approx(simgrids.latency_s, rel=1e-12)

@@ -187,7 +187,7 @@ def test_a_star_has_one_link_per_cluster(scenario_file):
     grid = read_grid(scenario_file(text))
     assert [(link.first, link.second) for link in grid.wan_links] == [("c1", None), ("old", None), ("c3", None)]
     assert [link.wire.bandwidth_Bps for link in grid.wan_links] == [1.25e9, 62.5e6, 1.25e9]
-    assert [link.first for link in grid.wan_route("c3", "old")] == ["c3", "old"]
+    assert [(link.first, forward) for link, forward in grid.wan_route("c3", "old")] == [("c3", True), ("old", False)]
 
 
 def test_a_network_given_by_the_caller_replaces_that_of_the_file(scenario_file):
@@ -246,3 +246,27 @@ def test_a_scenario_file_without_clusters_or_that_is_absent_is_refused(scenario_
         read_grid(tmp_path / "none.toml")
     with pytest.raises(PlatformError, match="cannot be read: Is a directory"):
         read_grid(tmp_path)
+
+
+def test_the_cluster_of_ichikawa_is_that_of_its_table_iv():
+    grid = named_grid("ichikawa")
+    # Ichikawa, Takahashi, Kawai, Table IV: 8 Pentium 4 at 3.6 GHz, 16 Xeon at 2.8 GHz, 8 Celeron M at 1.5 GHz.
+    assert [(c.name, c.nodes) for c in grid.clusters] == [("pentium4", 8), ("xeon", 16), ("celeron", 8)]
+    assert [c.speed_flops for c in grid.clusters] == [2 * 3.6e9, 2 * 2.8e9, 1.5 * 1.5e9]
+    # One wire-speed switch: every pair is alike, and only the nodes' own links can be full.
+    pairs = [("pentium4-0", "pentium4-1"), ("xeon-3", "celeron-7"), ("celeron-0", "celeron-1")]
+    for route in grid.routes(pairs):
+        assert route.latency_s == pytest.approx(30e-6)
+        assert [link.name for link in route.links if link.bandwidth_Bps == route.bandwidth_Bps] == [
+            route.links[0].name,
+            route.links[-1].name,
+        ]
+
+
+def test_two_directions_of_a_duplex_link_do_not_share_it(scenario_file):
+    text = "[[clusters]]\nnodes = 2\nspeed_gflops = 1\n" * 2 + "[wan]\nduplex = true\n"
+    grid = read_grid(scenario_file(text))
+    there, back = grid.routes([("c1-0", "c2-0"), ("c2-0", "c1-0")])
+    assert "wan_c1_c2_UP" in there.link_names and "wan_c1_c2_DOWN" in back.link_names
+    with pytest.raises(PlatformError, match="duplex = 1 is not true or false"):
+        read_grid(scenario_file(text.replace("true", "1")))
