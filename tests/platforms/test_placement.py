@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import PlatformError
-from platforms.placement import block, cyclic, probe_placement, read_host_file, write_host_file
+from platforms.placement import block, configured, cyclic, probe_placement, read_host_file, write_host_file
 from platforms.platform import Cluster, Host, Platform
 
 TIMES = Path(__file__).parents[1] / "apps" / "data" / "npb-comm-time.csv"
@@ -105,3 +105,24 @@ def test_a_host_file_with_a_fault_is_refused_with_its_line(tmp_path, text, said)
         (tmp_path / "hosts").write_text(text)
     with pytest.raises(PlatformError, match=said):
         read_host_file(tmp_path / "hosts", grid(2))
+
+
+def test_a_configuration_puts_m_i_ranks_on_each_of_the_first_p_i_hosts():
+    platform = grid(2, 2, 2)
+    # By hand: (P_1, M_1, P_2, M_2, P_3, M_3) = (2, 2, 0, 0, 1, 1) has P = 2 * 2 + 1 * 1 ranks.
+    assert configured(platform, [(2, 2), (0, 0), (1, 1)]) == ("c1-0", "c1-0", "c1-1", "c1-1", "c3-0")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ([(1, 1)], "1 clusters, but platform grid has 3"),
+        ([(3, 1), (0, 0), (0, 0)], "3 hosts of c1, which has 2"),
+        ([(1, 0), (1, 1), (0, 0)], "1 hosts of c1 with 0 ranks each"),
+        ([(0, 0), (0, 0), (0, 0)], "no ranks"),
+    ],
+)
+def test_a_configuration_that_the_platform_does_not_have_is_refused(configuration, message):
+    platform = grid(2, 2, 2)
+    with pytest.raises(PlatformError, match=re.escape(message)):
+        configured(platform, configuration)
