@@ -49,9 +49,10 @@ MAPPINGS: dict[str, Callable[..., Placement]] = {"block": block, "cyclic": cycli
 
 
 def configured(platform: Platform, configuration: Sequence[tuple[int, int]]) -> Placement:
-    """The first P_i hosts of each cluster with M_i consecutive ranks each, cluster by cluster: a configuration
-    (P_1, M_1, P_2, M_2, ...) of S. Ichikawa, S. Takahashi, Y. Kawai, "Optimizing process allocation of parallel programs
-    for heterogeneous clusters", section 4.1.
+    """The first P_i hosts of each cluster with M_i consecutive ranks each, cluster by cluster.
+
+    A configuration (P_1, M_1, P_2, M_2, ...) of S. Ichikawa, S. Takahashi, Y. Kawai, "Optimizing process allocation of
+    parallel programs for heterogeneous clusters", section 4.1.
 
     ``configuration``: (P_i, M_i) of every cluster, both 0 for one that is not used.  The ranks of a host may be more
     than its cores, which they then share.  Raises PlatformError for what the platform does not have.
