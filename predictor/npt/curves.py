@@ -1,0 +1,114 @@
+"""Fitted equations, evaluated together into a table of T_i by (i, M_i, P)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.npt.fit import Fit
+from predictor.npt.terms import REFERENCE, Term, ranks_part, size_part
+
+
+class Point(NamedTuple):
+    """What an N-T model is of: T_i(N)|P,M_i."""
+
+    sub_cluster: int  # from 0
+    ranks: int  # P
+    processes: int  # M_i
+
+    def __str__(self) -> str:
+        return f"G{self.sub_cluster + 1} P={self.ranks} M={self.processes}"
+
+
+class Series(NamedTuple):
+    """What a P-T or NP-T model is of: T_i(N, P)|M_i."""
+
+    sub_cluster: int
+    processes: int
+
+    def __str__(self) -> str:
+        return f"G{self.sub_cluster + 1} M={self.processes}"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """N-T models of one equation."""
+
+    form: tuple[Term, ...]
+    fits: Mapping[Point, Fit] = field(default_factory=dict)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """i, P, M_i of each, models x 3."""
+        return np.array(list(self.fits), int).reshape(-1, 3)
+
+    @cached_property
+    def _coefficients(self) -> np.ndarray:
+        """Models x terms."""
+        return np.array([fitted.coefficients for fitted in self.fits.values()]).reshape(-1, len(self.form))
+
+    def time_s(self, fitted: Fit, size: float) -> float:
+        """What a fit of this equation says of N."""
+        return float(fitted.coefficients @ size_part(self.form, np.array([size]))[:, 0])
+
+    def times_s(self, point: Point, sizes: np.ndarray) -> np.ndarray:
+        """What the model of a point says of several N."""
+        return self.fits[point].coefficients @ size_part(self.form, sizes)
+
+    def fill(self, table_s: np.ndarray, size: float) -> None:
+        """Enters T_i(N)|P,M_i at [i, M_i, P], as far as the table goes."""
+        _, most, most_total = table_s.shape
+        i, ranks, processes = self._places.T
+        inside = (processes < most) & (ranks < most_total)
+        times_s = self._coefficients @ size_part(self.form, np.array([size]))[:, 0]
+        table_s[i[inside], processes[inside], ranks[inside]] = times_s[inside]
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """P-T or NP-T models of one equation."""
+
+    form: tuple[Term, ...]
+    fits: Mapping[Series, Fit]
+    references: Mapping[Series, Fit] | None = None  # P-T: the N-T model that each refers to; None: NP-T
+    own: Points | None = None  # P-T: the N-T equation, and as printed the models to refer to where P was measured
+
+    @cached_property
+    def _coefficients(self) -> np.ndarray:
+        """Models x terms."""
+        return np.array([fitted.coefficients for fitted in self.fits.values()]).reshape(-1, len(self.form))
+
+    def fill(self, table_s: np.ndarray, size: float) -> None:
+        """Enters T_i(N, P)|M_i at [i, M_i, P] for all P > M_i, as far as the table goes."""
+        times_s = self.times_s(size, np.arange(1, table_s.shape[2]))
+        for (i, processes), row in zip(self.fits, times_s, strict=True):
+            if processes < table_s.shape[1]:
+                table_s[i, processes, processes + 1 :] = row[processes:]
+
+    def times_s(self, size: float, ranks: np.ndarray) -> np.ndarray:
+        """Models x numbers of processes, in the order of ``fits``."""
+        weighted = self._coefficients * size_part(self.form, np.array([size]))[:, 0]
+        by_ranks = ranks_part(self.form, ranks)
+        if self.references is None:
+            return weighted @ by_ranks
+        refers = np.array([term.size == REFERENCE for term in self.form])
+        plain_s = weighted[:, ~refers] @ by_ranks[~refers]
+        return plain_s + self._reference_s(size, ranks) * (weighted[:, refers] @ by_ranks[refers])
+
+    def _reference_s(self, size: float, ranks: np.ndarray) -> np.ndarray:
+        """T of eq. (3), models x numbers of processes."""
+        by_size = size_part(self.own.form, np.array([size]))[:, 0]
+        coefficients = np.array([self.references[series].coefficients for series in self.fits]).reshape(
+            -1, len(by_size)
+        )
+        times_s = np.repeat((coefficients @ by_size)[:, None], len(ranks), axis=1)
+        if self.own.fits:
+            for row, (i, M) in enumerate(self.fits):
+                for column, P in enumerate(ranks.tolist()):
+                    if (fitted := self.own.fits.get(Point(i, P, M))) is not None:
+                        times_s[row, column] = fitted.coefficients @ by_size
+        return times_s

@@ -1,0 +1,160 @@
+"""N-T, P-T and NP-T models from measurements.
+
+Ichikawa, Takahashi, Kawai, sections 4, 5.6 and 5.7; the forms are those of ``predictor/npt/models.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from platforms.errors import UserError
+from predictor.npt.configuration import Configuration
+from predictor.npt.curves import Curves, Point, Points, Series
+from predictor.npt.equations import Equations
+from predictor.npt.fit import Fit, check_method, fit
+from predictor.npt.glitches import glitches
+from predictor.npt.measurements import Measurements
+from predictor.npt.models import FORMS, NptModels
+from predictor.npt.terms import Term, columns, without
+
+
+def fit_models(
+    measurements: Measurements,
+    equations: Equations,
+    *,
+    form: str = "npt",
+    method: str = "nnls",
+    weights: str = "absolute",
+    drop: Iterable[str] = (),
+    glitch_k: float | None = None,
+    reference_pes: int | None = None,
+) -> NptModels:
+    """The models of these measurements.
+
+    ``form``: see models.py; all but "nt" take the homogeneous runs alone.
+    ``method``: "ls" as the paper began, "nnls" as it ended (section 5.8).
+    ``weights``: "absolute" as in the paper, or "relative".
+    ``drop``: terms of the form's equation to leave out, by name, such as "log P" (section 5.7).
+    ``glitch_k``: leave glitches out, 0.9 in the paper (section 5.6).
+    ``reference_pes``: for P-T models, the number of PEs whose time they refer to; by default the most measured.
+
+    A sub-cluster and M_i without measurements get no model; raises UserError where there are some but too few.
+    """
+    if form not in FORMS:
+        raise UserError(f"form {form!r}", "no such model", f"Known: {', '.join(FORMS)}")
+    check_method(method, weights)
+    if reference_pes is not None and not form.startswith("pt"):
+        raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
+    excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
+    fitter = _Fitter(measurements, excluded, equations, frozenset(drop), form, method, weights)
+    single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
+    curves, whole = None, {}
+    if form == "nt":
+        points, whole = fitter.points(fitter.homogeneous), fitter.whole()
+    else:
+        points = fitter.points(single_pes)
+        curves = fitter.np_curves() if form == "npt" else fitter.p_curves(reference_pes)
+    sizes = float(measurements.size.min()), float(measurements.size.max())
+    return NptModels(form, measurements.pes.shape[1], sizes, points, curves, whole, excluded)
+
+
+class _Fitter:
+    """Measurements sorted by what a model is made of, and how to fit it."""
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        excluded: np.ndarray,
+        equations: Equations,
+        drop: frozenset[str],
+        form: str,
+        method: str,
+        weights: str,
+    ):
+        self.data, self.excluded = measurements, excluded
+        self.form, self.method, self.weights = form, method, weights
+        self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
+        self.curve = () if form == "nt" else without(equations.npt if form == "npt" else equations.pt, drop)
+        self.homogeneous: dict[Point, np.ndarray] = {}  # rows by (i, P, M_i)
+        self.heterogeneous: dict[Configuration, np.ndarray] = {}
+        for rows in measurements.series:
+            if (i := int(measurements.sub_cluster[rows[0]])) < 0:
+                self.heterogeneous[measurements.configuration(rows[0])] = rows
+            else:
+                point = Point(i, int(measurements.total[rows[0]]), int(measurements.processes[rows[0], i]))
+                self.homogeneous[point] = rows
+        self.homogeneous = dict(sorted(self.homogeneous.items()))
+
+    def points(self, groups: Mapping[Point, np.ndarray]) -> Points:
+        """N-T models of homogeneous runs."""
+        return Points(self.nt, {point: self._n_fit(rows, f"N-T model, {point}") for point, rows in groups.items()})
+
+    def whole(self) -> dict[Configuration, Fit]:
+        """N-T models of heterogeneous configurations."""
+        return {c: self._n_fit(rows, f"N-T model, configuration {c}") for c, rows in self.heterogeneous.items()}
+
+    def np_curves(self) -> Curves:
+        """NP-T models, eq. (4)."""
+        fits = {}
+        for series, points in self._series().items():
+            rows = np.concatenate([self.homogeneous[point] for point in points])
+            kept = rows[~self.excluded[rows]]
+            design = columns(self.curve, self.data.size[kept], self.data.total[kept])
+            fits[series] = self._fit(design, rows, self.data.time_s[kept], self.curve, f"NP-T model, {series}")
+        return Curves(self.curve, fits)
+
+    def p_curves(self, reference_pes: int | None) -> Curves:
+        """P-T models, eq. (3), from the N-T models of the same runs."""
+        fits, references, own = {}, {}, {}
+        for series, points in self._series().items():
+            if reference_pes is None:
+                reference = max(points, key=lambda point: point.ranks)
+            else:
+                reference = Point(series.sub_cluster, reference_pes * series.processes, series.processes)
+            if reference not in self.homogeneous:
+                remedy = "Measure it, or refer to another number of PEs"
+                raise UserError(f"P-T model, {series}", f"no runs on its reference of {reference_pes} PEs", remedy)
+            needed = {point: self.homogeneous[point] for point in dict.fromkeys((*points, reference))}
+            by_size = self.points(needed)
+            rows = np.concatenate([self.homogeneous[point] for point in points])
+            kept = rows[~self.excluded[rows]]
+            N, P = self.data.size[kept], self.data.total[kept]
+            same = [by_size.times_s(Point(series.sub_cluster, int(p), series.processes), N) for p in np.unique(P)]
+            target_s = np.stack(same)[np.searchsorted(np.unique(P), P), np.arange(len(N))]
+            reference_s = target_s if self.form == "pt-printed" else by_size.times_s(reference, N)
+            design = columns(self.curve, N, P, reference_s)
+            fits[series] = self._fit(design, rows, target_s, self.curve, f"P-T model, {series}")
+            references[series] = by_size.fits[reference]
+            if self.form == "pt-printed":
+                own |= {point: by_size.fits[point] for point in points}
+        return Curves(self.curve, fits, references, Points(self.nt, own))
+
+    def _series(self) -> dict[Series, list[Point]]:
+        """What P-T and NP-T models are made of: the measured P > M_i by (i, M_i)."""
+        series: dict[Series, list[Point]] = {}
+        for point in self.homogeneous:
+            if point.ranks > point.processes:
+                series.setdefault(Series(point.sub_cluster, point.processes), []).append(point)
+        return series
+
+    def _n_fit(self, rows: np.ndarray, where: str) -> Fit:
+        kept = rows[~self.excluded[rows]]
+        design = columns(self.nt, self.data.size[kept], self.data.total[kept])
+        return self._fit(design, rows, self.data.time_s[kept], self.nt, where)
+
+    def _fit(
+        self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, form: tuple[Term, ...], where: str
+    ) -> Fit:
+        """The fit of the rows that are not excluded; errors say how many were."""
+        left_out = int(self.excluded[rows].sum())
+        return fit(
+            design,
+            times_s,
+            [term.name for term in form],
+            method=self.method,
+            weights=self.weights,
+            weigh_by_s=self.data.time_s[rows[~self.excluded[rows]]],
+            where=f"{where} ({left_out} glitches left out)" if left_out else where,
+        )

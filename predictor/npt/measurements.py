@@ -1,0 +1,97 @@
+"""Measured times: what the models are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from platforms.errors import UserError
+from predictor.npt.configuration import Configuration
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run."""
+
+    configuration: Configuration
+    size: float  # N
+    time_s: float
+    work_flops: float | None = None  # what the run computed; only the search for glitches asks
+
+    def __post_init__(self):
+        where = f"measurement on {self.configuration}, N = {self.size:g}"
+        if not 0 < self.size < np.inf:
+            raise UserError(where, "not a size", "Give a positive number")
+        if not 0 < self.time_s < np.inf:
+            raise UserError(where, f"its time is {self.time_s} s", "Give a positive number of seconds")
+        if self.work_flops is not None and not 0 < self.work_flops < np.inf:
+            raise UserError(where, f"its work is {self.work_flops} flops", "Give a positive number, or none")
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Many runs, as columns.  ``of`` makes and checks them."""
+
+    pes: np.ndarray  # P_i, runs x sub-clusters
+    processes: np.ndarray  # M_i, runs x sub-clusters
+    size: np.ndarray  # N
+    time_s: np.ndarray
+    work_flops: np.ndarray  # NaN where it is not known
+
+    @classmethod
+    def of(cls, runs: Iterable[Measurement]) -> Measurements:
+        """Raises UserError for none at all, and for runs on different numbers of sub-clusters."""
+        runs = list(runs)
+        counts = {len(run.configuration.shares) for run in runs}
+        if len(counts) != 1:
+            problem = f"runs on {' and '.join(str(n) for n in sorted(counts)) or 'no'} sub-clusters"
+            raise UserError("measurements", problem, "Give runs on one cluster")
+        shares = np.array([run.configuration.shares for run in runs], int)
+        return cls(
+            pes=shares[:, :, 0],
+            processes=shares[:, :, 1],
+            size=np.array([run.size for run in runs], float),
+            time_s=np.array([run.time_s for run in runs], float),
+            work_flops=np.array([np.nan if run.work_flops is None else run.work_flops for run in runs], float),
+        )
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """P = sum P_i M_i."""
+        return (self.pes * self.processes).sum(axis=1)
+
+    @cached_property
+    def sub_cluster(self) -> np.ndarray:
+        """The only sub-cluster in use, counted from 0; -1 for a heterogeneous run."""
+        return np.where((self.pes > 0).sum(axis=1) == 1, (self.pes > 0).argmax(axis=1), -1)
+
+    @cached_property
+    def series(self) -> list[np.ndarray]:
+        """Runs of one configuration, by increasing N: their rows."""
+        shares = np.concatenate((self.pes, self.processes), axis=1)
+        _, which = np.unique(shares, axis=0, return_inverse=True)
+        by_size = np.lexsort((self.size, which.reshape(-1)))
+        return np.split(by_size, np.flatnonzero(np.diff(which.reshape(-1)[by_size])) + 1)
+
+    def configuration(self, row: int) -> Configuration:
+        """That of one run."""
+        return Configuration(tuple(zip(self.pes[row].tolist(), self.processes[row].tolist(), strict=True)))
+
+    def where(self, mask: np.ndarray) -> Measurements:
+        """Some of them, for example those of fewer sizes (section 5.5)."""
+        names = ("pes", "processes", "size", "time_s", "work_flops")
+        return Measurements(**{name: getattr(self, name)[mask] for name in names})
+
+    def with_times(self, time_s: np.ndarray) -> Measurements:
+        """The same runs with other times."""
+        return replace(self, time_s=np.asarray(time_s, float))
+
+    def with_work(self, work_flops: Callable[[np.ndarray], np.ndarray]) -> Measurements:
+        """The same runs with the benchmark's flop count as a function of N."""
+        return replace(self, work_flops=np.broadcast_to(work_flops(self.size), self.size.shape).astype(float))

@@ -1,0 +1,55 @@
+"""Estimation equations of the NAS kernels: ours, by the reasoning of Ichikawa, Takahashi and Kawai, section 5.
+
+The paper has none of them.  Their problems are classes, so N is the number that makes one class larger than another:
+
+kernel  N                          computation / P      exchanged, summed
+cg      order of the matrix, na    N^(4/3): non-zeros   parts of vectors N, sums log P
+mg      points along an edge, n    N^3, N^2             faces N^2, levels and sums log P
+lu      points along an edge, n    N^3, N^2             faces N^2, planes N (one message each), sums log P
+ft      points, nx ny nz           N log N, N           everything, all-to-all: N/P, N, P
+is      keys, total_keys           N                    everything, all-to-all: N/P, N, P
+ep      pairs, 2^m                 N                    sums log P
+
+CG's rows grow denser with the class: (nonzer + 1)^2 na of S, W, A, B, C is 5 na^(4/3) within 20 %.
+Classes also differ in their numbers of iterations, which no term stands for: fit times of equal numbers of iterations,
+or times of one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from platforms.errors import UserError
+from predictor.npt.equations import Equations
+from predictor.npt.terms import terms
+
+_HALVED = terms("T/P", "1", "log P")  # P-T where the computation is shared out and sums are formed
+_EXCHANGED = terms("T/P", "P T", "1")  # P-T where everybody sends to everybody
+
+NAS: Mapping[str, Equations] = MappingProxyType(
+    {
+        "cg": Equations(terms("N^(4/3)", "N", "1"), _HALVED, terms("N^(4/3)/P", "N/P", "N", "1", "log P")),
+        "mg": Equations(terms("N^3", "N^2", "1"), _HALVED, terms("N^3/P", "N^2/P", "N^2", "1", "log P")),
+        "lu": Equations(terms("N^3", "N^2", "N"), _HALVED, terms("N^3/P", "N^2/P", "N^2", "N", "1", "log P")),
+        "ft": Equations(terms("N log N", "N", "1"), _EXCHANGED, terms("N log N/P", "N/P", "N", "P", "1")),
+        "is": Equations(terms("N", "1"), _EXCHANGED, terms("N/P", "N", "P", "1")),
+        "ep": Equations(terms("N", "1"), _HALVED, terms("N/P", "1", "log P")),
+    }
+)
+
+_SIZE = {
+    "cg": lambda params: params["na"],
+    "mg": lambda params: params["n"],
+    "lu": lambda params: params["n"],
+    "ft": lambda params: params["nx"] * params["ny"] * params["nz"],
+    "is": lambda params: params["total_keys"],
+    "ep": lambda params: 2 ** params["m"],
+}
+
+
+def nas_size(app: str, params: Mapping) -> int:
+    """N of a NAS kernel's problem, from the parameters of its class; raises UserError for another program."""
+    if app not in _SIZE:
+        raise UserError(f"app {app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")
+    return int(_SIZE[app](params))

@@ -1,0 +1,79 @@
+"""What a search makes small: time, energy, cost (Ichikawa, Takahashi, Kawai, section 8), or something of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from platforms.errors import UserError
+
+S_PER_HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A value of the time T and of a rate R = sum P_i r_i, the sum over the nodes in use.
+
+    ``value(T, R)`` takes arrays.  Branch and bound rests on this: it never falls as T grows; and as R grows, it either
+    never falls or never rises.
+    """
+
+    name: str
+    unit: str
+    rates: tuple[float, ...] | None  # r_i, per node in use, of each sub-cluster; None: R is 0
+    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def rate(self, sub_cluster: int, pes: np.ndarray) -> np.ndarray:
+        """What ``pes`` nodes of a sub-cluster add to R."""
+        return np.zeros(np.shape(pes)) if self.rates is None else self.rates[sub_cluster] * np.asarray(pes, float)
+
+    def check(self, sub_clusters: int) -> None:
+        """Raises UserError where there is not one rate for each sub-cluster."""
+        if self.rates is not None and len(self.rates) != sub_clusters:
+            problem = f"{len(self.rates)} values for {sub_clusters} sub-clusters"
+            raise UserError(f"objective {self.name}", problem, "Give one per sub-cluster")
+
+    def values(self, times_s: np.ndarray, pes: np.ndarray) -> np.ndarray:
+        """Of configurations: their times in s and P_i (configurations x sub-clusters)."""
+        R = np.zeros(len(times_s))
+        if self.rates is not None:
+            for i in range(
+                pes.shape[1]
+            ):  # one after the other, as branch and bound adds them up: equal to the last bit
+                R = R + self.rate(i, pes[:, i])
+        return self.value(times_s, R)
+
+
+def _time(T, R):
+    return T
+
+
+def _energy(T, R):
+    return T * R
+
+
+def _cost(T, R):
+    return T * R / S_PER_HOUR
+
+
+TIME = Objective("time", "s", None, _time)
+
+
+def energy(power_w: Sequence[float]) -> Objective:
+    """Energy in J: T times the power of the nodes in use, W per node of each sub-cluster; other nodes count nothing."""
+    return Objective("energy", "J", _rates("power", power_w), _energy)
+
+
+def cost(price_per_node_hour: Sequence[float]) -> Objective:
+    """Price of the nodes in use for the time T, of a price per node and hour of each sub-cluster."""
+    return Objective("cost", "", _rates("price", price_per_node_hour), _cost)
+
+
+def _rates(name: str, rates: Sequence[float]) -> tuple[float, ...]:
+    if not all(0 <= rate < np.inf for rate in rates):
+        raise UserError(
+            f"{name} {list(rates)}", "a value below zero, or not a number", "Give one per sub-cluster, from 0"
+        )
+    return tuple(float(rate) for rate in rates)

@@ -1,0 +1,100 @@
+"""Terms of the estimation equations: a function of the size N times a function of the number of processes P.
+
+Ichikawa, Takahashi, Kawai, Table V.  The base of the logarithms changes coefficients only, never times: natural here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from platforms.errors import UserError
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+REFERENCE = "T"  # in a P-T model: T_i(N)|P,M_i, the time that an N-T model gives
+
+SIZES: Mapping[str, Function] = {
+    "1": np.ones_like,
+    "N": lambda N: N,
+    "N^2": lambda N: N**2,
+    "N^3": lambda N: N**3,
+    "N log N": lambda N: N * np.log(N),
+    "N^(1/3)": np.cbrt,
+    "N^(4/3)": lambda N: N * np.cbrt(N),
+}
+RANKS: Mapping[str, Function] = {
+    "1": np.ones_like,
+    "P": lambda P: P,
+    "1/P": lambda P: 1 / P,
+    "log P": np.log,
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column of a fit."""
+
+    size: str  # a name of SIZES, or REFERENCE
+    ranks: str  # a name of RANKS
+
+    @property
+    def name(self) -> str:
+        """As in Table V: "N^3/P", "P N^2", "log P", "T/P"."""
+        if self.ranks == "1":
+            return self.size
+        if self.ranks == "1/P":
+            return f"{self.size}/P"
+        return self.ranks if self.size == "1" else f"{self.ranks} {self.size}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TERMS: Mapping[str, Term] = {
+    term.name: term for term in (Term(size, ranks) for size in (*SIZES, REFERENCE) for ranks in RANKS)
+}
+
+
+def terms(*names: str) -> tuple[Term, ...]:
+    """Those of these names; raises UserError for one that is not known."""
+    for name in names:
+        if name not in TERMS:
+            raise UserError(f"term {name!r}", "no such term", f"Known: {', '.join(TERMS)}")
+    return tuple(TERMS[name] for name in names)
+
+
+def without(form: tuple[Term, ...], dropped: frozenset[str]) -> tuple[Term, ...]:
+    """The form without some terms, by name (section 5.7); raises UserError for one that it does not have."""
+    names = [term.name for term in form]
+    for name in sorted(dropped):
+        if name not in names:
+            raise UserError(f"term {name!r}", "not in this model", f"It has {', '.join(names)}")
+    left = tuple(term for term in form if term.name not in dropped)
+    if not left:
+        raise UserError("terms", "none is left", "Drop fewer")
+    return left
+
+
+def size_part(form: tuple[Term, ...], sizes: np.ndarray) -> np.ndarray:
+    """Terms x sizes: the functions of N; 1 in place of a reference time, which depends on more than N."""
+    N = np.asarray(sizes, float)
+    return np.stack([SIZES["1" if term.size == REFERENCE else term.size](N) for term in form])
+
+
+def ranks_part(form: tuple[Term, ...], ranks: np.ndarray) -> np.ndarray:
+    """Terms x numbers of processes: the functions of P, P >= 1."""
+    P = np.asarray(ranks, float)
+    return np.stack([RANKS[term.ranks](P) for term in form])
+
+
+def columns(form: tuple[Term, ...], sizes: np.ndarray, ranks: np.ndarray, reference_s: np.ndarray | None = None):
+    """Rows x terms: the design matrix of measurements at sizes N on P processes, with their reference times in s."""
+    design = size_part(form, sizes) * ranks_part(form, ranks)
+    if reference_s is not None:
+        for row, term in zip(design, form, strict=True):
+            if term.size == REFERENCE:
+                row *= reference_s
+    return design.T
