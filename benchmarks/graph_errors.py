@@ -29,9 +29,10 @@ from platforms.read import materialise, read_routes
 from platforms.scenario import SCENARIOS, named_grid
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.measured import measured_network, next_plan
+from predictor.dpgraph.measured import measured_network
 from predictor.dpgraph.network import Network, Protocol
 from predictor.dpgraph.program import Sections
+from predictor.dpgraph.survey import next_plan
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
 NETWORKS = ("gigabit", "metro", "continental", "infiniband")

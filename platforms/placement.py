@@ -48,29 +48,33 @@ def cyclic(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placemen
 MAPPINGS: dict[str, Callable[..., Placement]] = {"block": block, "cyclic": cyclic}
 
 
-def configured(platform: Platform, configuration: Sequence[tuple[int, int]]) -> Placement:
+def configured(
+    platform: Platform, configuration: Sequence[tuple[int, int]], *, skip: Sequence[int] | None = None
+) -> Placement:
     """The first P_i hosts of each cluster with M_i consecutive ranks each, cluster by cluster.
 
     A configuration (P_1, M_1, P_2, M_2, ...) of S. Ichikawa, S. Takahashi, Y. Kawai, "Optimizing process allocation of
     parallel programs for heterogeneous clusters", section 4.1.
 
     ``configuration``: (P_i, M_i) of every cluster, both 0 for one that is not used.  The ranks of a host may be more
-    than its cores, which they then share.  Raises PlatformError for what the platform does not have.
+    than its cores, which they then share.  ``skip``: so many hosts of each cluster are left out first.  Raises
+    PlatformError for what the platform does not have.
     """
     where = f"configuration ({', '.join(f'{pes}, {processes}' for pes, processes in configuration)})"
     if len(configuration) != len(platform.clusters):
         problem = f"{len(configuration)} clusters, but platform {platform.name} has {len(platform.clusters)}"
         raise PlatformError(where, problem, "Give P_i and M_i of each, 0 and 0 for one that is not used")
     placement: list[str] = []
-    for cluster, (pes, processes) in zip(platform.clusters, configuration, strict=True):
-        if not 0 <= pes <= len(cluster.hosts):
-            problem = f"{pes} hosts of {cluster.name}, which has {len(cluster.hosts)}"
+    firsts = [0] * len(configuration) if skip is None else skip
+    for cluster, first, (pes, processes) in zip(platform.clusters, firsts, configuration, strict=True):
+        if not 0 <= pes <= len(cluster.hosts) - first:
+            problem = f"{pes} hosts of {cluster.name}, which has {len(cluster.hosts) - first}"
             raise PlatformError(where, problem, "Give at most as many as there are")
         if processes < 0 or (pes == 0) != (processes == 0):
             raise PlatformError(
                 where, f"{pes} hosts of {cluster.name} with {processes} ranks each", "Give both or none"
             )
-        placement += [host.name for host in cluster.hosts[:pes] for _ in range(processes)]
+        placement += [host.name for host in cluster.hosts[first : first + pes] for _ in range(processes)]
     if not placement:
         raise PlatformError(where, "no ranks", "Use at least one host")
     return tuple(placement)

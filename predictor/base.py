@@ -16,8 +16,6 @@ from apps.recording import Recording
 from apps.spec import Target
 from platforms.errors import UserError
 
-EVIDENCE_KINDS = ("run", "trace", "exchange", "declared")
-
 
 class OutOfRange(UserError):
     """The target lies outside the assumptions of the model, so that its answer would mean nothing."""

@@ -15,7 +15,7 @@ from apps.recording import Kind, Recording
 from apps.smpi import run_identity
 from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
-from predictor.base import EVIDENCE_KINDS, Cost, Declared, Evidence, EvidenceRequest
+from predictor.base import Cost, Declared, Evidence, EvidenceRequest
 
 
 class RefusedEvidence(UserError):
@@ -26,7 +26,8 @@ class Broker:
     """Answers requests for evidence with what ``record``, ``trace`` and ``measure`` make (apps/runner.py: each once).
 
     ``targets`` are what is to be predicted: a request for a run of one of them is refused, in whatever order its
-    hosts are named and however few of its iterations are asked for.
+    hosts are named and however few of its iterations are asked for.  ``start`` is told of all runs of a
+    gathering before the first is waited for, so that they may go side by side.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Broker:
         trace: Callable[[RunSpec, int], Recording] = record_events,
         measure: Callable[[Plan], Measurement] = measure,
         identify: Callable[[RunSpec], dict] = run_identity,
+        start: Callable[[list[RunSpec]], None] | None = None,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
@@ -45,14 +47,16 @@ class Broker:
         self._trace = trace
         self._measure = measure
         self._identify = identify
+        self._start = start
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
         """The evidence, in the order of the requests.
 
         Raises RefusedEvidence for a run of a target, and what the engine raises for a run that fails.
         """
-        for request in requests:
-            self._check(request)
+        specs = self.specs(requests)
+        if self._start is not None:
+            self._start(specs)
         return [_ANSWERS[request.kind](self, request) for request in requests]
 
     def specs(self, requests: Sequence[EvidenceRequest]) -> list[RunSpec]:
@@ -62,10 +66,8 @@ class Broker:
         return [self._settings.spec(request.target) for request in requests if request.kind == "run"]
 
     def _check(self, request: EvidenceRequest) -> None:
-        if request.kind not in EVIDENCE_KINDS:
-            raise UserError(
-                f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(EVIDENCE_KINDS)}"
-            )
+        if request.kind not in _ANSWERS:
+            raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
         if request.kind == "run" and _essence(request.target) in self._forbidden:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, {request.target.nranks} ranks",
@@ -105,6 +107,7 @@ class Broker:
         return Evidence(request, declared, identity_hash({"options": options}), Cost())
 
 
+# The kinds of evidence; what each is, EvidenceRequest says.
 _ANSWERS = {"run": Broker._run, "trace": Broker._recording, "exchange": Broker._exchange, "declared": Broker._declared}
 
 

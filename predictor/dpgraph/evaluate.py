@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.recording import Mark
-from apps.steady import FIRST_TRY, LEAST_ITERATIONS, drift_rel, find_period
+from apps.steady import FIRST_TRY, LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
+from predictor.dpgraph.cores import share_cores
 from predictor.dpgraph.network import Network
 from predictor.dpgraph.program import Program, Sections
 
@@ -54,13 +55,23 @@ class Estimate:
     iterations: int  # evaluated: as many as it took to see that they repeat, or all
 
 
-def execute(program: Program, network: Network, placement: tuple[str, ...], s_per_flop: Sequence[float]) -> Run:
-    """Evaluates a program on a network.  ``s_per_flop``: of each rank's host.
+def execute(
+    program: Program,
+    network: Network,
+    placement: tuple[str, ...],
+    s_per_flop: Sequence[float],
+    cores: Sequence[int] | None = None,
+) -> Run:
+    """Evaluates a program on a network.  ``s_per_flop``, ``cores``: of each rank's host; None: no core is shared.
 
     Raises UserError for a program that cannot end: a receive or a send that waits for ever.
     """
     messages, paths = network.carry(program, placement)
     instructions = fluid.Instructions(program.code, program.argument, program.value, program.first)
+    if cores is not None:
+        instructions, messages, paths = share_cores(
+            instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores
+        )
     marks = tuple(program.marks)
     marks_s = np.full((program.nranks, max(1, *map(len, marks))), np.nan)
     end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s)
@@ -72,22 +83,29 @@ def execute(program: Program, network: Network, placement: tuple[str, ...], s_pe
 
 
 def estimate(
-    sections: Sections, iterations: int, network: Network, placement: tuple[str, ...], s_per_flop: Sequence[float]
+    sections: Sections,
+    iterations: int,
+    network: Network,
+    placement: tuple[str, ...],
+    s_per_flop: Sequence[float],
+    cores: Sequence[int] | None = None,
 ) -> Estimate:
-    """The time of so many iterations: as many evaluated as it takes to see that they repeat, the rest extrapolated."""
+    """The time of so many iterations: as many evaluated as it takes to see that they repeat, the rest extrapolated.
+
+    As in simulation (apps.steady), only by whole periods.  The other arguments are those of ``execute``.
+    """
     tried = FIRST_TRY
     while True:
         tried = iterations if iterations < LEAST_ITERATIONS else min(tried, iterations)
-        run = execute(sections.program(tried if sections.iterations else None), network, placement, s_per_flop)
+        program = sections.program(tried if sections.iterations else None)
+        run = execute(program, network, placement, s_per_flop, cores)
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
             return Estimate(float(elapsed_s.max()), tried)
-        period = find_period(run.iteration_s.tolist())
-        missing = iterations - tried
-        periods, rest = divmod(missing, period.iterations)
-        ends_s = run.iteration_s
-        extra_s = ends_s[:, rest - period.iterations - 1] - ends_s[:, -period.iterations - 1] if rest else 0.0
-        time_s = float((elapsed_s + periods * period.time_s + extra_s).max())
-        if drift_rel(period, missing, time_s) <= _SETTLED_REL:
+        ends_s, missing = run.iteration_s.tolist(), iterations - tried
+        period = find_period(ends_s)
+        more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]
+        time_s = float((elapsed_s + more_s).max())
+        if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= _SETTLED_REL:
             return Estimate(time_s, tried)
-        tried *= 2
+        tried = next_try(tried, missing, period.iterations)

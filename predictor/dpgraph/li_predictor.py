@@ -57,7 +57,7 @@ Pair = tuple[str, str]  # of clusters
 
 def pair_classes(target: Target) -> dict[Pair, tuple[str, str]]:
     """Two hosts that stand for each kind of path that the target's messages may take: in a cluster, between two."""
-    from predictor.dpgraph.measured import layout
+    from predictor.dpgraph.survey import layout
 
     return layout(target.platform, target.placement).classes
 

@@ -10,10 +10,12 @@ protocols and shared links.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from apps.catalog import Problem
 from apps.netprobe.measure import Measurement
 from apps.recording import Recording
 from apps.spec import Target
@@ -28,11 +30,20 @@ RECORDED_ITERATIONS = 3
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """What is known of one target."""
+class _Program:
+    """What is known of a problem on so many ranks."""
 
     recording: Recording
-    options: Mapping[str, str] | None  # declared; None: not asked for
+    evidence: str
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """What is known of a platform."""
+
+    hosts: frozenset[str]  # of all targets there
+    options: Mapping[str, str] | None  # declared; None: the network was measured
     measurements: tuple[Measurement, ...]
     evidence: tuple[str, ...]
     cost: Cost
@@ -43,93 +54,124 @@ class GraphModel:
     """Recordings of programs, and networks known or measured."""
 
     name: str
-    facts: Mapping[Target, _Facts]
+    programs: Mapping[tuple[Problem, int], _Program]  # by problem and number of ranks
+    surroundings: Mapping[str, _Surroundings]  # by content hash of the platform
 
     def predict(self, target: Target) -> Prediction:
-        """The evaluated graph's time.  Raises OutOfRange for more ranks than cores on a host."""
+        """The evaluated graph's time.  Raises OutOfRange for a network whose messages make no lines."""
         from predictor.dpgraph.evaluate import estimate
 
-        _check_cores(self.name, target)
-        facts = self.facts[target]
-        sections = _sections(facts.recording)
-        network = self._network(target, facts, sections)
-        s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
-        made = estimate(sections, target.iterations, network, target.placement, s_per_flop)
+        program = self.programs[target.problem, target.nranks]
+        around = self.surroundings[target.platform.content_hash]
+        sections = _sections(program.recording)
+        network = self._network(target, around, sections)
+        hosts = [target.platform.host(host) for host in target.placement]
+        s_per_flop, cores = [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
+        made = estimate(sections, target.iterations, network, target.placement, s_per_flop, cores)
         compute_s = float((sections.flops(target.iterations) * s_per_flop).max())
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=("computation was measured as it ran, and varies",) if facts.recording.measured else (),
-            evidence=facts.evidence,
-            cost=facts.cost,
+            flags=("computation was measured as it ran, and varies",) if program.recording.measured else (),
+            evidence=(program.evidence, *around.evidence),
+            cost=program.cost + around.cost,
         )
 
-    def _network(self, target: Target, facts: _Facts, sections: Sections) -> Network:
-        if facts.options is None:
-            return _measured(target.platform, frozenset(target.placement), facts.measurements)
+    def _network(self, target: Target, around: _Surroundings, sections: Sections) -> Network:
+        if around.options is None:
+            return _measured(target.platform, around.hosts, around.measurements)
         from platforms.read import read_routes
         from predictor.dpgraph.known import known_network
 
         pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
         pairs |= {pair[::-1] for pair in pairs}
-        return known_network(read_routes(target.platform.path, sorted(pairs)), facts.options)
+        return known_network(read_routes(target.platform.path, sorted(pairs)), around.options)
 
 
 @dataclass(frozen=True)
 class GraphPredictor:
-    """``measures``: by messages; else the network is read."""
+    """``measures``: by messages; else the network is read.
+
+    A program is recorded once for all targets with that number of ranks, and a network measured once for all hosts of
+    the targets on its platform.
+    """
 
     name: str
     measures: bool
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        asked = []
-        for target in targets:
-            iterations = min(RECORDED_ITERATIONS, target.iterations)
-            asked.append(EvidenceRequest("trace", target, iterations=iterations))
+        programs = {(target.problem, target.nranks): target for target in reversed(targets)}
+        asked = [
+            EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            for target in reversed(programs.values())
+        ]
+        for target in _by_platform(targets):
             asked.append(self._plan(target, ()) if self.measures else EvidenceRequest("declared", target))
         return asked
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         if not self.measures:
             return []
-        asked = (self._plan(target, _measurements(target, evidence)) for target in targets)
-        return [request for request in asked if request is not None]
+        asked = []
+        for target in _by_platform(targets):
+            with suppress(OutOfRange):  # said by predict
+                request = self._plan(target, _measurements(_of_platform(evidence, target.platform)))
+                asked += [] if request is None else [request]
+        return asked
 
     def fit(self, evidence: Sequence[Evidence]) -> GraphModel:
-        targets = dict.fromkeys(e.request.target for e in evidence)
-        return GraphModel(self.name, {target: _facts(target, evidence) for target in targets})
+        programs = {
+            (e.request.target.problem, e.request.target.nranks): _Program(e.answer, e.id, e.cost)
+            for e in evidence
+            if e.request.kind == "trace"
+        }
+        platforms = {e.request.target.platform.content_hash: e.request.target for e in evidence if _is_network(e)}
+        surroundings = {key: _surroundings(target, evidence) for key, target in platforms.items()}
+        return GraphModel(self.name, programs, surroundings)
 
     def _plan(self, target: Target, results: Sequence[Measurement]) -> EvidenceRequest | None:
-        from predictor.dpgraph.measured import next_plan
+        from predictor.dpgraph.survey import next_plan
 
         plan = next_plan(target.platform, target.placement, results)
         return None if plan is None else EvidenceRequest("exchange", target, plan=plan)
 
 
-def _measurements(target: Target, evidence: Sequence[Evidence]) -> tuple[Measurement, ...]:
-    return tuple(e.answer for e in evidence if e.request.kind == "exchange" and e.request.target == target)
+def _by_platform(targets: Sequence[Target]) -> list[Target]:
+    """One target for each platform, on all hosts that any of them uses, in the order of the platform."""
+    grouped: dict[str, list[Target]] = {}
+    for target in targets:
+        grouped.setdefault(target.platform.content_hash, []).append(target)
+    together = []
+    for group in grouped.values():
+        used = {host for target in group for host in target.placement}
+        placement = tuple(host.name for host in group[0].platform.hosts if host.name in used)
+        together.append(replace(group[0], placement=placement))
+    return together
 
 
-def _facts(target: Target, evidence: Sequence[Evidence]) -> _Facts:
-    own = [e for e in evidence if e.request.target == target]
+def _is_network(evidence: Evidence) -> bool:
+    return evidence.request.kind in ("exchange", "declared")
+
+
+def _of_platform(evidence: Sequence[Evidence], platform: Platform) -> list[Evidence]:
+    """What is known of its network."""
+    return [e for e in evidence if _is_network(e) and e.request.target.platform.content_hash == platform.content_hash]
+
+
+def _measurements(evidence: Sequence[Evidence]) -> tuple[Measurement, ...]:
+    return tuple(e.answer for e in evidence if e.request.kind == "exchange")
+
+
+def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings:
+    own = _of_platform(evidence, target.platform)
     declared = [e.answer.options for e in own if e.request.kind == "declared"]
-    return _Facts(
-        recording=next(e.answer for e in own if e.request.kind == "trace"),
+    return _Surroundings(
+        hosts=frozenset(target.placement),
         options=dict(declared[0]) if declared else None,
-        measurements=_measurements(target, evidence),
+        measurements=_measurements(own),
         evidence=tuple(e.id for e in own),
         cost=sum((e.cost for e in own), Cost()),
     )
-
-
-def _check_cores(name: str, target: Target) -> None:
-    for host in set(target.placement):
-        ranks, cores = target.placement.count(host), target.platform.host(host).cores
-        if ranks > cores:
-            problem = "ranks that share a core are not represented"
-            where = f"{name}, {ranks} ranks on the {cores} cores of {host}"
-            raise OutOfRange(where, problem, "Use one rank per core, or another predictor")
 
 
 @lru_cache(maxsize=8)

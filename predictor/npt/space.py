@@ -86,6 +86,16 @@ class Space:
         """P = sum P_i M_i of each configuration."""
         return self._arrays[2]
 
+    @cached_property
+    def count(self) -> int:
+        """How many configurations there are, without listing them: by P, the ways to share it out."""
+        ways = np.array([1], dtype=object)  # exact however many there are
+        for i in range(self.limits.sub_clusters):
+            pes, processes = self.options(i)
+            own = np.bincount(pes * processes, minlength=self.limits.most_processes[i] + 1).astype(object)
+            ways = np.convolve(ways, own)
+        return int(ways[self.allowed].sum())
+
     def __len__(self) -> int:
         return len(self.total)
 

@@ -10,7 +10,7 @@ from apps.catalog import own_problem, problem
 from apps.engine import simulate
 from apps.smpi import run_iterations
 from apps.spec import RunSpec, Settings, Target
-from apps.steady import SETTLED_BOUND, extrapolate, find_period, settle
+from apps.steady import SETTLED_BOUND, added_s, extrapolate, find_period, next_try, settle
 from apps.user_program import read_program
 from platforms.placement import block
 from platforms.random_grid import random_grid
@@ -71,6 +71,26 @@ def test_the_last_iteration_may_do_more():
 
 def test_an_odd_iteration_in_the_window_shows_as_spread():
     assert find_period([ends([3, 2, 2, 2.006, 2])]).spread_s == pytest.approx(0.006)
+
+
+def test_whole_periods_and_what_is_left_of_one_are_added():
+    # By hand: iterations of 2, 1, 2 and 1 s after the first of 1 s; three more are 2, 1 and 2 s.
+    assert added_s([1, 3, 4, 6, 7], 3, period=2, period_s=3) == 5
+    assert added_s([1, 3, 4, 6, 7], 4, period=2, period_s=3) == 6
+    assert added_s([1, 3, 5], 3, period=1, period_s=2) == 6
+
+
+def test_the_last_iteration_is_not_taken_for_one_that_is_left_over():
+    assert added_s([1, 3, 4, 6, 9], 3, period=2, period_s=3) == 5
+
+
+@pytest.mark.parametrize(
+    ("tried", "missing", "period", "expected"), [(5, 35, 2, 6), (5, 36, 2, 10), (5, 35, 1, 10), (6, 34, 2, 12)]
+)
+def test_runs_that_leave_half_a_period_get_one_iteration_more_and_others_twice_as_many(
+    tried, missing, period, expected
+):
+    assert next_try(tried, missing, period) == expected
 
 
 # Four iterations cannot show a period of two.

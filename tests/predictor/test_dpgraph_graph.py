@@ -3,6 +3,7 @@
 import json
 from functools import cache
 
+import networkx
 import numpy as np
 import pytest
 from lxml import etree
@@ -290,7 +291,6 @@ def test_the_file_has_the_structure_of_graphml(tmp_path):
 
 
 def test_networkx_loads_the_file(tmp_path):
-    networkx = pytest.importorskip("networkx")
     graph = graph_of(recorded("is"), expand=True)
     write_graphml(graph, tmp_path / "graph.graphml")
     loaded = networkx.read_graphml(tmp_path / "graph.graphml")

@@ -5,12 +5,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from apps.netprobe.measure import measure
+from apps.netprobe.measure import Measurement, measure
 from platforms.grid import Grid, GridCluster, WanLink, Wire
 from platforms.placement import block
 from platforms.read import materialise
-from predictor.dpgraph.measured import layout, measured_network, next_plan
+from platforms.scenario import named_grid
+from predictor.base import OutOfRange
+from predictor.dpgraph.measured import measured_network
 from predictor.dpgraph.segments import pieces
+from predictor.dpgraph.survey import layout, next_plan, sizes_bytes
 
 LARGE_FACTOR = 0.940694  # smpi/bw-factor of large messages, SimGrid's default
 # Sizes at which SimGrid's default factors change, less the 16 bytes of envelope that it counts.
@@ -113,6 +116,35 @@ def test_other_protocols_are_measured_not_copied():
     assert network.protocol.eager_below_bytes == pytest.approx(5000, abs=2)
     assert network.ways["c2-0", "c2-1"].links.get("down c2-0", 0.0) == 0.0
     assert network.ways["c1-0", "c1-1"].bound_Bps == pytest.approx(125e6 * 0.8, rel=1e-4)
+
+
+def made_up(plan, time_s):
+    """The measurement of a plan whose exchanges take ``time_s`` of their size and their place in the plan."""
+    times = tuple(tuple(time_s(e.size_bytes, i) for e in one) for i, one in enumerate(plan.experiments))
+    return Measurement(times, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "said"),
+    [
+        (lambda size, place: 1 + place % 2, "no three of their times lie on a line"),
+        (lambda size, place: 0.0, "no three of their times lie on a line"),
+        (lambda size, place: 1 - 1e-8 * size, "larger ones do not take longer"),
+    ],
+)
+def test_times_that_make_no_lines_are_out_of_range(time_s, said):
+    platform = materialise(named_grid("grid1x2", "gigabit", [50e9]))
+    placement = block(platform, 2)
+    result = made_up(next_plan(platform, placement), time_s)
+    for use in (next_plan, measured_network):
+        with pytest.raises(OutOfRange, match=f"messages from c1-0 to c1-1.*{said}"):
+            use(platform, placement, [result])
+
+
+def test_sizes_of_ping_pongs_are_as_many_as_the_documentation_says():
+    # ln(150000) / ln(1.05) = 244 points, of which 42 of the shortest coincide when rounded, and 6 powers of two.
+    assert len(sizes_bytes()) == 208
+    assert (sizes_bytes()[0], sizes_bytes()[-1]) == (1, 2**23)
 
 
 def test_only_the_hosts_in_use_take_part():

@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 
 from apps.catalog import problem
-from apps.netprobe.measure import measure
+from apps.netprobe.measure import Measurement, measure
 from apps.runner import Runner
 from apps.spec import Settings, Target
-from platforms.placement import block, cyclic
+from platforms.errors import UserError
+from platforms.placement import block, configured, cyclic
 from platforms.random_grid import random_grid
 from platforms.read import materialise
 from platforms.scenario import named_grid
-from predictor.base import OutOfRange
+from predictor.base import EvidenceRequest
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
 from predictor.evidence import Broker
 from predictor.predict import predict
@@ -105,11 +106,20 @@ def test_parts_add_up_and_computation_is_that_of_the_slowest_rank():
     assert sum(prediction.parts.values()) == pytest.approx(prediction.time_s)
 
 
-def test_more_ranks_than_cores_are_out_of_range():
-    platform = materialise(named_grid("grid4x2", "gigabit"))
-    crowded = Target(problem("cg", "S"), platform, (platform.hosts[0].name,) * 2)
-    with pytest.raises(OutOfRange, match="2 ranks on the 1 cores"):
-        DPGRAPH.fit([]).predict(crowded)
+def shared(app, *, clusters, cores=1):
+    """Class S on two ranks per host of the first cluster and one on the others."""
+    grid = named_grid("grid4x2", "gigabit")
+    grid = replace(grid, clusters=tuple(replace(c, cores=cores) for c in grid.clusters))
+    platform = materialise(grid)
+    return Target(problem(app, "S"), platform, configured(platform, clusters))
+
+
+@pytest.mark.parametrize(("model", "tolerance_pct"), [(DPGRAPH_KNOWN, 0.05), (DPGRAPH, 1)])
+def test_ranks_that_share_a_core_get_their_shares_of_it(model, tolerance_pct):
+    everywhere = [shared(app, clusters=[(2, 2), (2, 1), (1, 1), (1, 2)]) for app in APPS]
+    # Three ranks on two cores: only while all three compute does one of them wait for another.
+    many_cores = [shared(app, clusters=[(2, 3), (0, 0), (2, 1), (0, 0)], cores=2) for app in ("cg", "lu")]
+    assert errors_pct(everywhere + many_cores, model) == pytest.approx([0] * 8, abs=tolerance_pct)
 
 
 def test_other_collectives_are_out_of_range_for_the_known_constants():
@@ -120,3 +130,26 @@ def test_other_collectives_are_out_of_range_for_the_known_constants():
         refused = predict(DPGRAPH_KNOWN, [one], broker)[0]
     assert refused.prediction is None
     assert "coll-selector" in refused.refusal
+
+
+def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures():
+    one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
+
+    def irregular(plan):
+        return Measurement(tuple((1.0 + i % 2,) * len(e) for i, e in enumerate(plan.experiments)), 1.0, 1.0)
+
+    settings = Settings()
+    with Runner(jobs=1) as runner:
+        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=irregular)
+        refused, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
+    assert refused.prediction is None
+    assert "no three of their times lie on a line" in refused.refusal
+    assert "dpgraph-known" in refused.refusal
+    assert known.prediction is not None
+
+
+def test_evidence_of_an_unknown_kind_is_refused_with_the_known_ones():
+    one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
+    broker = Broker(Settings(), [], record=None)
+    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, trace, exchange, declared"):
+        broker.gather([EvidenceRequest("oracle", one)])

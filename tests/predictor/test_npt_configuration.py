@@ -16,6 +16,9 @@ TABLE_VII = Limits((8, 8, 8), (2, 2, 1))
 def test_the_spaces_have_as_many_configurations_as_tables_vi_and_vii_say():
     assert len(Space(TABLE_VI)) == 404
     assert len(Space(TABLE_VII, power_of_two)) == 285
+    assert Space(TABLE_VI).count == 404  # without listing them
+    assert Space(TABLE_VII, power_of_two).count == 285
+    assert Space(Limits((100,) * 8, (1,) * 8)).count == 101**8 - 1
 
 
 @pytest.mark.parametrize("allowed", [None, power_of_two, lambda P: P % 3 == 0])

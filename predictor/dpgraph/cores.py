@@ -1,0 +1,67 @@
+"""Ranks that share the cores of a host: SimGrid's CPUs are shared max-min fairly, as links are.
+
+Where a host has more ranks than cores, each of its computations becomes a message of the rank to itself, whose amount
+is the flops and whose only link is the host: its capacity is the speed of all cores, and no computation gets more than
+one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from predictor.dpgraph.fluid import COMPUTE, MESSAGE, SEND, WAIT_RECEIVED, Instructions, Paths
+
+
+def share_cores(
+    instructions: Instructions,
+    messages: np.ndarray,
+    paths: Paths,
+    *,
+    placement: Sequence[str],
+    s_per_flop: Sequence[float],
+    cores: Sequence[int],
+) -> tuple[Instructions, np.ndarray, Paths]:
+    """The same program with computations as flows on the hosts that have more ranks than cores.
+
+    ``placement``, ``s_per_flop`` and ``cores`` (of the rank's host): one entry per rank.
+    """
+    ranks_of = Counter(placement)
+    crowded = [ranks_of[host] > count for host, count in zip(placement, cores, strict=True)]
+    if not any(crowded):
+        return instructions, messages, paths
+    rank = np.repeat(np.arange(len(placement)), np.diff(instructions.first))
+    shared = (instructions.code == COMPUTE) & np.array(crowded)[rank]
+    hosts = {host: i for i, host in enumerate(dict.fromkeys(h for h, c in zip(placement, crowded, strict=True) if c))}
+    speed = {host: 1 / s for host, s in zip(placement, s_per_flop, strict=True)}
+    total = {host: speed[host] * count for host, count in zip(placement, cores, strict=True)}
+
+    works = np.zeros(np.count_nonzero(shared), MESSAGE)
+    works["amount_bytes"] = instructions.value[shared]
+    works["factor"] = 1.0
+    works["eager"] = works["detached"] = 1
+    host_of = np.array([hosts.get(host, -1) for host in placement])
+    works["path"] = len(paths.bound_Bps) + host_of[rank[shared]]
+
+    number = np.full(len(rank), -1, np.int64)
+    number[shared] = len(messages) + np.arange(len(works))
+    copies = np.where(shared, 2, 1)  # begin, and wait for the end
+    begins = np.concatenate([[0], np.cumsum(copies)])
+    code, argument, value = (np.repeat(field, copies) for field in instructions[:3])
+    code[begins[:-1][shared]], code[begins[:-1][shared] + 1] = SEND, WAIT_RECEIVED
+    argument[begins[:-1][shared]] = argument[begins[:-1][shared] + 1] = number[shared]
+
+    return (
+        Instructions(code, argument, value, begins[instructions.first]),
+        np.concatenate([messages, works]),
+        Paths(
+            bound_Bps=np.concatenate([paths.bound_Bps, [speed[host] for host in hosts]]),
+            penalty=np.concatenate([paths.penalty, np.ones(len(hosts))]),
+            first=np.concatenate([paths.first, paths.first[-1] + 1 + np.arange(len(hosts))]),
+            link=np.concatenate([paths.link, len(paths.capacity_Bps) + np.arange(len(hosts))]).astype(np.int32),
+            weight=np.concatenate([paths.weight, np.ones(len(hosts))]),
+            capacity_Bps=np.concatenate([paths.capacity_Bps, [total[host] for host in hosts]]),
+        ),
+    )
