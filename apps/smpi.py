@@ -55,7 +55,7 @@ def run_iterations(
         output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
     if "refused" in output:
         where = f"{spec.target.problem} on {spec.target.nranks} ranks"
-        raise KernelError(where, output["refused"], "Choose other ranks or another class")
+        raise KernelError(where, output["refused"], "Choose other ranks, or another class or size")
     return from_kernel(
         output,
         identity=run_identity(spec),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import problem
+from apps.catalog import problem, sized_problem
 from apps.smpi import run_iterations
 from apps.spec import RunSpec, Target
 from platforms.placement import block
@@ -40,9 +40,25 @@ def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficienc
     return run_iterations(spec, iterations or target.iterations)
 
 
+@functools.cache
+def run_sized(
+    app, size, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=(), **parameters
+):
+    """The same for a kernel of free sizes: N, and parameters in place of its defaults."""
+    platform = read_platform(DATA / "platform-grid-ref.xml")
+    target = Target(sized_problem(app, size, **parameters), platform, block(platform, ranks))
+    spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)
+    return run_iterations(spec, iterations or spec.full_iterations)
+
+
 @pytest.fixture(scope="session")
 def kernel():
     return run_kernel
+
+
+@pytest.fixture(scope="session")
+def sized():
+    return run_sized
 
 
 @pytest.fixture(scope="session")

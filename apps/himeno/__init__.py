@@ -1,0 +1,1 @@
+"""The Himeno benchmark: what its runs with arithmetic are compared with."""
