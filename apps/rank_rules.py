@@ -21,8 +21,14 @@ def _power_of_two_whose_square_divides(params: Mapping, size: int, nranks: int) 
     return nranks & (nranks - 1) == 0 and size % nranks**2 == 0
 
 
+def _multiple_of_grid_rows(params: Mapping, size: int, nranks: int) -> bool:
+    """Ranks form a grid of so many rows, 0 or 1: a single one (HPL)."""
+    return nranks % max(1, params["grid_rows"]) == 0
+
+
 RANK_RULES: dict[str, RankRule] = {
     "any": _any,
     "divisor": _divisor,
+    "grid-rows": _multiple_of_grid_rows,
     "power-of-two": _power_of_two_whose_square_divides,
 }

@@ -1,0 +1,61 @@
+"""The solution by LAPACK of the system that HPL solves, made by the same formula in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from apps.errors import KernelError
+
+_SEED = 314159265
+_MULTIPLIER = 5**13
+_MODULUS = 2**46  # Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 2.3
+_HPL_LIMIT = 16
+_EPSILON = 2.0**-53
+
+
+def references(params: Mapping, nranks: int) -> dict[str, float]:
+    """Sum and largest absolute value of the solution, and how far another solution may be off.
+
+    A scaled residual r means |A x - b| <= r eps n (|A| |x| + |b|) in the maximum norm, and |b| <= |A| |x|, so that x is
+    off by at most 2 r eps n cond(A), relative to its largest element.  The condition number is LAPACK's estimate.
+    Takes 8 n^2 bytes, and less time than the kernel's own arithmetic.  Raises KernelError where memory is too small.
+    """
+    import numpy as np
+    from scipy.linalg import lapack
+
+    n = params["n"]
+    try:
+        matrix, right_hand_side = system(n)
+    except MemoryError:
+        problem = f"the matrix, {8 * n * n / 1e9:.3g} GB, does not fit into memory"
+        raise KernelError(f"size {n}", problem, "Take a smaller one, or --mode skeleton") from None
+    norm = lapack.dlange("I", matrix)
+    factors, _, solution, info = lapack.dgesv(matrix, right_hand_side, overwrite_a=True)
+    assert info == 0, "a random matrix is not singular"
+    reciprocal_condition, _ = lapack.dgecon(factors, norm, norm="I")
+    return {
+        "x_sum": float(np.sum(solution)),
+        "x_largest": float(np.max(np.abs(solution))),
+        "x_limit": 2 * _HPL_LIMIT * _EPSILON * n / reciprocal_condition,
+    }
+
+
+def system(n: int):
+    """A (n x n, columns contiguous) and b: random numbers less 1/2, column by column, b after the last one."""
+    import numpy as np
+
+    mask = np.uint64(_MODULUS - 1)
+    state = _SEED
+    matrix, right_hand_side = np.empty((n, n), order="F"), np.empty(n)
+    column = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        state = state * _MULTIPLIER % _MODULUS
+        column[i] = state
+    over_a_column = np.uint64(pow(_MULTIPLIER, n, _MODULUS))
+    for j in range(n + 1):
+        values = matrix[:, j] if j < n else right_hand_side
+        values[:] = column
+        values *= 1 / _MODULUS
+        values -= 0.5
+        column = column * over_a_column & mask  # wraps at 2^64, a multiple of the modulus
+    return matrix, right_hand_side
