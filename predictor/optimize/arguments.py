@@ -1,0 +1,198 @@
+"""The options of a search, shared by ``predictor.optimize`` and ``validation.optimize``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from apps.catalog import sized_names
+from apps.options import add_runner_arguments, add_settings_arguments, parse_parameters
+from platforms.errors import UserError
+from platforms.options import add_platform_arguments, platform_from_arguments
+from platforms.platform import Platform
+from predictor.npt.branch_and_bound import branch_and_bound
+from predictor.npt.configuration import Limits
+from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE
+from predictor.npt.objectives import TIME, Objective, cost, energy
+from predictor.npt.search import Choice, cheapest_within, exhaustive
+from predictor.npt.space import Space
+from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
+from predictor.optimize.sizes import paper_sizes
+from predictor.optimize.study import Study
+from predictor.registry import PREDICTORS
+
+OBJECTIVES = ("time", "energy", "cost", "cheapest")
+SEARCHES = ("exhaustive", "branch-and-bound")
+FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, beside the predictors
+
+
+def add_search_arguments(parser: argparse.ArgumentParser) -> None:
+    """All options of a search but what it prints."""
+    add_platform_arguments(parser)
+    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(sized_names())}")
+    parser.add_argument("--size", type=int, metavar="N", help="the size of the problem")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="KEY=VALUE", help="another parameter of the problem"
+    )
+    parser.add_argument(
+        "--nodes", metavar="P1,P2,...",
+        help="most nodes of each cluster (default: the paper's for its benchmarks on its cluster, else all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--processes", metavar="M1,M2,...",
+        help="most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
+    )  # fmt: skip
+    drivers = (*FORMS, *(name for name in PREDICTORS if name not in FORMS))
+    parser.add_argument(
+        "--predictor", default="npt", metavar="NAME",
+        help=f"what drives the search, of {', '.join(drivers)} (default: npt)",
+    )  # fmt: skip
+    parser.add_argument("--fit", default="nnls", metavar="nnls|ls", help="how models are fitted (default: nnls)")
+    parser.add_argument(
+        "--weights", default="absolute", metavar="absolute|relative",
+        help="what the fit makes small: errors in seconds, as in the paper (default), or relative ones",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop", action="append", default=[], metavar="TERM", help='leave a term out of the models, such as "log P"'
+    )
+    parser.add_argument(
+        "--glitches", type=float, metavar="K",
+        help="leave measurements out that perform at most K times as well as the next smaller size (the paper: 0.9)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--construction", metavar="N1,N2,...", help="sizes that are measured (default: the paper's for its benchmarks)"
+    )
+    parser.add_argument(
+        "--noise", type=float, default=0.0, metavar="SIGMA",
+        help=f"make measured times vary by a factor exp(SIGMA z), z standard normal, and {100 * GLITCH_SHARE:g} %% of "
+        f"them {GLITCH_FACTOR:g} times longer, as real machines do (default: 0, none)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the noise (default: 0)")
+    parser.add_argument(
+        "--objective", default="time", metavar="NAME",
+        help=f"what is to be small: {', '.join(OBJECTIVES)}; cheapest: the lowest cost within --slack of the best time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--slack",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="for cheapest: times up to 1 + X of the best (default: 0.1)",
+    )
+    parser.add_argument("--prices", metavar="C1,C2,...", help="of a node-hour of each cluster, for cost and cheapest")
+    parser.add_argument(
+        "--search", default="exhaustive", metavar="HOW", help=f"{' or '.join(SEARCHES)} (default: exhaustive)"
+    )
+    add_settings_arguments(parser)
+    add_runner_arguments(parser)
+
+
+def study_from_arguments(args: argparse.Namespace) -> Study:
+    """Raises UserError for what does not fit."""
+    if args.app is None:
+        raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
+    platform = platform_from_arguments(args)
+    return Study(args.app, platform, limits_from_arguments(args, platform), parse_parameters(args.param))
+
+
+def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limits:
+    """--nodes and --processes, or their defaults."""
+    paper = paper_sizes().get(args.app)
+    if paper is not None and platform.name == "ichikawa":
+        nodes, processes = paper.limits.pes, paper.limits.processes
+    else:
+        slowest = min(cluster.speed_flops for cluster in platform.clusters)
+        nodes = tuple(len(cluster.hosts) for cluster in platform.clusters)
+        processes = tuple(1 if cluster.speed_flops == slowest else 2 for cluster in platform.clusters)
+    return Limits(
+        nodes if args.nodes is None else numbers(args.nodes, "--nodes", int),
+        processes if args.processes is None else numbers(args.processes, "--processes", int),
+    )
+
+
+def numbers(text: str, option: str, kind: type) -> tuple:
+    """A comma-separated list of numbers.  Raises UserError."""
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text}", "not numbers", "Write them with commas, such as 4,4,4") from None
+
+
+def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
+    """The sizes that are measured."""
+    if args.construction is not None:
+        return numbers(args.construction, "--construction", int)
+    if args.app not in paper_sizes():
+        known = ", ".join(paper_sizes())
+        raise UserError("--construction", f"{args.app} is not of the paper's benchmarks ({known})", "Name sizes")
+    return paper_sizes()[args.app].construction
+
+
+def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
+    return NptSettings(
+        form=args.predictor,
+        method=args.fit,
+        weights=args.weights,
+        drop=tuple(args.drop),
+        glitch_k=args.glitches,
+        noise=Noise(args.noise, args.seed),
+    )
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the best configuration is looked for."""
+
+    how: str  # of SEARCHES
+    objective: Objective
+    slack: float | None  # not None: among those within 1 + slack of the best time
+
+    def choose(self, driver: Driver, space: Space, size: int) -> Choice:
+        """The best, by what the driver says.  Raises OutOfRange where there is none."""
+        find = self._find(driver, space, size)
+        if self.slack is None:
+            return find(self.objective)
+        return cheapest_within(find, self.objective, self.slack)
+
+    def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., Choice]:
+        if self.how == "branch-and-bound":
+            if not isinstance(driver, NptDriver):
+                problem = "it needs the times of sub-clusters, which only pt and npt models have"
+                raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
+            return partial(branch_and_bound, space, driver.models.table_s(space, size))
+        times_s, table_s = driver.times_s(space, size)
+        return partial(exhaustive, space, np.asarray(times_s), table_s=table_s)
+
+
+def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:
+    """Raises UserError for what does not fit."""
+    if args.objective not in OBJECTIVES:
+        raise UserError(f"--objective {args.objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
+    if args.search not in SEARCHES:
+        raise UserError(f"--search {args.search}", "no such search", f"Known: {', '.join(SEARCHES)}")
+    if (args.prices is None) != (args.objective not in ("cost", "cheapest")):
+        raise UserError("--prices", "goes with --objective cost or cheapest, and they with it", "Give both or none")
+    return Search(args.search, _objective(args, platform), args.slack if args.objective == "cheapest" else None)
+
+
+def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
+    if args.objective == "time":
+        return TIME
+    if args.objective == "energy":
+        return energy(_full_power_w(platform))
+    objective = cost(numbers(args.prices, "--prices", float))
+    objective.check(len(platform.clusters))
+    return objective
+
+
+def _full_power_w(platform: Platform) -> Sequence[float]:
+    """Of a node of each cluster, all its cores busy."""
+    for cluster in platform.clusters:
+        if cluster.hosts[0].power is None:
+            where = f"--objective energy, cluster {cluster.name}"
+            raise UserError(where, "the platform gives no watts", "Give its hosts a wattage_per_state")
+    return [cluster.hosts[0].power.full_w for cluster in platform.clusters]

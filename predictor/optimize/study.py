@@ -1,0 +1,70 @@
+"""A program on a cluster of sub-clusters, and the configurations it may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from apps.catalog import Problem, Value, sized_problem
+from apps.spec import Target
+from platforms.errors import UserError
+from platforms.placement import configured
+from platforms.platform import Platform
+from predictor.npt.configuration import Configuration, Limits
+from predictor.npt.space import Space
+
+
+@dataclass(frozen=True)
+class Study:
+    """What may run where.  Raises UserError for limits that the platform does not have."""
+
+    app: str
+    platform: Platform
+    limits: Limits
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # of the problems, besides N
+
+    def __post_init__(self):
+        clusters = self.platform.clusters
+        if self.limits.sub_clusters != len(clusters):
+            problem = (
+                f"{self.limits.sub_clusters} numbers, but platform {self.platform.name} has {len(clusters)} clusters"
+            )
+            raise UserError("--nodes and --processes", problem, "Give one number for each")
+        for most, cluster in zip(self.limits.pes, clusters, strict=True):
+            if most > len(cluster.hosts):
+                problem = f"{most} nodes of cluster {cluster.name}, which has {len(cluster.hosts)}"
+                raise UserError("--nodes", problem, "Give at most as many as there are")
+
+    def within(self, limits: Limits) -> Study:
+        """The same with other limits."""
+        return replace(self, limits=limits)
+
+    def problem(self, size: int) -> Problem:
+        """The problem of size N."""
+        return sized_problem(self.app, size, **self.parameters)
+
+    def target(self, configuration: Configuration, size: int) -> Target:
+        """That problem on a configuration: the first P_i nodes of each cluster, M_i consecutive ranks on each."""
+        return Target(self.problem(size), self.platform, configured(self.platform, configuration.shares))
+
+    def space(self, size: int) -> Space:
+        """The configurations whose number of processes the benchmark's own rule allows for this N.
+
+        Raises UserError where there is none.
+        """
+        space = Space(self.limits, self.problem(size).allows)
+        if not space.allowed.any():
+            raise UserError(f"{self.problem(size)}", "no configuration has a fitting number of processes", "Change N")
+        return space
+
+    def homogeneous(self, sizes: Iterable[int]) -> Iterator[tuple[Configuration, int]]:
+        """What the models are made of: every size on every configuration of one sub-cluster alone."""
+        count = self.limits.sub_clusters
+        for size in sizes:
+            problem = self.problem(size)
+            for i, (most_pes, most) in enumerate(zip(self.limits.pes, self.limits.processes, strict=True)):
+                for pes in range(1, most_pes + 1):
+                    for processes in range(1, most + 1):
+                        if problem.allows(pes * processes):
+                            shares = tuple((pes, processes) if j == i else (0, 0) for j in range(count))
+                            yield Configuration(shares), size

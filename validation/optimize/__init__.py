@@ -1,0 +1,1 @@
+"""Choices of configurations against the simulated optimum of the whole space."""

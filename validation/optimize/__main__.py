@@ -1,0 +1,5 @@
+import sys
+
+from validation.optimize.cli import main
+
+sys.exit(main())

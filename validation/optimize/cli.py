@@ -1,0 +1,88 @@
+"""Choose a configuration as ``python -m predictor.optimize`` does, simulate them all, and say how good the choice is.
+
+With a campaign file instead of options: many programs, sizes, models and noises, as tables, CSV files and figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from predictor.optimize.arguments import add_search_arguments, search_from_arguments, study_from_arguments
+from predictor.optimize.cli import broker_for, driver_from_arguments, driver_name, search
+from validation.optimize.errors import Judged, judge
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.optimize",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/allocation.md)")
+    add_search_arguments(parser)
+    parser.add_argument("--out", metavar="DIR", help="with a campaign: write its CSV files and figures there")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.campaign is not None:
+        from validation.optimize.campaign import run_campaign
+
+        return run_campaign(args)
+    if args.out is not None:
+        raise UserError(f"--out {args.out}", "goes with a campaign file", "Leave it out, or give one")
+    study = study_from_arguments(args)
+    if args.size is None:
+        raise UserError("--size", "not given", "Give the N that a configuration is to be chosen for")
+    how = search_from_arguments(args, study.platform)
+    settings = settings_from_arguments(args)
+    study.space(args.size)  # says what does not fit before anything runs
+    for caution in cautions(settings):
+        print(f"caution: {caution}", file=sys.stderr)
+    with runner_from_arguments(args) as runner:
+        from validation.optimize.truth import simulate_space
+
+        driver = driver_from_arguments(args, study, broker_for(args, runner))
+        found = search(driver, study, args.size, how)
+        truth = simulate_space(study, args.size, settings, runner)
+    judged = judge(found.choice, truth, how.objective, how.slack)
+    share = driver.cost.node_s / truth.node_s
+    if args.json:
+        print(json.dumps({**_to_json(judged), "evidence": asdict(driver.cost), "search_s": found.search_s}))
+        return 0
+    print(f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}")
+    print(text(judged))
+    print(
+        f"evidence   {driver.cost.node_s:.4g} node-seconds, {100 * share:.3g} % of what all configurations take; "
+        f"search {1000 * found.search_s:.3g} ms"
+    )
+    return 0
+
+
+def _to_json(judged: Judged) -> dict:
+    return {**asdict(judged), "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
+
+
+def text(judged: Judged) -> str:
+    """A choice beside the truth, for a reader."""
+    lines = [
+        f"chosen     {judged.chosen}: estimated {judged.estimated_s:.4g} s, simulated {judged.simulated_s:.4g} s",
+        f"optimum    {judged.optimum}: simulated {judged.optimum_s:.4g} s, of {judged.configurations} configurations",
+        f"epsilon    {100 * judged.epsilon:+.2f} %, the chosen one against the optimum",
+        f"delta      {100 * judged.delta:+.2f} %, the estimated time of the chosen one against its simulated time",
+    ]
+    return "\n".join([*lines, *(f"caution: {flag}" for flag in judged.flags)])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,165 @@
+"""Where the rows of a campaign of choices go: tables on standard output, CSV files and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+from validation.output import usable_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from predictor.npt.measurements import Measurements
+    from predictor.optimize.drivers import Noise
+    from validation.optimize.campaign import Row
+    from validation.optimize.truth import Truth
+
+WITHIN = 0.2  # |delta| that the paper calls acceptable (section 6.2)
+
+
+class AllocationOutput:
+    """Collects rows; on leaving the context, by an error or interrupt too, writes and prints them.
+
+    ``folder``: for choices.csv, choices-summary.csv, the times of all configurations and of all measurements
+    (configurations.csv, measurements.csv) and figures; None: no files.
+    """
+
+    def __init__(self, folder: str | None, *, as_json: bool):
+        self._folder = None if folder is None else usable_folder(folder)
+        self._as_json = as_json
+        self._rows: list[dict] = []
+        self._configurations: list[dict] = []
+        self._measurements: list[dict] = []
+
+    def __enter__(self) -> AllocationOutput:
+        return self
+
+    def add(self, row: Row) -> None:
+        """Keeps a row."""
+        self._rows.append(asdict(row))
+
+    def add_times(self, app: str, truths: Mapping[int, Truth], measured: Sequence[tuple[Noise, Measurements]]) -> None:
+        """Keeps what all configurations really take, and the runs that models were made of."""
+        for size, truth in truths.items():
+            for row, time_s in enumerate(truth.times_s.tolist()):
+                where = str(truth.space.configuration(row))
+                self._configurations.append({"app": app, "size": size, "configuration": where, "time_s": time_s})
+        for noise, runs in measured:
+            for row, (size, time_s) in enumerate(zip(runs.size.tolist(), runs.time_s.tolist(), strict=True)):
+                where = str(runs.configuration(row))
+                self._measurements.append(
+                    {
+                        "app": app,
+                        "noise": noise.sigma,
+                        "seed": noise.seed,
+                        "size": int(size),
+                        "configuration": where,
+                        "time_s": time_s,
+                        "work_flops": float(runs.work_flops[row]),
+                    }
+                )
+
+    def __exit__(self, *_: object) -> None:
+        if not self._rows:
+            return
+        import pandas as pd
+
+        from validation.optimize.campaign import Row
+
+        rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(Row)])
+        summary = summarise(rows)
+        if self._as_json:
+            print(json.dumps({"choices": _records(rows), "summary": _records(summary)}))
+        else:
+            print(summary_text(summary))
+        if self._folder is not None:
+            try:
+                rows.to_csv(self._folder / "choices.csv", index=False)
+                summary.to_csv(self._folder / "choices-summary.csv", index=False)
+                configurations, measurements = pd.DataFrame(self._configurations), pd.DataFrame(self._measurements)
+                configurations.to_csv(self._folder / "configurations.csv", index=False)
+                measurements.to_csv(self._folder / "measurements.csv", index=False)
+                from validation.optimize.plots import write_figures
+
+                write_figures(rows, measurements, self._folder)
+            except OSError as err:
+                where = f"--out {self._folder}"
+                raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    r"""Per program, model and noise: the mean epsilon over the sizes, its spread over the seeds, and the rest.
+
+    epsilon_sd: standard deviation, over the seeds, of the mean over the sizes.  delta_within: share of choices with
+    \|delta\| at most 0.2.  optimal: share of choices that are the optimum.
+    """
+    import pandas as pd
+
+    summary = []
+    for (app, model, noise), group in rows.groupby(["app", "model", "noise"], sort=False):
+        by_seed = group.groupby("seed")["epsilon"].mean()
+        judged = group.dropna(subset=["epsilon"])
+        deltas = group["delta"].dropna()
+        summary.append(
+            {
+                "app": app,
+                "model": model,
+                "noise": noise,
+                "seeds": len(by_seed),
+                "sizes": group["size"].nunique(),
+                "epsilon_mean": by_seed.mean(),
+                "epsilon_sd": by_seed.std(ddof=1) if len(by_seed) > 1 else None,
+                "epsilon_max": judged["epsilon"].max(),
+                "optimal": float((judged["chosen"] == judged["optimum"]).mean()) if len(judged) else None,
+                "delta_within": float((deltas.abs() <= WITHIN).mean()) if len(deltas) else None,
+                "evidence_node_s": group["evidence_node_s"].max(),
+                "evidence_wall_s": group["evidence_wall_s"].max(),
+                "fit_s": group["fit_s"].median(),
+                "search_s": group["search_s"].median(),
+            }
+        )
+    return pd.DataFrame(summary)
+
+
+def summary_text(summary: pd.DataFrame) -> str:
+    """The summary as a table for a terminal."""
+    columns = ("app", "model", "noise", "mean", "sd", "max", "optimal", "|delta|<=0.2", "evidence", "fit", "search")
+    lines = [columns]
+    for row in summary.itertuples(index=False):
+        lines.append(
+            (
+                row.app,
+                row.model,
+                _percent(row.noise),
+                _percent(row.epsilon_mean),
+                _percent(row.epsilon_sd),
+                _percent(row.epsilon_max),
+                _percent(row.optimal, digits=0),
+                _percent(row.delta_within, digits=0),
+                f"{row.evidence_node_s:.3g} node-s",
+                f"{1000 * row.fit_s:.3g} ms",
+                f"{1000 * row.search_s:.3g} ms",
+            )
+        )
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    text = ["epsilon over all sizes: how much longer the chosen configuration takes than the optimum"]
+    for line in lines:
+        cells = (
+            cell.ljust(width) if i < 2 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text)
+
+
+def _percent(share: float | None, *, digits: int = 2) -> str:
+    return "-" if share is None or share != share else f"{100 * share:.{digits}f} %"
+
+
+def _records(table: pd.DataFrame) -> list[dict]:
+    return table.astype(object).where(table.notna(), None).to_dict("records")  # JSON has no NaN

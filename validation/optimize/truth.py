@@ -1,0 +1,62 @@
+"""What every configuration of a space really takes: all of them, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from apps.runner import Runner
+from apps.spec import RunSpec, Settings
+from predictor.npt.configuration import Configuration
+from predictor.npt.objectives import TIME, Objective
+from predictor.npt.search import cheapest_within, exhaustive
+from predictor.npt.space import Space
+from predictor.optimize.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Simulated times of all configurations of a space, at one N."""
+
+    space: Space
+    size: int
+    times_s: np.ndarray
+    node_s: float  # node-seconds of all of them
+    wall_s: float  # of this computer, to simulate them
+
+    def time_s(self, configuration: Configuration) -> float:
+        """The simulated time of a configuration of the space."""
+        (row,) = self.space.rows([configuration])
+        if row < 0:
+            raise ValueError(f"{configuration} is not in the space")
+        return float(self.times_s[row])
+
+    def optimum(self, objective: Objective = TIME, slack: float | None = None) -> Configuration:
+        """The configuration that is really the best; with ``slack``, of those within 1 + slack of the shortest time."""
+        find = partial(exhaustive, self.space, self.times_s)
+        return (find(objective) if slack is None else cheapest_within(find, objective, slack)).configuration
+
+
+def specs(study: Study, sizes: Sequence[int], settings: Settings) -> Iterator[RunSpec]:
+    """The runs of whole spaces."""
+    for size in sizes:
+        space = study.space(size)
+        yield from (settings.spec(study.target(space.configuration(row), size)) for row in range(len(space)))
+
+
+def simulate_space(study: Study, size: int, settings: Settings, runner: Runner) -> Truth:
+    """Simulates every configuration, or takes what the store knows."""
+    space = study.space(size)
+    wanted = list(specs(study, [size], settings))
+    runner.start(wanted)
+    records = [runner.record(spec) for spec in wanted]
+    return Truth(
+        space,
+        size,
+        np.array([record.time_s for record in records]),
+        sum(record.node_seconds for record in records),
+        sum(record.wall_s for record in records),
+    )
