@@ -44,7 +44,8 @@ class App:
     @property
     def headers(self) -> tuple[Path, ...]:
         """Files that the sources include: they belong to the identity of the program."""
-        return tuple(sorted([*self.folder.glob("*.h"), *_COMMON.glob("*.h")]))
+        folders = {source.resolve().parent for source in self.sources}
+        return tuple(sorted(header for folder in folders for header in folder.glob("*.h")))
 
     @property
     def reference(self) -> Path | None:
@@ -73,6 +74,13 @@ class Problem:
             return self.program.iterations is not None
         return app(self.app).iterations_parameter is not None
 
+    @property
+    def open_ended(self) -> bool:
+        """Whether the method iterates until it is done: only arithmetic, or a table of such runs, tells how often."""
+        if self.program is not None or not app(self.app).has_iterations_table:
+            return False
+        return int(dict(self.params)[app(self.app).iterations_parameter]) == 0
+
     def iterations_on(self, nranks: int) -> int:
         """The number of iterations of a full run; 1 for a program without iterations, which is simulated whole.
 
@@ -82,13 +90,11 @@ class Problem:
             return self.program.iterations or 1
         if not self.iterative:
             return 1
-        kernel, params = app(self.app), dict(self.params)
-        given = int(params[kernel.iterations_parameter])
-        if given or not kernel.has_iterations_table:
-            return given
-        from apps.iterations_table import table_iterations
+        if self.open_ended:
+            from apps.iterations_table import table_iterations
 
-        return table_iterations(self, nranks)
+            return table_iterations(self, nranks)
+        return int(dict(self.params)[app(self.app).iterations_parameter])
 
     @property
     def size(self) -> int | None:

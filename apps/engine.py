@@ -23,7 +23,7 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None, stop: threadin
     asks for a number of them.
     """
     problem = spec.target.problem
-    official = spec.target.iterations
+    official = spec.full_iterations
 
     def run(iterations: int) -> RunRecord:
         if spec.engine == "s4u":

@@ -13,7 +13,7 @@ from apps.errors import KernelError
 if TYPE_CHECKING:
     from apps.catalog import Problem
 
-FILE = "iterations.csv"  # columns: the parameters that decide, ranks, iterations
+FILE = "iterations.csv"  # columns: the parameters that decide, ranks, iterations; in that order
 
 
 def table_iterations(problem: Problem, nranks: int) -> int:
@@ -21,20 +21,23 @@ def table_iterations(problem: Problem, nranks: int) -> int:
     kernel = app(problem.app)
     columns, rows = _table(kernel.folder / FILE)
     params = {**dict(problem.params), "ranks": nranks}
-    try:
-        return rows[tuple(str(params[column]) for column in columns)]
-    except KeyError:
+    usual = all(params[name] == value for name, value in kernel.parameters.items() if name not in columns)
+    entry = tuple(int(params[column]) for column in columns)
+    if not usual or entry not in rows:
         raise KernelError(
             f"{problem} on {nranks} ranks",
             f"no run with arithmetic has told how many iterations it takes ({kernel.folder.name}/{FILE})",
             f"Give them: --param {kernel.iterations_parameter}=K",
-        ) from None
+        )
+    return rows[entry]
 
 
-@cache
-def _table(path: Path) -> tuple[tuple[str, ...], dict[tuple[str, ...], int]]:
-    """The columns that decide, and their values to the number of iterations."""
+def read_table(path: Path) -> tuple[tuple[str, ...], dict[tuple[int, ...], int]]:
+    """The names of the columns that decide, and their values to the number of iterations."""
     with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    columns = tuple(name for name in rows[0] if name != "iterations")
-    return columns, {tuple(row[name] for name in columns): int(row["iterations"]) for row in rows}
+        reader = csv.DictReader(file)
+        columns = tuple(name for name in reader.fieldnames if name != "iterations")
+        return columns, {tuple(int(row[name]) for name in columns): int(row["iterations"]) for row in reader}
+
+
+_table = cache(read_table)

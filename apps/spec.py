@@ -14,6 +14,8 @@ MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
 COMPUTE = ("injected", "measured", "none")
 ITERATION_POLICIES = ("steady", "full")
+# Of a method that iterates until it is done; one that is not done then has failed.
+MOST_ITERATIONS = 20_000
 LEAST_EFFICIENCY = 1e-9  # of the peak speed; less is no computer, and overflows
 # What the engine sets itself; a user's value would make records incomparable or break them.
 ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
@@ -86,6 +88,10 @@ class RunSpec:
                 raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
 
     def _check_iterations(self) -> None:
+        if self.ends_itself and self.iterations != "full":
+            problem = f"with arithmetic {self.target.problem.app} itself sees when it is done"
+            parameter = app(self.target.problem.app).iterations_parameter
+            raise KernelError(f"iterations {self.iterations}", problem, f"Leave it out, or give --param {parameter}=K")
         if self.iterations in ITERATION_POLICIES:
             return
         if not self.target.problem.iterative:
@@ -129,6 +135,19 @@ class RunSpec:
             raise KernelError(f"--engine {self.engine}", problem, "It needs --engine s4u")
 
     @property
+    def ends_itself(self) -> bool:
+        """Whether it is the run's arithmetic that tells how many iterations it takes."""
+        return self.mode == "verify" and self.target.problem.open_ended
+
+    @property
+    def full_iterations(self) -> int:
+        """What the program is told in a full run: the number of its iterations, or the most it may take.
+
+        Raises KernelError where that is to be taken from a table that does not have it.
+        """
+        return MOST_ITERATIONS if self.ends_itself else self.target.iterations
+
+    @property
     def engine_options(self) -> dict[str, str]:
         """The SimGrid options that the engine sets itself."""
         if self.compute != "measured":
@@ -148,7 +167,7 @@ class RunSpec:
             own = {"arguments": list(program.arguments), "full_iterations": program.iterations}
             if self.compute == "measured":
                 own["host_speed_flops"] = self.host_speed_flops
-        elif app(problem.app).has_iterations_table:  # which is no part of the parameters
+        elif problem.open_ended and not self.ends_itself:  # from a table, which is no part of the parameters
             own = {"full_iterations": self.target.iterations}
         else:
             own = {}
