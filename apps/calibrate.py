@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from apps.catalog import app, app_names, problem
+from apps.catalog import Problem, app, app_names, problem, sized_problem
 from apps.errors import KernelError
 from apps.options import exit_status
 from apps.spec import RunSpec, Target
@@ -24,7 +24,8 @@ _FILE = "efficiency.json"
 _HOST_SPEED_FILE = "host-speed.json"
 _RUNS = 3
 _PRESET = "A"  # larger than the caches of today, and the class of the reference shares
-_ITERATIONS = {"lu": 20}  # of 250: enough to time, and an iteration is like another; other kernels run in full
+# Enough to time, where an iteration is like another; other kernels run in full.
+_ITERATIONS = {"lu": 20, "himeno": 20, "fem": 50}
 
 _DGEMM = """
 import time, numpy
@@ -51,8 +52,17 @@ def dgemm_flops() -> float:
     return float(done.stdout)
 
 
+def calibrated_problem(app_name: str) -> Problem | None:
+    """What is timed: class A, or the kernel's own size; None for a program that is no benchmark."""
+    kernel = app(app_name)
+    if kernel.calibration_size is None:
+        return problem(app_name, _PRESET) if _PRESET in kernel.classes else None
+    some = {kernel.iterations_parameter: _ITERATIONS[app_name]} if app_name in _ITERATIONS else {}
+    return sized_problem(app_name, kernel.calibration_size, **some)
+
+
 def kernel_flops(app_name: str) -> float:
-    """Counted operations per second of the kernel's timed section, class A on one rank, best of three.
+    """Counted operations per second of the kernel's timed section on one rank, best of three.
 
     Operations are what the benchmark counts: flops, but for EP (random numbers) and IS (keys).
     """
@@ -61,7 +71,7 @@ def kernel_flops(app_name: str) -> float:
     from platforms.scenario import named_grid
 
     host = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
-    target = Target(problem(app_name, _PRESET), host, (host.hosts[0].name,))
+    target = Target(calibrated_problem(app_name), host, (host.hosts[0].name,))
     spec = RunSpec(target, mode="verify", compute="none")
     iterations = _ITERATIONS.get(app_name, target.iterations)
     records = [run_iterations(spec, iterations) for _ in range(_RUNS)]
@@ -113,7 +123,7 @@ def _run() -> int:
     peak = dgemm_flops()
     print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
     shares = {}
-    for name in filter(lambda name: _PRESET in app(name).classes, app_names()):  # others are no benchmarks
+    for name in (name for name in app_names() if calibrated_problem(name) is not None):
         speed = kernel_flops(name)
         shares[name] = speed / peak
         reference = app(name).reference_efficiency

@@ -1,0 +1,1 @@
+"""FEM: what its verification compares with."""
