@@ -1,0 +1,49 @@
+"""Figures of a campaign of choices, like Figures 2 to 20 of Ichikawa, Takahashi, Kawai."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
+from validation.optimize.plots.delta import delta_figure
+from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
+from validation.optimize.plots.models import models_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) -> list[Path]:
+    """The figures that the rows have data for, as PNG files; returns their names.
+
+    ``rows``: columns as ``validation.optimize.campaign.Row`` has them.  ``measurements``: the runs that models were
+    made of, noise included, with columns app, noise, seed, size, configuration, time_s, work_flops; or empty.
+
+    choice-APP.png       what each model chose, without noise
+    fits-APP.png         NP-T models by least squares and by non-negative least squares, with noise
+    fewer-sizes-APP.png  models of fewer sizes
+    static-APP.png       static allocations
+    models-APP.png       measurements of one sub-cluster, and what the two kinds of fit make of them
+    delta.png            errors of the estimated times, all programs
+    """
+    written = []
+    for name, figure in _figures(rows, measurements):
+        if figure is not None:
+            written.append(folder / f"{name}.png")
+            figure.savefig(written[-1], dpi=150)
+    return written
+
+
+def _figures(rows: pd.DataFrame, measurements: pd.DataFrame) -> Iterator[tuple[str, Figure | None]]:
+    for app in dict.fromkeys(rows["app"]):
+        own = rows[rows["app"] == app]
+        runs = measurements[measurements["app"] == app] if len(measurements) else measurements
+        yield f"choice-{app}", choice_figure(own)
+        yield f"fits-{app}", fits_figure(own)
+        yield f"fewer-sizes-{app}", fewer_sizes_figure(own)
+        yield f"static-{app}", static_figure(own)
+        yield f"models-{app}", models_figure(own, runs)
+    yield "delta", delta_figure(rows)

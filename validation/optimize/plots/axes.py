@@ -1,0 +1,134 @@
+"""Axes and lines that the figures share: sizes, times, epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from validation.optimize.plots.rows import LS, NNLS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by colour-blind readers; line styles and markers tell them apart in grey.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+_LINEAR_TO = 0.1  # epsilon up to which an axis with huge errors is linear
+_LINEAR_RATIO = 50  # largest N over smallest N up to which they go on a linear axis
+_HUGE = 1.0  # epsilon from which an axis is not linear all the way
+
+
+def style(number: int) -> dict:
+    """Colour, marker and line of the number-th curve: markers are hollow, so that equal values do not hide others."""
+    return {
+        "color": _COLORS[number % len(_COLORS)],
+        "marker": _MARKERS[number % len(_MARKERS)],
+        "linestyle": _LINES[number % len(_LINES)],
+        "linewidth": 1.2,
+        "markerfacecolor": "none",
+        "markersize": 10 - 1.5 * (number % 4),
+        "clip_on": False,
+        "zorder": 3,
+    }
+
+
+def styles(names: Iterable[str]) -> dict[str, dict]:
+    """One for each model; NP-T/NNLS and NP-T/LS look the same in all figures."""
+    others = (name for name in names if name not in (NNLS, LS))
+    return {NNLS: style(0), LS: style(1)} | {name: style(number) for number, name in enumerate(others, start=2)}
+
+
+def band(axes: Axes, x: np.ndarray, least: np.ndarray, most: np.ndarray, color: str) -> None:
+    """Shades what lies between the least and the most over the seeds."""
+    if np.nanmax(most - least, initial=0.0) > 0:
+        axes.fill_between(x, least, most, color=color, alpha=0.18, linewidth=0)
+
+
+def size_axis(axes: Axes, sizes: np.ndarray) -> None:
+    """N: logarithmic for sizes over decades, such as the powers of two of FFT."""
+    from matplotlib.ticker import MaxNLocator
+
+    if logarithmic(sizes):
+        axes.set_xscale("log", base=2)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axes.set_xlabel("size N")
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+
+
+def logarithmic(sizes: np.ndarray) -> bool:
+    """Whether sizes go on a logarithmic axis."""
+    return sizes.max() > _LINEAR_RATIO * sizes.min()
+
+
+def time_axis(axes: Axes, times_s: np.ndarray, label: str = "simulated time, s") -> None:
+    """Times in s, logarithmic."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    decades = np.log10(np.nanmax(times_s) / np.nanmin(times_s))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 3 else (1,)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel(label)
+
+
+def signed_time_axis(axes: Axes, measured_s: np.ndarray, drawn_s: np.ndarray) -> None:
+    """Times in s, logarithmic; if some are not positive, linear up to the decade of the least measured, and says so."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    if np.min(drawn_s) > 0:
+        time_axis(axes, drawn_s, "time, s")
+        return
+    linear_to = 10.0 ** np.floor(np.log10(np.min(measured_s)))
+    axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.set_ylabel(f"time, s (linear to \N{PLUS-MINUS SIGN}{linear_to:g} s)")
+
+
+def epsilon_axis(axes: Axes, epsilons: np.ndarray) -> None:
+    """epsilon in %, linear from 0; beyond 100 % logarithmic but for its lowest part, and says so."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    top = max(np.nanmax(epsilons, initial=0.0), 0.02)
+    label = "\N{GREEK SMALL LETTER EPSILON}: longer than the optimum by"
+    if top > _HUGE:
+        axes.set_yscale("symlog", linthresh=_LINEAR_TO)
+        decades = np.arange(-1, np.ceil(np.log10(top)) + 1)
+        steps = np.array([1, 2, 5] if len(decades) < 4 else [1, 3] if len(decades) < 6 else [1])
+        axes.yaxis.set_major_locator(FixedLocator([0, _LINEAR_TO / 2, *np.outer(10.0**decades, steps).flat]))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(-0.1 * _LINEAR_TO, 1.4 * top)
+        label += f"\n(linear to {100 * _LINEAR_TO:g} %)"
+    else:
+        axes.set_ylim(-0.03 * top, 1.06 * top)
+    percent_axis(axes)
+    axes.set_ylabel(label)
+
+
+def legend_below(figure: Figure, *panels: Axes) -> None:
+    """One legend of all panels, below them: every label once."""
+    found = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    entry_in = 0.9 + 0.08 * max(len(label) for label in found)  # handle, spaces and 9 pt letters
+    most = max(1, int((figure.get_figwidth() - 0.3) / entry_in))
+    lines = -(-len(found) // most)
+    columns = -(-len(found) // lines)  # as even as they go
+    figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))  # in, so that the panels keep their size
+    figure.legend(found.values(), found, loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5)
+
+
+def percent_axis(axes: Axes) -> None:
+    """Shares as percent."""
+    from matplotlib.ticker import FuncFormatter
+
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %".replace("-", "\N{MINUS SIGN}")))

@@ -1,0 +1,108 @@
+"""The worst choice of models by least squares, and the measurements and models behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predictor.npt.configuration import Configuration
+from predictor.npt.curves import Point, Series
+from predictor.npt.fitting import fit_models
+from predictor.npt.glitches import K, glitches
+from predictor.npt.measurements import Measurement, Measurements
+from predictor.npt.models import NptModels
+from predictor.npt.tables import equations
+from validation.optimize.plots import rows as of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHODS = {"LS": "ls", "NNLS": "nnls"}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A choice by NP-T/LS, and the noisy measurements of one sub-cluster and M_i that it made use of."""
+
+    chosen: Configuration
+    size: int
+    epsilon: float
+    noise: float
+    seed: int
+    series: Series
+    runs: Measurements  # on this sub-cluster alone, with M_i processes on a PE
+    left_out: np.ndarray | None  # which runs the glitch rule would leave out; None: their work is not known
+    models: dict[str, NptModels]  # by the names of METHODS; of all sub-clusters
+
+    @property
+    def ranks(self) -> list[int]:
+        """The measured P and that of the choice, for which a model is asked."""
+        return sorted({*self.runs.total.tolist(), self.chosen.total})
+
+    def times_s(self, method: str, sizes: np.ndarray, ranks: int) -> np.ndarray:
+        """T_i by N on P processes, as the models of a method have it."""
+        return _times_s(self.models[method], self.series, sizes, ranks)
+
+
+def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
+    """The worst choice of the noise and seed in which NP-T/LS chooses worst on average, of one program.
+
+    Of the sub-clusters in use it is the one whose models by LS and NNLS differ most there, relative to NNLS.  None:
+    there are no noisy measurements, or no models of them by LS that chose.
+    """
+    noisy = rows[(rows["model"] == of.LS) & (rows["noise"] > 0) & rows["epsilon"].notna()]
+    if noisy.empty or measurements.empty:
+        return None
+    noisy = noisy.assign(epsilon=noisy["epsilon"].astype(float)).reset_index(drop=True)
+    noise, seed = noisy.groupby(["noise", "seed"])["epsilon"].mean().idxmax()
+    same = noisy[(noisy["noise"] == noise) & (noisy["seed"] == seed)]
+    worst = same.loc[same["epsilon"].idxmax()]
+    shown = measurements[(measurements["noise"] == noise) & (measurements["seed"] == seed)]
+    if shown.empty:
+        return None
+    runs = _runs(shown)
+    form = equations(worst["app"])
+    models = {name: fit_models(runs, form, method=method) for name, method in METHODS.items()}
+    chosen = Configuration.parse(worst["chosen"])
+    size = np.array([float(worst["size"])])
+
+    def difference(series: Series) -> float:
+        ls, nnls = (_times_s(models[name], series, size, chosen.total)[0] for name in METHODS)
+        return abs(ls / nnls - 1)
+
+    series = max((Series(i, chosen.shares[i][1]) for i in chosen.used), key=difference)
+    own = (runs.sub_cluster == series.sub_cluster) & (runs.processes[:, series.sub_cluster] == series.processes)
+    return Case(
+        chosen=chosen,
+        size=int(worst["size"]),
+        epsilon=float(worst["epsilon"]),
+        noise=float(noise),
+        seed=int(seed),
+        series=series,
+        runs=runs.where(own),
+        left_out=None if np.isnan(runs.work_flops).any() else glitches(runs, K)[own],
+        models=models,
+    )
+
+
+def _runs(measurements: pd.DataFrame) -> Measurements:
+    return Measurements.of(
+        Measurement(
+            Configuration.parse(run.configuration),
+            float(run.size),
+            run.time_s,
+            None if np.isnan(run.work_flops) else run.work_flops,
+        )
+        for run in measurements.itertuples()
+    )
+
+
+def _times_s(models: NptModels, series: Series, sizes: np.ndarray, ranks: int) -> np.ndarray:
+    """By the N-T model where P = M_i, a single PE, and by the NP-T model elsewhere (section 4.2)."""
+    i, processes = series
+    if ranks == processes:
+        return models.points.times_s(Point(i, ranks, processes), sizes)
+    which = list(models.curves.fits).index(series)
+    return np.array([models.curves.times_s(size, np.array([ranks]))[which, 0] for size in sizes])
