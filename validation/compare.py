@@ -85,7 +85,7 @@ def validate(
     """Predicts every target with every model, and compares with its simulated run; yields in the order of the targets.
 
     With ``measured``, those times are the truth, and no target is simulated.  A predictor sees nothing but its
-    evidence.  A target that fails does not stop the others.
+    evidence; one that asks for the target's own run gives no answer.  A target that fails does not stop the others.
     """
     if measured is None:
         runner.start(runs(targets, models, settings))
@@ -95,13 +95,21 @@ def validate(
     for target in targets:
         try:
             truth = None if measured is None else measured.record(settings.spec(target))
-            answers = [predict(model, [target], broker)[0] for model in models]
+            answers = [_answer(model, target, broker) for model in models]
             truth = truth or runner.record(settings.spec(target))
             _check_time(truth, target)
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
             continue
         yield from (compare(answer, truth, mapping=mapping) for answer in answers)
+
+
+def _answer(model: Predictor, target: Target, broker: Broker) -> Answer:
+    """The model's answer; none, with the reason, where its evidence would be the truth itself."""
+    try:
+        return predict(model, [target], broker)[0]
+    except RefusedEvidence as err:
+        return Answer(model.name, target, prediction=None, refusal=str(err), evidence=(), wall_s=0.0)
 
 
 def runs(
