@@ -16,14 +16,14 @@ _TABLE = tomllib.loads(Path(__file__).with_name("scenarios.toml").read_text("utf
 GRID_NAME = re.compile(r"grid([1-9]\d{0,4})x([1-9]\d{0,5})")
 SCENARIOS: tuple[str, ...] = tuple(filter(GRID_NAME.fullmatch, _TABLE))  # of Fanfakh 2019, Table 1, in its order
 NAMED: tuple[str, ...] = tuple(_TABLE)  # these, and the machines of other papers
-_WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
+WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
 _KEYS = {
     "": ("name", "network", "clusters", "wan", "options", "source"),
     "clusters": ("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
-    "wan": ("shape", *_WIRE_KEYS, "duplex", "links"),
-    "wan.links": ("between", "cluster", *_WIRE_KEYS, "duplex"),
+    "wan": ("shape", *WIRE_KEYS, "duplex", "links"),
+    "wan.links": ("between", "cluster", *WIRE_KEYS, "duplex"),
     "power": ("idle_w", "full_w"),
-    "wire": _WIRE_KEYS,
+    "wire": WIRE_KEYS,
 }
 
 
@@ -112,8 +112,8 @@ def _cluster(entry: CheckedTable, number: int, node: Wire, backbone: Wire) -> Gr
         entry.text("name", f"c{number}"),
         entry.integer("nodes"),
         entry.number("speed_gflops") * 1e9,
-        _wire(entry.table("node", "wire"), node),
-        _wire(entry.table("backbone", "wire"), backbone),
+        wire_of(entry.table("node", "wire"), node),
+        wire_of(entry.table("backbone", "wire"), backbone),
         cores=entry.integer("cores", 1),
         power=_power(entry.table("power", "power")) if entry.has("power") else None,
     )
@@ -129,14 +129,14 @@ def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, 
     if shape not in WAN_SHAPES:
         raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
     duplex = entry.boolean("duplex", False)
-    links = {ends: WanLink(*ends, _wire(entry, default), duplex) for ends in wan_ends(shape, clusters)}
+    links = {ends: WanLink(*ends, wire_of(entry, default), duplex) for ends in wan_ends(shape, clusters)}
     own = set()
     for one in entry.tables("links", "wan.links"):
         ends = _ends(one, shape, clusters)
         if ends in own:
             raise PlatformError(one.where, "this link is given twice", "Keep one")
         own.add(ends)
-        links[ends] = WanLink(*ends, _wire(one, _wire(entry, default)), one.boolean("duplex", duplex))
+        links[ends] = WanLink(*ends, wire_of(one, wire_of(entry, default)), one.boolean("duplex", duplex))
     return shape, tuple(links.values())
 
 
@@ -158,7 +158,7 @@ def _ends(entry: CheckedTable, shape: str, clusters: list[str]) -> tuple[str, st
     return (names[0], None) if shape == "star" else tuple(sorted(names, key=clusters.index))
 
 
-def _wire(entry: CheckedTable, default: Wire) -> Wire:
+def wire_of(entry: CheckedTable, default: Wire) -> Wire:
     """The two keys of a link, each from ``default`` where it is absent."""
     bandwidth_Bps, latency_s = default.bandwidth_Bps, default.latency_s
     if entry.has("bandwidth_gbit_s"):

@@ -1,0 +1,5 @@
+import sys
+
+from predictor.design.cli import main
+
+sys.exit(main())

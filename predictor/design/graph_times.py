@@ -1,0 +1,209 @@
+"""Times of grids by the program's graph on the network of the platform file, as ``dpgraph-known`` has them.
+
+One recording per program and number of ranks serves all grids, and a grid's routes come from its description, so that a
+grid takes milliseconds and no process of SimGrid's.
+
+Bounds.  The graph is a partial order of computations and messages, and its time the longest path.  A rank takes at
+least its computation; and no path gets longer where computations and messages take less.  A message takes least on
+links that nobody shares, and a computation on the fastest nodes.  So no time is below
+
+* the computation of any rank on its own node;
+* level 1: the graph's time where all ranks are on the candidate's fastest nodes, in one cluster, and share no link;
+* level 2: the same in two clusters, the candidate's on either side of the cut that divides its ranks most evenly, all
+  nodes the fastest that are offered: hosts are no farther apart than they are in the candidate;
+* level 3: the same with the candidate's own clusters, and its own fastest nodes.
+
+Many candidates have the same ones.  The times themselves, with shared links, are in no such order: less of something
+may take longer, and so they bound nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.errors import KernelError
+from apps.spec import Settings, Target
+from platforms.grid import Grid, GridCluster, wan_ends
+from platforms.read import materialise
+from predictor.base import Cost, EvidenceRequest, OutOfRange
+from predictor.design.offer import NetworkKind
+from predictor.design.request import Program, Request
+from predictor.design.space import Candidate
+from predictor.design.times import NoAnswer, Report, Told, broker_for
+from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.known import known_network
+from predictor.dpgraph.predictors import RECORDED_ITERATIONS
+from predictor.dpgraph.program import Sections
+
+if TYPE_CHECKING:
+    from apps.runner import Runner
+    from platforms.platform import Platform
+    from predictor.dpgraph.network import Network
+
+_EXTRAPOLATED = 2e-3  # relative: what extrapolation may be wrong by, 1e-3 of the time and 1e-3 of its bound
+_SECTIONS_KEPT = 32  # some megabytes each
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What is known of a program on so many ranks, apart from its graph."""
+
+    iterations: int  # of a full run
+    flops: np.ndarray  # of each rank in the timed section of the full run
+
+
+@dataclass(eq=False)
+class GraphTimes:
+    """The times and bounds of all candidates of a request."""
+
+    request: Request
+    settings: Settings
+    runner: Runner
+    levels: int = 3
+    _platform: Platform | None = None  # whose nodes are charged for recordings
+    _recorded: dict[tuple[int, int], _Recorded | str] = field(default_factory=dict)  # by program and ranks; why not
+    _sections: OrderedDict[tuple[int, int], Sections] = field(default_factory=OrderedDict)  # the latest
+    _layouts: dict[tuple, float] = field(default_factory=dict)  # time without contention
+    _costs: dict[str, Cost] = field(default_factory=dict)  # by evidence
+
+    @property
+    def cost(self) -> Cost:
+        return sum(self._costs.values(), Cost())
+
+    def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
+        """Records every program on every number of ranks, and makes the bounds of level 1 while the graph is there."""
+        self._platform = self._charged_platform(max(candidate.ranks for candidate in candidates))
+        layouts: dict[int, dict] = defaultdict(dict)
+        for candidate in candidates:
+            layouts[candidate.ranks][candidate.network.name, _fastest_flops(candidate)] = candidate.network
+        total, done = len(layouts) * len(self.request.programs), 0
+        for ranks, kinds in sorted(layouts.items()):
+            for i, program in enumerate(self.request.programs):
+                report(f"recorded {program.problem} on {ranks} ranks", done, total)
+                self._record(i, ranks)
+                for (_, speed_flops), network in kinds.items():
+                    with suppress(NoAnswer):  # said again when it is asked for
+                        self._without_contention_s(i, network, (ranks,), speed_flops)
+                done += 1
+        report("recorded all programs", done, total)
+
+    def bounds_s(self, candidate: Candidate, level: int) -> tuple[float, ...]:
+        s_per_flop, layouts = _s_per_flop(candidate), self._bounding(candidate)[:level]
+        bounds = []
+        for i in range(len(self.request.programs)):
+            compute_s = float((self._known(i, candidate.ranks).flops * s_per_flop).max())
+            alone_s = [self._without_contention_s(i, candidate.network, *layout) for layout in layouts]
+            bounds.append((1 - _EXTRAPOLATED) * max(compute_s, *alone_s))
+        return tuple(bounds)
+
+    def _bounding(self, candidate: Candidate) -> list[tuple[tuple[int, ...], float]]:
+        """Ranks on each cluster, and flop/s of every node, of the grids without contention that bound, by level."""
+        ranks, fastest_flops = candidate.ranks, _fastest_flops(candidate)
+        layouts = [((ranks,), fastest_flops)]
+        if len(candidate.parts) > 1:
+            before = min(accumulate(candidate.cluster_ranks[:-1]), key=lambda before: abs(2 * before - ranks))
+            layouts.append(((before, ranks - before), max(kind.speed_flops for kind in self.request.nodes)))
+            layouts.append((candidate.cluster_ranks, fastest_flops))
+        return layouts
+
+    def times(self, candidate: Candidate) -> Told:
+        grid = candidate.grid()
+        placement, s_per_flop = candidate.placement(grid), _s_per_flop(candidate)
+        times_s = []
+        for i in range(len(self.request.programs)):
+            recorded = self._known(i, candidate.ranks)
+            sections = self._graph(i, candidate.ranks)
+            network = self._network(sections, grid, placement)
+            times_s.append(estimate(sections, recorded.iterations, network, placement, s_per_flop).time_s)
+        return Told(tuple(times_s))
+
+    def _known(self, program: int, ranks: int) -> _Recorded:
+        recorded = self._recorded[program, ranks]
+        if isinstance(recorded, str):
+            raise NoAnswer(recorded)
+        return recorded
+
+    def _record(self, number: int, ranks: int) -> None:
+        program = self.request.programs[number]
+        target = self._target(program, ranks)
+        self.settings.spec(target)  # what is wrong with the settings is not the grid's fault
+        try:
+            iterations = target.iterations
+            flops = self._graph(number, ranks).flops(iterations)
+        except KernelError as err:  # the program refuses so many ranks
+            self._recorded[number, ranks] = str(err)
+        else:
+            self._recorded[number, ranks] = _Recorded(iterations, flops)
+
+    def _graph(self, number: int, ranks: int) -> Sections:
+        key = number, ranks
+        if key not in self._sections:
+            target = self._target(self.request.programs[number], ranks)
+            request = EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            (evidence,) = broker_for(self.settings, (), self.runner).gather([request])
+            self._costs.setdefault(evidence.id, evidence.cost)
+            self._sections[key] = Sections(evidence.answer)
+            if len(self._sections) > _SECTIONS_KEPT:
+                self._sections.popitem(last=False)
+        self._sections.move_to_end(key)
+        return self._sections[key]
+
+    def _target(self, program: Program, ranks: int) -> Target:
+        return Target(program.problem, self._platform, tuple(host.name for host in self._platform.hosts[:ranks]))
+
+    def _charged_platform(self, ranks: int) -> Platform:
+        """A node of the slowest kind for every rank: a recording takes no more node-seconds on any grid."""
+        speed_flops = min(kind.speed_flops for kind in self.request.nodes)
+        network = self.request.networks[0]
+        cluster = GridCluster("c1", ranks, speed_flops, network.node, network.backbone)
+        return materialise(Grid(f"recording{ranks}", network.named, (cluster,), "mesh", ()))
+
+    def _network(self, sections: Sections, grid: Grid, placement: tuple[str, ...]) -> Network:
+        pairs = {(placement[a], placement[b]) for a, b in sections.partners}
+        routes = grid.routes(sorted(pairs | {pair[::-1] for pair in pairs}))
+        try:
+            return known_network(routes, self._options(grid.options))
+        except OutOfRange as err:
+            raise NoAnswer(str(err)) from err
+
+    def _options(self, options: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        return {**dict(options), **dict(self.settings.options)}
+
+    def _without_contention_s(
+        self, program: int, network: NetworkKind, clusters: tuple[int, ...], speed_flops: float
+    ) -> float:
+        """On clusters of so many nodes of one speed and one rank each, whose links are never shared."""
+        key = program, network.name, clusters, speed_flops
+        if key not in self._layouts:
+            grid = _grid_of(network, clusters, speed_flops)
+            placement = tuple(host for cluster in grid.clusters for host in cluster.host_names)
+            ranks = len(placement)
+            iterations = self._known(program, ranks).iterations
+            sections = self._graph(program, ranks)
+            ideal = self._network(sections, grid, placement).without_contention()
+            self._layouts[key] = estimate(sections, iterations, ideal, placement, [1 / speed_flops] * ranks).time_s
+        return self._layouts[key]
+
+
+def _grid_of(network: NetworkKind, clusters: tuple[int, ...], speed_flops: float) -> Grid:
+    made = tuple(
+        GridCluster(f"c{i}", nodes, speed_flops, network.node, network.backbone) for i, nodes in enumerate(clusters, 1)
+    )
+    links = tuple(network.wan_link(*ends) for ends in wan_ends(network.wan_shape, [c.name for c in made]))
+    return Grid("bound", network.named, made, network.wan_shape, links, network.options)
+
+
+def _fastest_flops(candidate: Candidate) -> float:
+    return max(kind.speed_flops for kind, _ in candidate.parts)
+
+
+def _s_per_flop(candidate: Candidate) -> np.ndarray:
+    """Of each rank's node."""
+    return np.repeat([1 / kind.speed_flops for kind, _ in candidate.parts], candidate.cluster_ranks)

@@ -1,0 +1,117 @@
+"""The results of a search for readers and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from predictor.base import Cost
+from predictor.design.offer import NetworkKind
+from predictor.design.request import Request
+from predictor.design.search import Evaluated, Search
+
+
+def text(request: Request, search: Search, *, predictor: str, cost: Cost) -> str:
+    """Tables of the best grids and of the front, and how they were found."""
+    money = f" {request.currency}" if request.currency else ""
+    lines = [
+        f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}",
+        f"every program on all nodes of the grid, {_ranks(request)}",
+        "",
+        *_table(request, search.best),
+    ]
+    if search.with_front:
+        lines += ["", f"front of price{money} against time: none is quicker for as little", ""]
+        lines += _table(request, search.front)
+    lines += ["", *_cautions(search)]
+    lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, gathered in {cost.wall_s:.3g} s")
+    return "\n".join(lines)
+
+
+def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> dict:
+    """The same as JSON values."""
+    return {
+        "design": request.name,
+        "budget": request.budget,
+        "currency": request.currency,
+        "predictor": predictor,
+        "complete": search.complete,
+        "candidates": len(search.candidates),
+        "evaluated": len(search.evaluated),
+        "ruled_out": search.left_out,
+        "unanswered": dict(search.unanswered),
+        "best": [_grid_to_json(request, one) for one in search.best],
+        "front": [_grid_to_json(request, one) for one in search.front] if search.with_front else None,
+        "evidence": asdict(cost),
+    }
+
+
+def _grid_to_json(request: Request, one: Evaluated) -> dict:
+    candidate = one.candidate
+    return {
+        "price": candidate.price,
+        "network": candidate.network.name,
+        "clusters": [
+            {"kind": kind.name, "nodes": nodes, "ranks_per_node": ranks}
+            for (kind, nodes), ranks in zip(candidate.parts, candidate.ranks_per_node, strict=True)
+        ],
+        "nodes": candidate.nodes,
+        "ranks": candidate.ranks,
+        "full_power_w": candidate.full_power_w,
+        "programs": [
+            {"app": p.problem.app, "class": p.problem.label, "weight": p.weight, "predicted_s": time_s}
+            for p, time_s in zip(request.programs, one.times_s, strict=True)
+        ],
+        "weighted_sum_s": one.value_s,
+        "flags": list(one.flags),
+    }
+
+
+def _counts(search: Search) -> str:
+    unanswered = search.unanswered.total()
+    parts = [f"{len(search.candidates)} candidates", f"{len(search.evaluated)} evaluated"]
+    parts += [f"{search.left_out} ruled out by bounds"] if search.left_out else []
+    parts += [f"{unanswered} without an answer"] if unanswered else []
+    return ", ".join(parts)
+
+
+def _ranks(request: Request) -> str:
+    if request.ranks_per_node is None:
+        return "a rank on each core"
+    return f"{request.ranks_per_node} rank{'s' if request.ranks_per_node > 1 else ''} on each node"
+
+
+def _cautions(search: Search) -> list[str]:
+    lines = [] if search.complete else ["caution: interrupted, so there may be better grids"]
+    lines += [f"caution: no answer for {count} grids: {reason}" for reason, count in search.unanswered.most_common(3)]
+    for rank, one in enumerate(search.best, 1):
+        lines += [f"caution: grid {rank}, {one.candidate}: {flag}" for flag in one.flags]
+    hidden = len(search.unanswered) - 3
+    return lines + ([f"caution: and {hidden} more reasons for no answer (--json has them)"] if hidden > 0 else [])
+
+
+def _table(request: Request, rows: Sequence[Evaluated]) -> list[str]:
+    heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
+    cells = [[*heads, "weighted sum s"]]
+    for one in rows:
+        candidate = one.candidate
+        cells.append(
+            [
+                f"{candidate.price:.10g}", str(candidate), _network(candidate.network, len(candidate.parts)),
+                str(candidate.ranks), f"{candidate.full_power_w:.4g}",
+                *(f"{time_s:.4g}" for time_s in one.times_s), f"{one.value_s:.4g}",
+            ]
+        )  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    left = {1, 2}  # columns of words
+    return [
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+
+
+def _network(network: NetworkKind, clusters: int) -> str:
+    return network.name if clusters == 1 else f"{network.name}, {network.wan_shape}"

@@ -1,0 +1,219 @@
+"""The file of a design: what can be bought, for how much, and what is to be run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from apps.catalog import Problem, problem, sized_problem
+from platforms.checked_toml import CheckedTable, read_checked
+from platforms.errors import PlatformError, UserError
+from platforms.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
+from platforms.network import Network, named_network
+from platforms.platform import Power
+from platforms.scenario import WIRE_KEYS, wire_of
+from predictor.design.offer import ClusterLimits, NetworkKind, NodeKind
+
+CORES = "cores"  # ranks_per_node: as many as the node has cores
+
+_KEYS = {
+    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
+    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
+    "power": ("idle_w", "full_w"),
+    "networks": (
+        *("source", "name", "network", "node", "backbone", "wan", "options"),
+        *("node_port_price", "backbone_price", "wan_link_price"),
+    ),
+    "wire": WIRE_KEYS,
+    "wan": ("shape", *WIRE_KEYS, "duplex"),
+    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
+    "programs": ("app", "class", "size", "params", "weight"),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A part of the mix."""
+
+    problem: Problem
+    weight: float  # > 0: how often it runs, or how much its time matters
+
+
+@dataclass(frozen=True)
+class Request:
+    """A design that is asked for."""
+
+    name: str
+    budget: float
+    currency: str
+    nodes: tuple[NodeKind, ...]
+    networks: tuple[NetworkKind, ...]
+    clusters: ClusterLimits
+    programs: tuple[Program, ...]
+    ranks_per_node: int | None  # None: one per core
+
+    def ranks_on(self, kind: NodeKind) -> int:
+        """Ranks on each node of a kind."""
+        return kind.cores if self.ranks_per_node is None else self.ranks_per_node
+
+    def with_budget(self, budget: float) -> Request:
+        """The same for another budget.  Raises UserError for one that is none."""
+        if not 0 < budget < math.inf:
+            raise UserError(f"budget {budget:g}", "not an amount", "Give a positive number")
+        return replace(self, budget=budget)
+
+
+def read_request(path: str | Path) -> Request:
+    """A request from a TOML file (docs/grid-design.md has the keys).  Raises UserError naming file and key."""
+    path = Path(path)
+    top = read_checked(path, _KEYS, "design file")
+    top.text("source", "")  # for the reader of the file
+    request = Request(
+        name=path.stem,
+        budget=top.number("budget"),
+        currency=top.text("currency", ""),
+        nodes=tuple(_node(entry) for entry in _some(top, "nodes")),
+        networks=tuple(_network(entry) for entry in _some(top, "networks")),
+        clusters=_clusters(top.table("clusters", "clusters")),
+        programs=tuple(_program(entry) for entry in _some(top, "programs")),
+        ranks_per_node=_ranks_per_node(top),
+    )
+    _check_names(top, "nodes", [kind.name for kind in request.nodes])
+    _check_names(top, "networks", [kind.name for kind in request.networks])
+    _check_names(top, "programs", [str(program.problem) for program in request.programs])
+    _check_hardware(top, request)
+    return request.with_budget(request.budget)
+
+
+def _some(top: CheckedTable, key: str) -> list[CheckedTable]:
+    entries = top.tables(key)
+    if not entries:
+        raise PlatformError(top.where, f"no [[{key}]]", "Give at least one")
+    return entries
+
+
+def _node(entry: CheckedTable) -> NodeKind:
+    entry.text("source", "")
+    most = entry.integer("most") if entry.has("most") else None
+    if most is not None and most < 1:
+        raise PlatformError(entry.where, f"most = {most}", "Give at least 1, or leave the kind out")
+    power = None
+    if entry.has("power"):
+        watts = entry.table("power", "power")
+        power = Power(watts.number("idle_w"), watts.number("full_w"), epsilon_w=watts.number("idle_w"))
+    return NodeKind(
+        name=entry.text("name"),
+        speed_flops=entry.number("speed_gflops") * 1e9,
+        cores=entry.integer("cores", 1),
+        price=_price(entry, "price", required=True),
+        most=most,
+        power=power,
+    )
+
+
+def _network(entry: CheckedTable) -> NetworkKind:
+    entry.text("source", "")
+    name = entry.text("name")
+    base = named_network(entry.text("network", name))
+    wan = entry.table("wan", "wan")
+    shape = wan.text("shape", "mesh")
+    if shape not in WAN_SHAPES:
+        raise PlatformError(wan.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+    own = entry.options("options")
+    return NetworkKind(
+        name=name,
+        named=base.name,
+        node=wire_of(entry.table("node", "wire"), base.node),
+        backbone=wire_of(entry.table("backbone", "wire"), base.backbone),
+        wan=wire_of(wan, base.wan),
+        wan_shape=shape,
+        wan_duplex=wan.boolean("duplex", False),
+        options=_options(base, own),
+        own_options=tuple(own.items()),
+        node_port_price=_price(entry, "node_port_price"),
+        backbone_price=_price(entry, "backbone_price"),
+        wan_link_price=_price(entry, "wan_link_price"),
+    )
+
+
+def _options(base: Network, own: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple({**dict(base.options), **own}.items())
+
+
+def _clusters(entry: CheckedTable) -> ClusterLimits:
+    least, most = entry.integer("least", 1), entry.integer("most")
+    if not 1 <= least <= most:
+        raise PlatformError(entry.where, f"{least} to {most} clusters", "Give 1 <= least <= most")
+    if entry.has("sizes") == entry.has("most_nodes"):
+        raise PlatformError(entry.where, "'sizes' or 'most_nodes' is needed, and one of them only", "Give one of them")
+    if entry.has("sizes"):
+        if entry.has("step"):
+            raise PlatformError(entry.where, "'step' goes with 'most_nodes'", "Drop it")
+        sizes = sorted(set(entry.list_of("sizes", [], int, "numbers of nodes")))
+    else:
+        step = entry.integer("step", 1)
+        if step < 1:
+            raise PlatformError(entry.where, f"step = {step}", "Give at least 1")
+        sizes = list(range(step, entry.integer("most_nodes") + 1, step))
+    if not sizes or sizes[0] < 1:
+        raise PlatformError(entry.where, f"clusters of {sizes[0] if sizes else 'no'} nodes", "Give sizes from 1")
+    return ClusterLimits(least, most, tuple(sizes), _price(entry, "price"))
+
+
+def _program(entry: CheckedTable) -> Program:
+    app = entry.text("app")
+    weight = entry.number("weight", 1.0)
+    if not 0 < weight < math.inf:
+        raise PlatformError(entry.where, f"weight = {weight:g}", "Give a positive one")
+    if entry.has("class") == entry.has("size"):
+        raise PlatformError(entry.where, "'class' or 'size' is needed, and one of them only", "Give one of them")
+    if entry.has("class"):
+        if entry.has("params"):
+            raise PlatformError(entry.where, "'params' goes with 'size'", "Drop it")
+        return Program(problem(app, entry.text("class")), weight)
+    params = entry.value("params", {})
+    if not isinstance(params, dict):
+        raise PlatformError(entry.where, f"params = {params!r} is not a table", "Write for example { nb = 32 }")
+    return Program(sized_problem(app, entry.integer("size"), **params), weight)
+
+
+def _ranks_per_node(top: CheckedTable) -> int | None:
+    if top.value("ranks_per_node", CORES) == CORES:
+        return None
+    ranks = top.integer("ranks_per_node")
+    if ranks < 1:
+        raise PlatformError(top.where, f"ranks_per_node = {ranks}", f'Give at least 1, or "{CORES}"')
+    return ranks
+
+
+def _price(entry: CheckedTable, key: str, *, required: bool = False) -> float:
+    price = entry.number(key) if required else entry.number(key, 0.0)
+    if not 0 <= price < math.inf:
+        raise PlatformError(entry.where, f"{key} = {price:g}", "Give 0 or more")
+    return price
+
+
+def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise PlatformError(f"{top.where}, {key}", f"{min(twice)!r} is given twice", "Keep one")
+
+
+def _check_hardware(top: CheckedTable, request: Request) -> None:
+    """Every kind of node on every network makes a grid; its ranks have a core each."""
+    for i, kind in enumerate(request.nodes, 1):
+        for j, network in enumerate(request.networks, 1):
+            clusters = tuple(network.cluster(f"{kind.name}_{k}", kind, 1) for k in (1, 2))
+            ends = wan_ends(network.wan_shape, [cluster.name for cluster in clusters])
+            try:
+                Grid("offer", network.named, clusters, network.wan_shape, tuple(network.wan_link(*e) for e in ends))
+            except PlatformError as err:
+                where = f"{top.where}, nodes {i} on networks {j}: {err.where}"
+                raise PlatformError(where, err.problem, err.remedy) from None
+        if request.ranks_on(kind) > kind.cores:
+            what = f"ranks_per_node = {request.ranks_per_node}, but a node of kind {kind.name} has {kind.cores} core(s)"
+            raise PlatformError(f"{top.where}, nodes {i}", what, f'Give at most the cores, or "{CORES}"')
+    if request.clusters.sizes[-1] > MOST_NODES:
+        what = f"clusters of {request.clusters.sizes[-1]} nodes"
+        raise PlatformError(f"{top.where}, clusters", what, f"Give at most {MOST_NODES}")
