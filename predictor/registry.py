@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pkgutil import resolve_name
 
 from platforms.errors import UserError
@@ -16,19 +17,32 @@ PREDICTORS = {
     "dpgraph": "predictor.dpgraph.predictors:DPGRAPH",
     "dpgraph-li": "predictor.dpgraph.li_predictor:DPGRAPH_LI",
     "dpgraph-li-duplex": "predictor.dpgraph.li_predictor:DPGRAPH_LI_DUPLEX",
+    "npt": "predictor.npt.predictor:NPT",
+    "npt-ls": "predictor.npt.predictor:NPT_LS",
+    "pt": "predictor.npt.predictor:PT",
+    "nt": "predictor.npt.nt_predictor:NT",
 }
+NOT_IN_ALL = ("npt-ls", "pt", "nt")  # npt stands for the family, whose runs are many
 ALL = "all"
+_ALL = tuple(name for name in PREDICTORS if name not in NOT_IN_ALL)
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # one probe serves them
 
 
 def predictor(name: str) -> Predictor:
     """The predictor of that name; raises UserError with the known ones."""
     if name not in PREDICTORS:
-        raise UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join((*PREDICTORS, ALL))}")
+        raise _unknown(name, PREDICTORS)
     return resolve_name(PREDICTORS[name])
 
 
 def predictors(names: list[str]) -> list[Predictor]:
-    """Those of these names, each once; ``all`` stands for every one.  Raises UserError."""
-    wanted = (one for name in names for one in (PREDICTORS if name == ALL else (name,)))
+    """Those of these names, each once; ``all`` stands for all but NOT_IN_ALL.  Raises UserError."""
+    for name in names:
+        if name not in (*PREDICTORS, ALL):
+            raise _unknown(name, (*PREDICTORS, ALL))
+    wanted = (one for name in names for one in (_ALL if name == ALL else (name,)))
     return [predictor(name) for name in dict.fromkeys(wanted)]
+
+
+def _unknown(name: str, known: Iterable[str]) -> UserError:
+    return UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join(known)}")

@@ -23,8 +23,7 @@ def glitches(measurements: Measurements, k: float = K) -> np.ndarray:
 
     Raises UserError for runs whose work is not known, and for k outside of (0, 1).
     """
-    if not 0 < k < 1:
-        raise UserError(f"k = {k}", "not a share of the expected performance", "Give a number between 0 and 1")
+    check_k(k)
     if np.isnan(measurements.work_flops).any():
         remedy = "Give the benchmark's flop count, or keep glitches"
         raise UserError("glitches", "the work of some measurements is not known", remedy)
@@ -36,3 +35,10 @@ def glitches(measurements: Measurements, k: float = K) -> np.ndarray:
         before = np.concatenate(([0.0], mean[:-1]))[group]
         found[rows] = (before > 0) & (work / time_s <= k * before)
     return found
+
+
+def check_k(k: float) -> None:
+    """Raises UserError for a k outside of (0, 1)."""
+    if not 0 < k < 1:
+        problem = "not a share of the expected performance"
+        raise UserError(f"glitches below k = {k}", problem, "Give a number between 0 and 1")

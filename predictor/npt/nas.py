@@ -53,3 +53,15 @@ def nas_size(app: str, params: Mapping) -> int:
     if app not in _SIZE:
         raise UserError(f"app {app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")
     return int(_SIZE[app](params))
+
+
+def nas_fits(app: str, params: Mapping, ranks: int) -> bool:
+    """Whether a class is large enough for so many ranks: what the kernels themselves would refuse (docs/kernels.md)."""
+    if app == "lu":  # ranks form a grid, the longer side first; each needs two planes
+        shorter = max(side for side in range(1, int(ranks**0.5) + 1) if ranks % side == 0)
+        return params["n"] // (ranks // shorter) >= 2
+    if app == "mg":
+        return ranks <= params["n"]
+    if app == "ft":
+        return ranks <= params["nz"]
+    return True

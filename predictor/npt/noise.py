@@ -31,6 +31,15 @@ def perturb(
     probability ``glitch_share``, by ``glitch_factor`` besides.  The same seed and runs in the same order give the same
     times; other glitches leave the rest of the noise as it is.  Raises UserError for values that make no sense.
     """
+    check_noise(sigma, seed, glitch_share, glitch_factor)
+    random = np.random.default_rng(seed)
+    factor = np.exp(sigma * random.standard_normal(len(measurements)))
+    factor[random.random(len(measurements)) < glitch_share] *= glitch_factor
+    return measurements.with_times(measurements.time_s * factor)
+
+
+def check_noise(sigma: float, seed: int, glitch_share: float, glitch_factor: float) -> None:
+    """Raises UserError for values that make no sense."""
     if not 0 <= sigma <= 1:
         raise UserError(f"noise {sigma}", "not a standard deviation of relative times", "Give one from 0 to 1")
     if not 0 <= glitch_share <= 1:
@@ -39,7 +48,3 @@ def perturb(
         raise UserError(f"glitch factor {glitch_factor}", "a glitch is slower, not faster", "Give 1 or more")
     if seed < 0:
         raise UserError(f"seed {seed}", "below zero", "Give a whole number from 0")
-    random = np.random.default_rng(seed)
-    factor = np.exp(sigma * random.standard_normal(len(measurements)))
-    factor[random.random(len(measurements)) < glitch_share] *= glitch_factor
-    return measurements.with_times(measurements.time_s * factor)

@@ -69,10 +69,15 @@ def cheapest_within(find: Callable[..., Choice], objective: Objective, slack: fl
 
     ``find(objective, time_limit_s=...)`` is either search, with its other arguments given.
     """
-    if not 0 <= slack < np.inf:
-        raise UserError(f"slack {slack}", "not a share of the best time", "Give a number from 0, such as 0.1")
+    check_slack(slack)
     best_s = find(TIME).time_s
     return find(objective, time_limit_s=best_s + slack * abs(best_s))
+
+
+def check_slack(slack: float) -> None:
+    """Raises UserError for what is no share of a time."""
+    if not 0 <= slack < np.inf:
+        raise UserError(f"slack {slack}", "not a share of the best time", "Give a number from 0, such as 0.1")
 
 
 def first_of_equals(pes: np.ndarray, processes: np.ndarray, table_s: np.ndarray | None) -> int:

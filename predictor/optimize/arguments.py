@@ -18,10 +18,10 @@ from predictor.npt.branch_and_bound import branch_and_bound
 from predictor.npt.configuration import Limits
 from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE
 from predictor.npt.objectives import TIME, Objective, cost, energy
-from predictor.npt.search import Choice, cheapest_within, exhaustive
+from predictor.npt.search import Choice, cheapest_within, check_slack, exhaustive
+from predictor.npt.sizes import paper_sizes
 from predictor.npt.space import Space
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
-from predictor.optimize.sizes import paper_sizes
 from predictor.optimize.study import Study
 from predictor.registry import PREDICTORS
 
@@ -51,9 +51,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         "--predictor", default="npt", metavar="NAME",
         help=f"what drives the search, of {', '.join(drivers)} (default: npt)",
     )  # fmt: skip
-    parser.add_argument("--fit", default="nnls", metavar="nnls|ls", help="how models are fitted (default: nnls)")
+    parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
     parser.add_argument(
-        "--weights", default="absolute", metavar="absolute|relative",
+        "--weights", metavar="absolute|relative",
         help="what the fit makes small: errors in seconds, as in the paper (default), or relative ones",
     )  # fmt: skip
     parser.add_argument(
@@ -67,11 +67,11 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         "--construction", metavar="N1,N2,...", help="sizes that are measured (default: the paper's for its benchmarks)"
     )
     parser.add_argument(
-        "--noise", type=float, default=0.0, metavar="SIGMA",
+        "--noise", type=float, metavar="SIGMA",
         help=f"make measured times vary by a factor exp(SIGMA z), z standard normal, and {100 * GLITCH_SHARE:g} %% of "
         f"them {GLITCH_FACTOR:g} times longer, as real machines do (default: 0, none)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the noise (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the noise (default: 0)")
     parser.add_argument(
         "--objective", default="time", metavar="NAME",
         help=f"what is to be small: {', '.join(OBJECTIVES)}; cheapest: the lowest cost within --slack of the best time",
@@ -79,7 +79,6 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slack",
         type=float,
-        default=0.1,
         metavar="X",
         help="for cheapest: times up to 1 + X of the best (default: 0.1)",
     )
@@ -133,14 +132,23 @@ def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
 
 
 def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
+    """Raises UserError for names and values that are not known."""
     return NptSettings(
         form=args.predictor,
-        method=args.fit,
-        weights=args.weights,
-        drop=tuple(args.drop),
+        method="nnls" if args.fit is None else args.fit,
+        weights="absolute" if args.weights is None else args.weights,
+        drop=tuple(dict.fromkeys(args.drop)),
         glitch_k=args.glitches,
-        noise=Noise(args.noise, args.seed),
+        noise=Noise(0.0 if args.noise is None else args.noise, 0 if args.seed is None else args.seed),
     )
+
+
+def refuse_model_arguments(args: argparse.Namespace) -> None:
+    """Raises UserError for options about measured models, where a predictor drives the search."""
+    for name in ("construction", "fit", "weights", "drop", "glitches", "noise", "seed"):
+        if getattr(args, name) not in (None, []):
+            problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
+            raise UserError(f"--{name}", problem, "Leave it out")
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,17 @@ def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Searc
         raise UserError(f"--search {args.search}", "no such search", f"Known: {', '.join(SEARCHES)}")
     if (args.prices is None) != (args.objective not in ("cost", "cheapest")):
         raise UserError("--prices", "goes with --objective cost or cheapest, and they with it", "Give both or none")
-    return Search(args.search, _objective(args, platform), args.slack if args.objective == "cheapest" else None)
+    return Search(args.search, _objective(args, platform), _slack(args))
+
+
+def _slack(args: argparse.Namespace) -> float | None:
+    if args.objective != "cheapest":
+        if args.slack is not None:
+            raise UserError(f"--slack {args.slack:g}", "goes with --objective cheapest", "Leave it out")
+        return None
+    slack = 0.1 if args.slack is None else args.slack
+    check_slack(slack)
+    return slack
 
 
 def _objective(args: argparse.Namespace, platform: Platform) -> Objective:

@@ -29,6 +29,7 @@ from predictor.optimize.arguments import (
     add_search_arguments,
     construction_from_arguments,
     npt_settings_from_arguments,
+    refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
 )
@@ -60,13 +61,13 @@ def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
 def driver_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Driver:
     """What --predictor names, with its evidence gathered.  Raises UserError for what does not fit."""
     if args.predictor not in FORMS:
-        for value, option in ((args.noise, "--noise"), (args.drop, "--drop"), (args.construction, "--construction")):
-            if value:
-                problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
-                raise UserError(option, problem, "Leave it out")
-        return PredictorDriver(predictor(args.predictor), study, broker)
+        driver = PredictorDriver(predictor(args.predictor), study, broker)
+        refuse_model_arguments(args)
+        return driver
+    settings = npt_settings_from_arguments(args)
     runs = list(study.homogeneous(construction_from_arguments(args)))
-    return npt_driver(measure(study, runs, broker), equations(study.app), npt_settings_from_arguments(args))
+    settings.check(equations(study.app), runs)
+    return npt_driver(measure(study, runs, broker), equations(study.app), settings)
 
 
 def broker_for(args: argparse.Namespace, runner: Runner) -> Broker:

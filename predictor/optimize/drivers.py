@@ -9,14 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
+from platforms.errors import UserError
 from predictor.base import Cost, EvidenceRequest, Predictor
 from predictor.evidence import Broker
 from predictor.npt.configuration import Configuration
 from predictor.npt.equations import Equations
+from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
+from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.models import NptModels
-from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE, perturb
+from predictor.npt.models import FORMS, NptModels
+from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, perturb
 from predictor.npt.space import Space
 from predictor.optimize.study import Study
 from predictor.predict import predict
@@ -38,12 +41,18 @@ class Driver(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """What is added to measured times, because simulations have none (predictor/npt/noise.py)."""
+    """What is added to measured times, because simulations have none (predictor/npt/noise.py).
+
+    Raises UserError for values that make no sense.
+    """
 
     sigma: float = 0.0
     seed: int = 0
     glitch_share: float = GLITCH_SHARE
     glitch_factor: float = GLITCH_FACTOR
+
+    def __post_init__(self):
+        check_noise(self.sigma, self.seed, self.glitch_share, self.glitch_factor)
 
     def of(self, measurements: Measurements) -> Measurements:
         """The measurements as a noisy machine would give them; a sigma of 0 is none, glitches included."""
@@ -66,7 +75,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class NptSettings:
-    """Which models are made of the measurements, and how; see predictor.npt.models.fit_models."""
+    """Which models are made of the measurements, and how; see predictor.npt.fitting.fit_models.
+
+    Raises UserError for names and values that are not known.
+    """
 
     form: str = "npt"
     method: str = "nnls"
@@ -74,6 +86,24 @@ class NptSettings:
     drop: tuple[str, ...] = ()
     glitch_k: float | None = None
     noise: Noise = Noise()
+
+    def __post_init__(self):
+        if self.form not in FORMS:
+            raise UserError(f"form {self.form!r}", "no such model", f"Known: {', '.join(FORMS)}")
+        check_method(self.method, self.weights)
+        if self.glitch_k is not None:
+            check_k(self.glitch_k)
+
+    def check(self, equations: Equations, runs: Sequence[tuple[Configuration, int]]) -> None:
+        """Whether runs at these sizes make such models, before any is made.
+
+        Raises UserError where there are too few, or a term is dropped that is not there.
+        """
+        if not runs:
+            raise UserError("measurements", "none of the sizes allows any", "Give others")
+        # What a fit can tell apart depends on N and P alone: any times will do.
+        times = Measurements.of(Measurement(configuration, size, float(size)) for configuration, size in runs)
+        fit_models(times, equations, form=self.form, method="ls", drop=self.drop)
 
     @property
     def name(self) -> str:

@@ -13,6 +13,10 @@ from platforms.platform import Platform
 from predictor.npt.configuration import Configuration, Limits
 from predictor.npt.space import Space
 
+# The tables of times by sub-cluster, M_i and P have so many entries (100 MB for three sub-clusters).
+MOST_PROCESSES = 256  # on a node
+MOST_RANKS = 16384
+
 
 @dataclass(frozen=True)
 class Study:
@@ -34,6 +38,12 @@ class Study:
             if most > len(cluster.hosts):
                 problem = f"{most} nodes of cluster {cluster.name}, which has {len(cluster.hosts)}"
                 raise UserError("--nodes", problem, "Give at most as many as there are")
+        for number, most, what in (
+            (max(self.limits.processes), MOST_PROCESSES, "processes on a node"),
+            (sum(self.limits.most_processes), MOST_RANKS, "processes in all"),
+        ):
+            if number > most:
+                raise UserError("--nodes and --processes", f"{number} {what}", f"Give at most {most}")
 
     def within(self, limits: Limits) -> Study:
         """The same with other limits."""
@@ -54,7 +64,8 @@ class Study:
         """
         space = Space(self.limits, self.problem(size).allows)
         if not space.allowed.any():
-            raise UserError(f"{self.problem(size)}", "no configuration has a fitting number of processes", "Change N")
+            remedy = "Change N, or allow more nodes and processes"
+            raise UserError(f"{self.problem(size)}", "no configuration has a fitting number of processes", remedy)
         return space
 
     def homogeneous(self, sizes: Iterable[int]) -> Iterator[tuple[Configuration, int]]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.options import runner_from_arguments
-from apps.spec import Settings
+from apps.catalog import Problem, sized_problem
+from apps.options import add_runner_arguments, runner_from_arguments
+from apps.spec import Settings, resolve_efficiency
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
 from platforms.scenario import named_grid, read_grid
@@ -21,9 +23,10 @@ from predictor.evidence import Broker
 from predictor.npt.configuration import Configuration, Limits
 from predictor.npt.measurements import Measurements
 from predictor.npt.search import exhaustive
+from predictor.npt.sizes import paper_sizes
 from predictor.npt.tables import equations
+from predictor.optimize.arguments import add_search_arguments
 from predictor.optimize.drivers import Driver, Measured, Noise, NptSettings, PredictorDriver, measure, npt_driver
-from predictor.optimize.sizes import paper_sizes
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 from validation.optimize.errors import estimation_error, judge
@@ -147,7 +150,8 @@ def _platform(table: CheckedTable, folder: Path) -> Platform:
     from platforms.read import materialise
 
     name, network = table.text("scenario", "ichikawa"), table.text("network", "") or None
-    return materialise(read_grid(folder / name, network) if name.endswith(".toml") else named_grid(name, network))
+    with _about(table, "scenario, network"):
+        return materialise(read_grid(folder / name, network) if name.endswith(".toml") else named_grid(name, network))
 
 
 def _study(entry: CheckedTable, platform: Platform) -> StudyCase:
@@ -159,33 +163,73 @@ def _study(entry: CheckedTable, platform: Platform) -> StudyCase:
             raise UserError(f"{entry.where}, {key}", f"the NP-T paper has none for {app}", "Give them")
         return tuple(entry.list_of(key, list(default or ()), int, "whole numbers"))
 
-    limits = Limits(
-        integers("nodes", paper and paper.limits.pes), integers("processes", paper and paper.limits.processes)
-    )
+    with _about(entry, "app"):
+        sized_problem(app, 1)
+    pes = integers("nodes", paper and paper.limits.pes)
+    processes = integers("processes", paper and paper.limits.processes)
     params = entry.value("params", {})
-    study = Study(app, platform, limits, params if isinstance(params, dict) else {})
-    return StudyCase(
+    if not isinstance(params, dict):
+        raise UserError(f"{entry.where}, params", f"{params!r} is not a table", "Write for example { niter = 100 }")
+    with _about(entry, "nodes and processes"):
+        study = Study(app, platform, Limits(pes, processes), params)
+    evaluation = integers("evaluation", paper and paper.evaluation)
+    if not evaluation:
+        raise UserError(f"{entry.where}, evaluation", "no sizes", "Give at least one")
+    settings = Settings(efficiency=str(entry.value("efficiency", "reference")))
+    with _about(entry, "efficiency"):
+        resolve_efficiency(settings.efficiency, Problem(app))
+    with _about(entry, "evaluation, params"):
+        for size in evaluation:
+            study.space(size)
+    tables = entry.tables("models")
+    construction = integers("construction", paper and paper.construction if tables else ())
+    case = StudyCase(
         study=study,
-        settings=Settings(efficiency=str(entry.value("efficiency", "reference"))),
-        construction=integers("construction", paper and paper.construction),
-        evaluation=integers("evaluation", paper and paper.evaluation),
-        models=tuple(model for one in entry.tables("models") for model in _models(one)),
+        settings=settings,
+        construction=construction,
+        evaluation=evaluation,
+        models=tuple(model for one in tables for model in _models(one, study, construction)),
         predictors=tuple(entry.list_of("predictors", [], str, "names")),
-        static=tuple(Configuration.parse(text) for text in entry.list_of("static", [], str, "configurations")),
+        static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),
     )
+    with _about(entry, "predictors"):
+        for name in case.predictors:
+            predictor(name)
+    if not (case.models or case.predictors or case.static):
+        raise UserError(entry.where, "nothing chooses a configuration", "Give [[studies.models]], predictors or static")
+    return case
 
 
-def _models(entry: CheckedTable) -> Iterator[ModelCase]:
+def _static(entry: CheckedTable, text: str, *, limits: Limits) -> Configuration:
+    with _about(entry, "static"):
+        configuration = Configuration.parse(text)
+    if not limits.allow(configuration):
+        problem = f"{configuration} is not within nodes {list(limits.pes)} and processes {list(limits.processes)}"
+        raise UserError(f"{entry.where}, static", problem, "Give one that is, or raise them")
+    return configuration
+
+
+def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> Iterator[ModelCase]:
+    largest = entry.integer("largest") if entry.has("largest") else None
+    runs = list(study.homogeneous(size for size in construction if largest is None or size <= largest))
     for noise in entry.list_of("noise", [0], (int, float), "numbers"):
-        settings = NptSettings(
-            form=entry.text("form", "npt"),
-            method=entry.text("fit", "nnls"),
-            weights=entry.text("weights", "absolute"),
-            drop=tuple(entry.list_of("drop", [], str, "names of terms")),
-            glitch_k=entry.number("glitches") if entry.has("glitches") else None,
-            noise=Noise(float(noise)),
-        )
-        yield ModelCase(settings, entry.integer("largest") if entry.has("largest") else None)
+        form, method = entry.text("form", "npt"), entry.text("fit", "nnls")
+        weights, drop = entry.text("weights", "absolute"), entry.list_of("drop", [], str, "names of terms")
+        glitch_k = entry.number("glitches") if entry.has("glitches") else None
+        with _about(entry):
+            settings = NptSettings(form, method, weights, tuple(drop), glitch_k, Noise(float(noise)))
+            settings.check(equations(study.app), runs)
+        yield ModelCase(settings, largest)
+
+
+@contextmanager
+def _about(entry: CheckedTable, keys: str = "") -> Iterator[None]:
+    """Complaints in this context name the file, the place and the keys in it."""
+    try:
+        yield
+    except UserError as err:
+        place = f"{entry.where}, {keys}" if keys else entry.where
+        raise UserError(f"{place}: {err.where}", err.problem, err.remedy) from None
 
 
 class Outcomes:
@@ -241,12 +285,13 @@ class Outcomes:
         if all(model.settings.form != "nt" for model in case.models):
             return None
         needed = len(self.equations.nt) + 1  # the size that is chosen for is left out
+        least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
         runs: dict[int, list[tuple[Configuration, int]]] = {}
         for size in case.construction:
             space = case.study.space(size)
             for row, total in enumerate(space.total.tolist()):
                 runs.setdefault(total, []).append((space.configuration(row), size))
-        kept = [run for some in runs.values() if len({size for _, size in some}) >= needed for run in some]
+        kept = [run for some in runs.values() if len({n for _, n in some if n <= least}) >= needed for run in some]
         return measure(case.study, kept, self._broker())
 
     def _by_model(self, model: ModelCase, seed: int, measured: Measured) -> Iterator[Row]:
@@ -330,10 +375,22 @@ class Outcomes:
             )
 
 
+def refuse_search_arguments(args: argparse.Namespace) -> None:
+    """Raises UserError for an option that the campaign file has a key for, or that means nothing beside it."""
+    parser = argparse.ArgumentParser()
+    add_search_arguments(parser)
+    add_runner_arguments(own := argparse.ArgumentParser())
+    for name, usual in vars(parser.parse_args([])).items():
+        if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(option, "does not go with a campaign file", "Leave it out, and see the keys of the file")
+
+
 def run_campaign(args: argparse.Namespace) -> int:
     """The campaign that the command line names."""
     from validation.optimize.output import AllocationOutput
 
+    refuse_search_arguments(args)
     campaign = read_allocation_campaign(args.campaign)
     with AllocationOutput(args.out, as_json=args.json) as output, runner_from_arguments(args) as runner:
         for case in campaign.studies:

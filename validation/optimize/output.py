@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from validation.optimize.campaign import Row
     from validation.optimize.truth import Truth
 
+_CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
+_MEASUREMENT_COLUMNS = ("app", "noise", "seed", "size", "configuration", "time_s", "work_flops")
 WITHIN = 0.2  # |delta| that the paper calls acceptable (section 6.2)
 
 
@@ -81,7 +83,8 @@ class AllocationOutput:
             try:
                 rows.to_csv(self._folder / "choices.csv", index=False)
                 summary.to_csv(self._folder / "choices-summary.csv", index=False)
-                configurations, measurements = pd.DataFrame(self._configurations), pd.DataFrame(self._measurements)
+                configurations = pd.DataFrame(self._configurations, columns=list(_CONFIGURATION_COLUMNS))
+                measurements = pd.DataFrame(self._measurements, columns=list(_MEASUREMENT_COLUMNS))
                 configurations.to_csv(self._folder / "configurations.csv", index=False)
                 measurements.to_csv(self._folder / "measurements.csv", index=False)
                 from validation.optimize.plots import write_figures

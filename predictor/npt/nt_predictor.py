@@ -1,0 +1,89 @@
+"""N-T models as a predictor: the time at a larger size, from runs of smaller ones on the target's own hosts.
+
+Ichikawa, Takahashi and Kawai measured their N-T models on every configuration (sections 4.1 and 5.1); here it is the
+target's alone.  It knows nothing of P, so that any placement will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.spec import Target
+from platforms.errors import UserError
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.npt.fit import Fit, fit
+from predictor.npt.smaller import Sized, comparable_time_s, program_equations, size_of, smaller
+from predictor.npt.terms import columns, size_part
+
+
+@dataclass(frozen=True)
+class NtPredictorModel:
+    """Answers to all requests."""
+
+    answers: Mapping[EvidenceRequest, Evidence]
+
+    def predict(self, target: Target) -> Prediction:
+        """Raises OutOfRange for a program without equations, and for too few smaller sizes."""
+        sized, N = _sized(target), size_of(target.problem)
+        evidence = [self.answers[_request(target, one)] for one in sized]
+        fitted = _fit(target, sized, [comparable_time_s(one, target) for one in evidence])
+        values_s = fitted.coefficients * size_part(program_equations(target.problem).nt, np.array([N]))[:, 0]
+        return Prediction(
+            time_s=float(values_s.sum()),
+            parts={f"{term}_s": float(value_s) for term, value_s in zip(fitted.terms, values_s, strict=True)},
+            flags=(f"N = {N} is {N / sized[-1].N:.3g} times the largest measured one",),
+            evidence=tuple(one.id for one in evidence),
+            cost=sum((one.cost for one in evidence), Cost()),
+        )
+
+
+@dataclass(frozen=True)
+class NtPredictor:
+    """The predictor."""
+
+    name: str
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """The runs for all targets that are in range; for the others none."""
+        runs: dict[EvidenceRequest, None] = {}
+        for target in targets:
+            try:
+                runs |= dict.fromkeys(_request(target, one) for one in _sized(target))
+            except OutOfRange:  # said when it is to be predicted
+                continue
+        return list(runs)
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        return []
+
+    def fit(self, evidence: Sequence[Evidence]) -> NtPredictorModel:
+        return NtPredictorModel({one.request: one for one in evidence})
+
+
+def _request(target: Target, one: Sized) -> EvidenceRequest:
+    return EvidenceRequest("run", Target(one.problem, target.platform, target.placement))
+
+
+def _sized(target: Target) -> list[Sized]:
+    """What is measured.  Raises OutOfRange where it is too little for the equation."""
+    program_equations(target.problem)
+    sized = [one for one in smaller(target.problem) if one.fits(target.nranks)]
+    _fit(target, sized, [1.0] * len(sized))
+    return sized
+
+
+def _fit(target: Target, sized: Sequence[Sized], times_s: Sequence[float]) -> Fit:
+    form = program_equations(target.problem).nt
+    where = f"N-T model of {target.problem} on {target.nranks} ranks of {target.platform.name}"
+    design = columns(form, np.array([float(one.N) for one in sized]), np.ones(len(sized)))
+    try:
+        return fit(design, np.array(times_s), [term.name for term in form], method="nnls", where=where)
+    except UserError as err:
+        remedy = "That takes more smaller sizes: use another predictor"
+        raise OutOfRange(err.where, err.problem, remedy) from None
+
+
+NT = NtPredictor("nt")

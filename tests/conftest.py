@@ -1,0 +1,78 @@
+"""What tests of several packages share."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from apps.record import RunRecord
+from apps.runner import Runner
+
+
+def _record(target, time_s, flops):
+    """A record of which only the time, the work and the hosts mean anything."""
+    zeros = (0,) * target.nranks
+    return RunRecord(
+        identity={},
+        time_s=time_s,
+        simulated_s=time_s,
+        compute_s=(time_s,) * target.nranks,
+        comm_s=zeros,
+        flops=flops,
+        rank_flops=zeros,
+        messages=zeros,
+        bytes=zeros,
+        self_messages=zeros,
+        self_bytes=zeros,
+        collectives={},
+        iteration_messages=zeros,
+        iteration_bytes=zeros,
+        iteration_self_messages=zeros,
+        iteration_self_bytes=zeros,
+        iteration_collectives={},
+        iteration_flops=zeros,
+        host=target.placement,
+        iteration_s=((time_s,),) * target.nranks,
+        iteration_compute_s=((time_s,),) * target.nranks,
+        verified=None,
+        checks={},
+        wall_s=0.25,
+        timed_wall_s=0.25,
+        peak_memory_bytes=1,
+        command=(),
+    )
+
+
+@pytest.fixture
+def record_of():
+    """``record_of(target, time_s, flops)``: a record of which only these and the hosts mean anything."""
+    return _record
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    """``pretend(time_s, module, ...)``: runs take the time that a function of their target says, without SimGrid.
+
+    The modules are command lines that import ``runner_from_arguments``.  Returns what has been run.  The runner keeps
+    to no store, unless ``store`` is one.
+    """
+
+    def install(time_s, *modules, store=None):
+        done = SimpleNamespace(targets=[], limit=None)
+
+        def simulate(spec, *, stop=None):
+            if done.limit is not None and len(done.targets) >= done.limit:
+                raise KeyboardInterrupt
+            done.targets.append(spec.target)
+            return _record(spec.target, time_s(spec.target), float(spec.target.problem.size or 1) ** 3)
+
+        @contextmanager
+        def runner(args, **_):
+            with Runner(jobs=1, store=store, simulate=simulate, identify=lambda spec: spec.identity()) as one:
+                yield one
+
+        for module in modules:
+            monkeypatch.setattr(module, "runner_from_arguments", runner)
+        return done
+
+    return install

@@ -1,0 +1,349 @@
+"""``python -m predictor.optimize``: what is measured, what is chosen, and what is refused.
+
+Most runs are pretended: their times are the NP-T equation of Himeno (Table V) with coefficients that are known here.
+"""
+
+import json
+import math
+from itertools import product
+
+import pytest
+
+from platforms.errors import UserError
+from platforms.placement import configured
+from platforms.read import materialise
+from platforms.scenario import named_grid
+from predictor.npt.configuration import Configuration, Limits
+from predictor.optimize import cli
+from predictor.optimize.cli import main
+from predictor.optimize.study import Study
+
+HIMENO = "--scenario ichikawa --app himeno --construction 8,10,12,14,16 --param niter=5".split()
+TABLE_VI = Limits((4, 4, 4), (2, 2, 1))
+
+
+@pytest.fixture(scope="module")
+def ichikawa():
+    return materialise(named_grid("ichikawa"))
+
+
+def share_time_s(speed_flops, N, P, M, *, alone):
+    """T_i: M processes share a core; over the network 100 flops per point, halos, and sums."""
+    if alone:
+        return 100 * N**3 / speed_flops
+    return 100 * M * N**3 / P / speed_flops + 1e-7 * N**2 + 1e-5 * math.log(P)
+
+
+def time_s(target):
+    """max_i T_i of a target that is a configuration."""
+    P, N = target.nranks, target.problem.size
+    return max(
+        share_time_s(
+            target.platform.host(host).speed_flops, N, P, target.placement.count(host), alone=target.nodes == 1
+        )
+        for host in set(target.placement)
+    )
+
+
+def by_hand(platform, N, limits=TABLE_VI):
+    """Time of every configuration, written down apart from everything that is tested."""
+    speeds = [cluster.speed_flops for cluster in platform.clusters]
+    choices = [
+        [(0, 0), *product(range(1, pes + 1), range(1, most + 1))]
+        for pes, most in zip(limits.pes, limits.processes, strict=True)
+    ]
+    times_s = {}
+    for shares in product(*choices):
+        P, nodes = sum(p * m for p, m in shares), sum(p for p, _ in shares)
+        if P:
+            used = [(speed, m) for speed, (_, m) in zip(speeds, shares, strict=True) if m]
+            times_s[shares] = max(share_time_s(speed, N, P, m, alone=nodes == 1) for speed, m in used)
+    return times_s
+
+
+def chosen(capsys, arguments):
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+# What is measured
+
+
+def test_homogeneous_runs_of_table_vi_are_twenty_for_each_size(ichikawa):
+    # By hand: 4 PEs x 2, 4 x 2, 4 x 1.
+    runs = list(Study("himeno", ichikawa, TABLE_VI).homogeneous([32, 48, 64]))
+    assert len(runs) == len(set(runs)) == 20 * 3
+    assert all(len(configuration.used) == 1 for configuration, _ in runs)
+
+
+@pytest.mark.parametrize(("N", "count"), [(12, 18), (70, 8), (24, 20), (7, 3)])
+def test_fem_is_measured_where_its_ranks_divide_n(ichikawa, N, count):
+    # By hand.  P of G1 and G2: 1, 2, 3, 4 with M = 1, and 2, 4, 6, 8 with M = 2; of G3: 1, 2, 3, 4.
+    # 12: all but 8, twice.  70: 1, 2, 2 and 1, 2, 2 and 1, 2.  24: all.  7: 1, 1, 1.
+    runs = list(Study("fem", ichikawa, TABLE_VI).homogeneous([N]))
+    assert len(runs) == count
+    assert all(N % configuration.total == 0 for configuration, _ in runs)
+
+
+def test_spaces_have_the_sizes_of_tables_vi_and_vii(ichikawa):
+    assert Study("hpl", ichikawa, TABLE_VI).space(9600).count == 404
+    assert Study("fft", ichikawa, Limits((8, 8, 8), (2, 2, 1))).space(2**20).count == 285
+
+
+def test_a_target_has_the_hosts_of_its_configuration(ichikawa):
+    target = Study("himeno", ichikawa, TABLE_VI).target(Configuration(((2, 2), (0, 0), (1, 1))), 32)
+    assert target.placement == ("pentium4-0", "pentium4-0", "pentium4-1", "pentium4-1", "celeron-0")
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (Limits((4, 4), (1, 1)), "3 clusters"),
+        (Limits((9, 4, 4), (1, 1, 1)), "pentium4, which has 8"),
+        (Limits((4, 4, 4), (257, 1, 1)), "257 processes on a node"),
+    ],
+)
+def test_limits_that_do_not_fit_are_refused(ichikawa, limits, message):
+    with pytest.raises(UserError, match=message):
+        Study("himeno", ichikawa, limits)
+
+
+# What is chosen
+
+
+@pytest.mark.parametrize("N", [20, 40, 160])
+@pytest.mark.parametrize("predictor", ["npt", "npt --fit ls"])
+def test_the_choice_is_the_optimum_where_the_model_is_exact(pretend, ichikawa, capsys, N, predictor):
+    pretend(time_s, cli)
+    data = chosen(capsys, [*HIMENO, "--size", str(N), "--predictor", *predictor.split()])
+    times_s = by_hand(ichikawa, N)
+    assert data["configurations"] == len(times_s) == 404
+    assert data["estimated_s"] == pytest.approx(min(times_s.values()), rel=1e-6)
+    assert times_s[Configuration.parse(data["chosen"]).shares] == pytest.approx(min(times_s.values()), rel=1e-6)
+
+
+def test_all_that_is_measured_is_homogeneous_and_charged(pretend, capsys):
+    done = pretend(time_s, cli)
+    data = chosen(capsys, [*HIMENO, "--size", "40"])
+    assert len(done.targets) == 20 * 5
+    assert {target.problem.size for target in done.targets} == {8, 10, 12, 14, 16}
+    clusters = [{target.platform.cluster_of(host).name for host in target.placement} for target in done.targets]
+    assert all(len(used) == 1 for used in clusters)
+    node_s = sum(target.nodes * time_s(target) for target in done.targets)
+    assert data["evidence"] == {"node_s": pytest.approx(node_s), "wall_s": pytest.approx(0.25 * 100)}
+
+
+def test_the_host_file_is_the_configuration(pretend, ichikawa, capsys, tmp_path):
+    pretend(time_s, cli)
+    path = tmp_path / "hosts"
+    data = chosen(capsys, [*HIMENO, "--size", "160", "--write-hostfile", str(path)])
+    shares = Configuration.parse(data["chosen"]).shares
+    assert tuple(data["hostfile"]) == configured(ichikawa, shares) == tuple(path.read_text().split())
+    assert data["ranks"] == len(data["hostfile"])
+    assert data["nodes"] == len(set(data["hostfile"]))
+
+
+def test_json_has_the_documented_keys(pretend, capsys):
+    pretend(time_s, cli)
+    data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "1"])
+    one = {
+        *("chosen", "ranks", "nodes", "estimated_s", "value", "configurations", "examined", "search_s", "flags"),
+        "hostfile",
+    }
+    assert set(data) == one | {
+        *("app", "size", "platform", "platform_hash", "predictor", "objective", "unit", "then", "evidence")
+    }
+    assert set(data["then"][0]) == one
+
+
+def test_later_searches_take_nodes_that_remain(pretend, capsys):
+    done = pretend(time_s, cli)
+    data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "9"])
+    turns = [data, *data["then"]]
+    hosts = [set(turn["hostfile"]) for turn in turns]
+    assert len(set().union(*hosts)) == sum(len(some) for some in hosts)
+    left = [12]
+    for turn in turns:
+        left.append(left[-1] - turn["nodes"])
+    assert min(left) >= 0
+    # It ends before the tenth where no node is left; nothing is measured twice.
+    assert len(turns) == 10 or left[-1] == 0
+    assert len(done.targets) == 100
+    # By hand: P_i M_i + 1 choices of each sub-cluster that still has nodes, but for the empty one.
+    P = [list(pair) for pair in Configuration.parse(data["chosen"]).shares]
+    rest = [4 - pes for pes, _ in P]
+    assert turns[1]["configurations"] == math.prod(n * m + 1 for n, m in zip(rest, (2, 2, 1), strict=True)) - 1
+
+
+def test_text_names_what_json_says(pretend, capsys):
+    pretend(time_s, cli)
+    arguments = [*HIMENO, "--size", "20", "--then", "1"]
+    data = chosen(capsys, arguments)
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert f"chosen {data['chosen']}" in text
+    assert f"then {data['then'][0]['chosen']}" in text
+    assert "host file: " + " ".join(data["hostfile"]) in text
+    assert "NP-T/NNLS; noise: none" in text
+
+
+@pytest.mark.parametrize("objective", ["time", "energy", "cost --prices 3,2,1", "cheapest --prices 3,2,1"])
+def test_branch_and_bound_chooses_as_the_exhaustive_search_does(pretend, capsys, objective):
+    pretend(time_s, cli)
+    arguments = [*HIMENO, "--size", "160", "--objective", *objective.split()]
+    everything = chosen(capsys, arguments)
+    bounded = chosen(capsys, [*arguments, "--search", "branch-and-bound"])
+    same = ("chosen", "estimated_s", "value", "unit", "hostfile", "configurations")
+    assert [bounded[key] for key in same] == [everything[key] for key in same]
+    assert bounded["examined"] <= everything["examined"]
+
+
+def test_objectives_are_those_of_section_8(pretend, ichikawa, capsys):
+    pretend(time_s, cli)
+    N, times_s = 160, by_hand(ichikawa, 160)
+    prices = (3.0, 2.0, 1.0)
+    watts = [cluster.hosts[0].power.full_w for cluster in ichikawa.clusters]
+
+    def total(rates, shares):
+        return sum(rate * pes for rate, (pes, _) in zip(rates, shares, strict=True)) * times_s[shares]
+
+    arguments = [*HIMENO, "--size", str(N), "--objective"]
+    energy = chosen(capsys, [*arguments, "energy"])
+    assert (energy["unit"], energy["value"]) == ("J", pytest.approx(min(total(watts, c) for c in times_s), rel=1e-6))
+    cost = chosen(capsys, [*arguments, "cost", "--prices", "3,2,1"])
+    assert cost["value"] == pytest.approx(min(total(prices, c) for c in times_s) / 3600, rel=1e-6)
+    quick = [c for c in times_s if times_s[c] <= 1.3 * min(times_s.values())]
+    cheapest = chosen(capsys, [*arguments, "cheapest", "--prices", "3,2,1", "--slack", "0.3"])
+    assert cheapest["value"] == pytest.approx(min(total(prices, c) for c in quick) / 3600, rel=1e-6)
+    assert cheapest["estimated_s"] <= 1.3 * min(times_s.values()) * (1 + 1e-9)
+
+
+def test_noise_is_reproducible_and_changes_the_estimate(pretend, capsys):
+    pretend(time_s, cli)
+    arguments = [*HIMENO, "--size", "160"]
+    seeds = ("1", "1", "2")
+    quiet, *noisy = (
+        chosen(capsys, [*arguments, *more])["estimated_s"]
+        for more in ([], *(["--noise", "0.02", "--seed", seed] for seed in seeds))
+    )
+    assert noisy[0] == noisy[1] != noisy[2]
+    assert quiet not in noisy
+
+
+def test_any_predictor_drives_the_search(pretend, capsys):
+    # HCF takes one rank per node, and a probe on a node of each cluster: 124 = 5^3 - 1 configurations.
+    done = pretend(time_s, cli)
+    data = chosen(capsys, "--scenario ichikawa --app himeno --size 40 --predictor hcf".split())
+    assert len(done.targets) == 1
+    assert (data["configurations"], data["examined"]) == (404, 124)
+    assert data["flags"] == ["280 of 404 configurations have no model"]
+
+
+def test_a_real_choice(tmp_path, capsys):
+    arguments = "--scenario ichikawa --app himeno --param niter=5 --construction 8,10,12,14 --size 24".split()
+    arguments += f"--nodes 4,0,0 --processes 1,0,0 --store {tmp_path}".split()
+    first = chosen(capsys, arguments)
+    again = chosen(capsys, arguments)
+    assert first["configurations"] == 4
+    assert set(first["hostfile"]) <= {f"pentium4-{i}" for i in range(4)}
+    del first["search_s"], again["search_s"]
+    assert again == first
+
+
+# What is refused
+
+_MODELS = "is about measured models"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--nodes 4,4", "2 numbers of PEs and 3 of processes"),
+        ("--nodes 4,4 --processes 1,1", "3 clusters"),
+        ("--nodes=-1,4,4", "below zero"),
+        ("--nodes 9,4,4", "pentium4, which has 8"),
+        ("--nodes a,b,c", "not numbers"),
+        ("--nodes 4,,4", "not numbers"),
+        ("--nodes 0,0,0", "no configuration"),
+        ("--processes 0,0,0", "no configuration"),
+        ("--processes 0", "1 of processes"),
+        ("--processes 1000000,1,1", "at most 256"),
+        ("--prices 1,2,3", "goes with --objective"),
+        ("--objective cost", "--prices"),
+        ("--objective cheapest", "--prices"),
+        ("--objective xx", "Known: time, energy, cost, cheapest"),
+        ("--objective cost --prices 1,2", "2 values for 3"),
+        ("--objective cost --prices=-1,2,3", "below zero"),
+        ("--objective cost --prices 1,2,nan", "not a number"),
+        ("--objective cost --prices 1,2,x", "not numbers"),
+        ("--objective cheapest --prices 1,2,3 --slack=-1", "slack -1"),
+        ("--objective cheapest --prices 1,2,3 --slack nan", "slack nan"),
+        ("--slack 0.5", "goes with --objective cheapest"),
+        ("--drop xx", "It has N^3/P"),
+        ("--drop log\u00a0P", "It has N^3/P"),
+        ("--noise=-1", "noise -1"),
+        ("--noise nan", "noise nan"),
+        ("--noise 0.1 --seed=-1", "seed -1"),
+        ("--construction 8,10", "2 measurements for the 4 terms"),
+        ("--construction 8,8,8,8,8", "cannot tell the terms"),
+        ("--construction 8,10,12 --predictor pt", "3 measurements for the 4 terms"),
+        ("--construction x", "not numbers"),
+        ("--construction 0,8,10,12", "size 0"),
+        ("--size=-5", "not a size"),
+        ("--size 0", "not a size"),
+        ("--fit xx", "Known: ls, nnls"),
+        ("--weights xx", "Known: absolute, relative"),
+        ("--glitches 2", "between 0 and 1"),
+        ("--glitches nan", "between 0 and 1"),
+        ("--param niter", "KEY=VALUE"),
+        ("--param niter=x", "not an integer"),
+        ("--param nothing=1", "no such parameter"),
+        ("--predictor oracle", "Known: hcf-printed"),
+        ("--predictor hcf,npt", "Known: hcf-printed"),
+        ("--predictor hcf", f"--construction: {_MODELS}"),
+        ("--search branch", "Known: exhaustive, branch-and-bound"),
+        ("--network avian", "gigabit"),
+        ("--platform FILE.xml", "does not go with --platform"),
+        ("--then=-1", "below zero"),
+        ("--efficiency 2", "(0, 1]"),
+        ("--iterations few", "neither steady nor full"),
+        ("--cfg smpi/os", "KEY:VALUE"),
+        ("--write-hostfile /nowhere/hosts", "cannot be written"),
+    ],
+)
+def test_bad_input_gets_one_line_and_status_2(pretend, capsys, arguments, message):
+    done = pretend(time_s, cli)
+    refused([*HIMENO, "--size", "20", *arguments.split(" ")], message, capsys)
+    assert not done.targets or "write-hostfile" in arguments  # it is said before anything runs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--scenario ichikawa --app himeno", "--size: not given"),
+        ("--scenario ichikawa --size 20", "--app: not given"),
+        ("--app himeno --size 20", "--scenario NAME"),
+        ("--scenario nope --app himeno --size 20", "no such scenario"),
+        ("--scenario ichikawa --app nope --size 20", "no such program"),
+        ("--scenario ichikawa --app cg --size 20", "no free size"),
+        ("--scenario ichikawa --app fem --size 7 --nodes 0,4,4 --processes 0,2,1 --predictor hcf --noise 1", _MODELS),
+        *(
+            (f"--scenario ichikawa --app himeno --size 20 --predictor hcf {option}", _MODELS)
+            for option in ("--fit ls", "--weights relative", "--glitches 0.9", "--noise 0.1", "--seed 1", "--drop N")
+        ),
+        ("--scenario ichikawa --app himeno --size 20 --predictor hcf --search branch-and-bound", "only pt and npt"),
+        ("--platform /nowhere.xml --app himeno --size 20", "no such file"),
+    ],
+)
+def test_what_is_missing_or_does_not_go_together_gets_one_line(pretend, capsys, arguments, message):
+    pretend(time_s, cli)
+    refused(arguments.split(), message, capsys)
+
+
+def refused(arguments, message, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert captured.err.startswith("error: ")
+    assert message in captured.err
