@@ -17,8 +17,9 @@ def _divisor(params: Mapping, size: int, nranks: int) -> bool:
 
 
 def _power_of_two_whose_square_divides(params: Mapping, size: int, nranks: int) -> bool:
-    """N must be a multiple of P^2, and P a power of two: FFTE (ibid., section 5.4)."""
-    return nranks & (nranks - 1) == 0 and size % nranks**2 == 0
+    """N must be a multiple of P^2, and both powers of two: FFTE (ibid., section 5.4)."""
+    powers = size & (size - 1) == 0 and nranks & (nranks - 1) == 0
+    return powers and size % nranks**2 == 0
 
 
 def _multiple_of_grid_rows(params: Mapping, size: int, nranks: int) -> bool:

@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from apps.catalog import Problem, app_names, sized_names
@@ -52,8 +52,17 @@ class Answer:
     wall_s: float  # of this computer, for the prediction alone
 
 
-def predict(model: Predictor, targets: Sequence[Target], broker: Broker) -> list[Answer]:
-    """The model's answers, in the order of the targets.  A target out of its range has its reason instead."""
+def predict(
+    model: Predictor,
+    targets: Sequence[Target],
+    broker: Broker,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Answer]:
+    """The model's answers, in the order of the targets.  A target out of its range has its reason instead.
+
+    ``progress`` is told of each: whose answer it is, how many there are by now, and of how many.
+    """
     evidence = tuple(broker.gather(model.requests(targets)))
     while more := model.further(targets, evidence):
         evidence += tuple(broker.gather(more))
@@ -67,6 +76,8 @@ def predict(model: Predictor, targets: Sequence[Target], broker: Broker) -> list
         except OutOfRange as err:
             refusal = str(err)
         answers.append(Answer(model.name, target, prediction, refusal, evidence, time.perf_counter() - started))
+        if progress is not None:
+            progress(f"{model.name}, {target.problem}", len(answers), len(targets))
     return answers
 
 

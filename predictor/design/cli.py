@@ -28,12 +28,12 @@ from platforms.errors import UserError
 from platforms.placement import write_host_file
 from predictor.base import OutOfRange
 from predictor.design.output import as_json, text
-from predictor.design.progress import Progress
 from predictor.design.request import Request, read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import candidates
 from predictor.design.times import PredictorTimes, Times
+from predictor.progress import Progress
 from predictor.registry import PREDICTORS, predictor
 
 if TYPE_CHECKING:

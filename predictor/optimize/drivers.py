@@ -23,6 +23,7 @@ from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, pertur
 from predictor.npt.space import Space
 from predictor.optimize.study import Study
 from predictor.predict import predict
+from predictor.progress import Progress
 
 
 class Driver(Protocol):
@@ -171,7 +172,11 @@ class PredictorDriver:
 
     def times_s(self, space: Space, size: int) -> tuple[np.ndarray, None]:
         targets = [self.study.target(space.configuration(row), size) for row in range(len(space))]
-        answers = predict(self.predictor, targets, self.broker)
+        progress = Progress()
+        try:
+            answers = predict(self.predictor, targets, self.broker, progress=progress)
+        finally:
+            progress.close()
         for evidence in answers[0].evidence if answers else ():
             self._costs[evidence.id] = evidence.cost
         return np.array([np.nan if a.prediction is None else a.prediction.time_s for a in answers]), None

@@ -1,4 +1,4 @@
-"""How far a search has come, on standard error: one bar on a terminal, a line now and then elsewhere."""
+"""How far a search of many predictions has come, on standard error: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
