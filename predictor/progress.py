@@ -1,4 +1,4 @@
-"""How far a search of many predictions has come, on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""How far a search of many predictions has come, on standard error: a bar on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
