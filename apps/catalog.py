@@ -18,8 +18,8 @@ _COMMON = _HERE / "common"
 _KEYS = {"title", "sources", "reference_efficiency"}
 _CLASSES = {"classes"}  # a benchmark of named classes has these keys besides,
 _SIZES = {"size", "calibration_size", "parameters"}  # and one of free sizes these
-_OPTIONAL = {"iterations", "iterations_table", "ranks"}
-MOST_SIZE = 2**40  # N; beyond it counts of things overflow
+_OPTIONAL = {"iterations", "iterations_table", "ranks", "most_size"}
+_MOST_SIZE = 2**40  # N; beyond it counts of things overflow
 
 Value = int | float | str
 
@@ -36,6 +36,7 @@ class App:
     reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
     classes: Mapping[str, Mapping[str, Value]] = field(hash=False)
     size_parameter: str | None = None  # that holds N; None: the problems are classes
+    most_size: int = _MOST_SIZE  # largest N that the program takes
     calibration_size: int | None = None  # the N that ``python -m apps.calibrate`` times
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # beside N, with their defaults
     rank_rule: str = "any"  # a name of apps/rank_rules.py: which numbers of ranks a size allows
@@ -118,7 +119,7 @@ class Problem:
             return True
         from apps.rank_rules import RANK_RULES
 
-        return RANK_RULES[app(self.app).rank_rule](dict(self.params), self.size, nranks)
+        return RANK_RULES[app(self.app).rank_rule].allows(dict(self.params), self.size, nranks)
 
     def __str__(self) -> str:
         return f"{self.app} {self.label}" if self.label else self.app
@@ -140,7 +141,8 @@ def app(name: str) -> App:
     needed = _KEYS | (_SIZES if "size" in data else _CLASSES)
     if odd := (set(data) - _OPTIONAL) ^ needed:
         problem = f"missing or unknown keys: {', '.join(sorted(odd))}"
-        raise KernelError(str(path), problem, f"Give {', '.join(sorted(needed))}, of which iterations may be left out")
+        remedy = f"Give {', '.join(sorted(needed))}; {', '.join(sorted(_OPTIONAL))} may be given"
+        raise KernelError(str(path), problem, remedy)
     return App(
         name=name,
         title=data["title"],
@@ -150,6 +152,7 @@ def app(name: str) -> App:
         reference_efficiency=data["reference_efficiency"],
         classes=data.get("classes", {}),
         size_parameter=data.get("size"),
+        most_size=data.get("most_size", _MOST_SIZE),
         calibration_size=data.get("calibration_size"),
         parameters=data.get("parameters", {}),
         rank_rule=data.get("ranks", "any"),
@@ -172,14 +175,14 @@ def problem(app_name: str, preset: str) -> Problem:
     return Problem(app_name, tuple(kernel.classes[preset].items()), preset)
 
 
-def sized_problem(app_name: str, size: int, **parameters: Value) -> Problem:
+def sized_problem(app_name: str, size: int, /, **parameters: Value) -> Problem:
     """The problem of size N, ``parameters`` in place of the defaults; raises KernelError for what does not fit."""
     kernel = app(app_name)
     if kernel.size_parameter is None:
         remedy = f"Give one of its classes: {', '.join(kernel.classes)}"
         raise KernelError(f"size {size}", f"{app_name} has no free size", remedy)
-    if not 1 <= size <= MOST_SIZE:
-        raise KernelError(f"size {size}", "not a size", f"Give an integer from 1 to {MOST_SIZE}")
+    if not 1 <= size <= kernel.most_size:
+        raise KernelError(f"size {size}", f"no size for {app_name}", f"Give an integer from 1 to {kernel.most_size}")
     values = {kernel.size_parameter: size, **kernel.parameters}
     for name, value in parameters.items():
         values[name] = _checked(kernel, name, value)

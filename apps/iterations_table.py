@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from apps.catalog import app
 from apps.errors import KernelError
+from apps.rank_rules import RANK_RULES
 
 if TYPE_CHECKING:
     from apps.catalog import Problem
@@ -17,15 +18,21 @@ FILE = "iterations.csv"  # columns: the parameters that decide, ranks, iteration
 
 
 def table_iterations(problem: Problem, nranks: int) -> int:
-    """The entry of the problem on so many ranks; raises KernelError where there is none."""
+    """The entry of the problem on so many ranks; raises KernelError where there is none.
+
+    A number of ranks that the benchmark's own rule excludes is told apart: no run could add it to the table.
+    """
     kernel = app(problem.app)
+    where = f"{problem} on {'1 rank' if nranks == 1 else f'{nranks} ranks'}"
+    if not problem.allows(nranks):
+        raise KernelError(where, RANK_RULES[kernel.rank_rule].text, "Choose other ranks, or another size")
     columns, rows = _table(kernel.folder / FILE)
     params = {**dict(problem.params), "ranks": nranks}
     usual = all(params[name] == value for name, value in kernel.parameters.items() if name not in columns)
     entry = tuple(int(params[column]) for column in columns)
     if not usual or entry not in rows:
         raise KernelError(
-            f"{problem} on {nranks} ranks",
+            where,
             f"no run with arithmetic has told how many iterations it takes ({kernel.folder.name}/{FILE})",
             f"Give them: --param {kernel.iterations_parameter}=K",
         )

@@ -53,7 +53,11 @@ def _references(spec: RunSpec) -> dict[str, float]:
     if spec.mode != "verify" or kernel.reference is None:
         return {}
     module = importlib.import_module(f"apps.{kernel.name}.reference")
-    return module.references(dict(problem.params), spec.target.nranks)
+    try:
+        return module.references(dict(problem.params), spec.target.nranks)
+    except MemoryError:
+        remedy = "Leave out --mode verify, or take a smaller one"
+        raise KernelError(str(problem), "no memory for what the results are compared with", remedy) from None
 
 
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:

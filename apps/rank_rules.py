@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 
-RankRule = Callable[[Mapping, int | None, int], bool]  # (parameters, N, ranks)
+
+@dataclass(frozen=True)
+class RankRule:
+    """``allows``: of (parameters, N, ranks); N is None for a kernel of classes.  ``text``: for whoever breaks it."""
+
+    text: str
+    allows: Callable[[Mapping, int | None, int], bool]
 
 
 def _any(params: Mapping, size: int | None, nranks: int) -> bool:
@@ -12,24 +20,46 @@ def _any(params: Mapping, size: int | None, nranks: int) -> bool:
 
 
 def _divisor(params: Mapping, size: int, nranks: int) -> bool:
-    """N must be a multiple of P: the FEM benchmark (Ichikawa, Takahashi, Kawai, section 5.2)."""
+    """The FEM benchmark (Ichikawa, Takahashi, Kawai, section 5.2)."""
     return size % nranks == 0
 
 
 def _power_of_two_whose_square_divides(params: Mapping, size: int, nranks: int) -> bool:
-    """N must be a multiple of P^2, and both powers of two: FFTE (ibid., section 5.4)."""
+    """FFTE (ibid., section 5.4); N is a power of two, too."""
     powers = size & (size - 1) == 0 and nranks & (nranks - 1) == 0
     return powers and size % nranks**2 == 0
 
 
 def _multiple_of_grid_rows(params: Mapping, size: int, nranks: int) -> bool:
     """Ranks form a grid of so many rows, 0 or 1: a single one (HPL)."""
-    return nranks % max(1, params["grid_rows"]) == 0
+    rows = params["grid_rows"]
+    return rows >= 0 and nranks % max(1, rows) == 0
+
+
+def _inner_points_along_every_axis(params: Mapping, size: int, nranks: int) -> bool:
+    """The longest side of the grid of ranks gets a point of the N - 2 for each (Himeno)."""
+    return _longest_side(nranks) <= size - 2
+
+
+@cache
+def _longest_side(nranks: int) -> int:
+    """Smallest px of all px >= py >= pz with px py pz = nranks, as apps/himeno/grid.c finds it."""
+    return next(
+        px
+        for px in range(1, nranks + 1)
+        if nranks % px == 0 and any(nranks // px % py == 0 and nranks // px // py <= px for py in range(1, px + 1))
+    )
 
 
 RANK_RULES: dict[str, RankRule] = {
-    "any": _any,
-    "divisor": _divisor,
-    "grid-rows": _multiple_of_grid_rows,
-    "power-of-two": _power_of_two_whose_square_divides,
+    "any": RankRule("any number of ranks will do", _any),
+    "divisor": RankRule("N must be a multiple of the number of ranks", _divisor),
+    "grid-rows": RankRule("the number of ranks must be a multiple of grid_rows", _multiple_of_grid_rows),
+    "inner-points": RankRule(
+        "every rank must get one of the N - 2 inner points along every axis", _inner_points_along_every_axis
+    ),
+    "power-of-two": RankRule(
+        "N and the number of ranks must be powers of two, and N a multiple of its square",
+        _power_of_two_whose_square_divides,
+    ),
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from apps.catalog import Problem, app
 from apps.errors import KernelError
 from apps.s4u.limits import check_limits
+from apps.steady import RULE
 from platforms.platform import Platform
 
 MODES = ("skeleton", "verify")
@@ -171,6 +172,8 @@ class RunSpec:
             own = {"full_iterations": self.target.iterations}
         else:
             own = {}
+        if problem.iterative and self.iterations != "full":
+            own["extrapolation_rule"] = RULE
         return {
             **own,
             "app": problem.app,

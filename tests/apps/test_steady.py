@@ -263,3 +263,20 @@ def test_mg_with_eager_small_messages_settles_later_and_right():
 def test_a_steady_record_is_not_a_full_one():
     steady, full = (spec.identity() for spec in specs("cg", "S", 8))
     assert steady != full
+
+
+def test_many_messages_to_come_leave_room_for_an_odd_iteration(template):
+    # By hand: what rounding adds, at most (0.05 + 1/155 x 1000) x 2^-53 per message, is below 1e-10 for these numbers.
+    few, many = (
+        extrapolate(made_up(replace(template, iteration_messages=(each, each)), [1.0] * 5), 1005) for each in (50, 100)
+    )
+    assert few.extrapolation.bound_rel < 1e-10
+    assert 1e-7 < many.extrapolation.bound_rel < 1.01e-7
+
+
+def test_a_change_of_the_rule_makes_extrapolated_records_anew(monkeypatch):
+    steady, full = specs("cg", "S", 8)
+    before = steady.identity(), full.identity()
+    monkeypatch.setattr("apps.spec.RULE", 10**6)
+    assert steady.identity() != before[0]
+    assert full.identity() == before[1]
