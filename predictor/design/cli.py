@@ -33,6 +33,7 @@ from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import candidates
 from predictor.design.times import PredictorTimes, Times
+from predictor.design.writing import check_writable, write_text
 from predictor.progress import Progress
 from predictor.registry import PREDICTORS, predictor
 
@@ -93,6 +94,9 @@ def times_for(name: str, request: Request, settings: Settings, runner: Runner) -
 
 
 def _run(args: argparse.Namespace) -> int:
+    for option, path in (("--write", args.write), ("--write-hostfile", args.write_hostfile)):
+        if path is not None:
+            check_writable(option, path)
     request = request_from_arguments(args)
     settings = settings_from_arguments(args)
     for caution in cautions(settings):
@@ -117,13 +121,15 @@ def _run(args: argparse.Namespace) -> int:
         finally:
             progress.close()
     if not search.evaluated:
-        reason = next(iter(search.unanswered))
-        raise OutOfRange(f"{args.file}, {args.predictor}", f"no answer for any grid: {reason.rstrip('.')}", "Change it")
-    _write(args, request, search)
+        ((reason, _),) = search.unanswered.most_common(1)
+        problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or ask another --predictor"
+        raise OutOfRange(f"{args.file}, {args.predictor}", problem, remedy)
     if args.json:
-        print(json.dumps(as_json(request, search, predictor=args.predictor, cost=times.cost)))
+        found = json.dumps(as_json(request, search, predictor=args.predictor, cost=times.cost))
     else:
-        print(text(request, search, predictor=args.predictor, cost=times.cost))
+        found = text(request, search, predictor=args.predictor, cost=times.cost)
+    print(found, flush=True)  # before anything is written, which may fail
+    _write(args, request, search)
     return status
 
 
@@ -133,7 +139,7 @@ def _write(args: argparse.Namespace, request: Request, search: Search) -> None:
     if args.write is not None:
         money = f"{best.price:.10g} {request.currency}".rstrip()
         source = f"Designed from {Path(args.file).name}: {best}, network {best.network.name}, for {money}."
-        Path(args.write).write_text(scenario_text(best, source), "utf-8")
+        write_text("--write", args.write, scenario_text(best, source))
     if args.write_hostfile is not None:
         write_host_file(args.write_hostfile, best.placement(best.grid()))
 

@@ -37,7 +37,7 @@ from predictor.design.offer import NetworkKind
 from predictor.design.request import Program, Request
 from predictor.design.space import Candidate
 from predictor.design.times import NoAnswer, Report, Told, broker_for
-from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.evaluate import SETTLED_REL, estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.predictors import RECORDED_ITERATIONS
 from predictor.dpgraph.program import Sections
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from platforms.platform import Platform
     from predictor.dpgraph.network import Network
 
-_EXTRAPOLATED = 2e-3  # relative: what extrapolation may be wrong by, 1e-3 of the time and 1e-3 of its bound
+_EXTRAPOLATED = 2 * SETTLED_REL  # relative: the tolerance of extrapolation, for a time and for its bound
 _SECTIONS_KEPT = 32  # some megabytes each
 
 

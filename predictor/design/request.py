@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apps.catalog import Problem, problem, sized_problem
+from apps.catalog import Problem, app, problem, sized_problem
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import PlatformError, UserError
 from platforms.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
@@ -83,7 +85,17 @@ def read_request(path: str | Path) -> Request:
     _check_names(top, "networks", [kind.name for kind in request.networks])
     _check_names(top, "programs", [str(program.problem) for program in request.programs])
     _check_hardware(top, request)
-    return request.with_budget(request.budget)
+    with _said_of(top.where):
+        return request.with_budget(request.budget)
+
+
+@contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """What is wrong with a value is said of the place in the file where it stands."""
+    try:
+        yield
+    except UserError as err:
+        raise PlatformError(f"{where}: {err.where}", err.problem, err.remedy) from None
 
 
 def _some(top: CheckedTable, key: str) -> list[CheckedTable]:
@@ -115,7 +127,9 @@ def _node(entry: CheckedTable) -> NodeKind:
 def _network(entry: CheckedTable) -> NetworkKind:
     entry.text("source", "")
     name = entry.text("name")
-    base = named_network(entry.text("network", name))
+    named = entry.text("network", name)
+    with _said_of(entry.where):
+        base = named_network(named)
     wan = entry.table("wan", "wan")
     shape = wan.text("shape", "mesh")
     if shape not in WAN_SHAPES:
@@ -155,14 +169,18 @@ def _clusters(entry: CheckedTable) -> ClusterLimits:
         step = entry.integer("step", 1)
         if step < 1:
             raise PlatformError(entry.where, f"step = {step}", "Give at least 1")
-        sizes = list(range(step, entry.integer("most_nodes") + 1, step))
+        sizes = range(step, entry.integer("most_nodes") + 1, step)
     if not sizes or sizes[0] < 1:
         raise PlatformError(entry.where, f"clusters of {sizes[0] if sizes else 'no'} nodes", "Give sizes from 1")
+    if sizes[-1] > MOST_NODES:
+        raise PlatformError(entry.where, f"clusters of {sizes[-1]} nodes", f"Give at most {MOST_NODES}")
     return ClusterLimits(least, most, tuple(sizes), _price(entry, "price"))
 
 
 def _program(entry: CheckedTable) -> Program:
-    app = entry.text("app")
+    name = entry.text("app")
+    with _said_of(entry.where):
+        kernel = app(name)
     weight = entry.number("weight", 1.0)
     if not 0 < weight < math.inf:
         raise PlatformError(entry.where, f"weight = {weight:g}", "Give a positive one")
@@ -171,11 +189,28 @@ def _program(entry: CheckedTable) -> Program:
     if entry.has("class"):
         if entry.has("params"):
             raise PlatformError(entry.where, "'params' goes with 'size'", "Drop it")
-        return Program(problem(app, entry.text("class")), weight)
+        if kernel.size_parameter is not None:
+            raise PlatformError(entry.where, f"'class', but {name} has no classes", "Give its 'size'")
+        preset = entry.text("class")
+        with _said_of(entry.where):
+            return Program(problem(name, preset), weight)
+    size, params = entry.integer("size"), _params(entry)
+    with _said_of(entry.where):
+        asked = sized_problem(name, size, **params)
+    if asked.iterative and not asked.open_ended and (iterations := asked.iterations_on(1)) < 1:
+        where = f"{entry.where}, params"
+        raise PlatformError(where, f"{kernel.iterations_parameter} = {iterations}", "Give at least 1, or leave it out")
+    return Program(asked, weight)
+
+
+def _params(entry: CheckedTable) -> dict[str, int | float | str]:
     params = entry.value("params", {})
     if not isinstance(params, dict):
         raise PlatformError(entry.where, f"params = {params!r} is not a table", "Write for example { nb = 32 }")
-    return Program(sized_problem(app, entry.integer("size"), **params), weight)
+    for key, value in params.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise PlatformError(f"{entry.where}, params", f"{key} = {value!r}", "Give a number or a text")
+    return params
 
 
 def _ranks_per_node(top: CheckedTable) -> int | None:
@@ -214,6 +249,3 @@ def _check_hardware(top: CheckedTable, request: Request) -> None:
         if request.ranks_on(kind) > kind.cores:
             what = f"ranks_per_node = {request.ranks_per_node}, but a node of kind {kind.name} has {kind.cores} core(s)"
             raise PlatformError(f"{top.where}, nodes {i}", what, f'Give at most the cores, or "{CORES}"')
-    if request.clusters.sizes[-1] > MOST_NODES:
-        what = f"clusters of {request.clusters.sizes[-1]} nodes"
-        raise PlatformError(f"{top.where}, clusters", what, f"Give at most {MOST_NODES}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,10 @@ from predictor.design.offer import NetworkKind, NodeKind
 from predictor.design.request import Request
 
 MOST_CANDIDATES = 200_000  # that are listed: some hundred megabytes, and minutes for the bounds alone
+MOST_AFFORDABLE = 2_000_000  # that are looked at where few have a number of ranks that programs allow
 _ROUNDING = 1 + 1e-12  # relative: sums of prices such as 0.1 may exceed a budget that they meet
+
+Parts = tuple[tuple[NodeKind, int], ...]  # kind and number of nodes of each cluster, in the order of the ranks
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Candidate:
     """A grid that can be bought."""
 
     network: NetworkKind
-    parts: tuple[tuple[NodeKind, int], ...]  # kind and number of nodes of each cluster, in the order of the ranks
+    parts: Parts
     ranks_per_node: tuple[int, ...]  # of each cluster
     price: float
 
@@ -61,7 +64,7 @@ class Candidate:
         return " + ".join(f"{nodes} {kind.name}" for kind, nodes in self.parts)
 
 
-def price_of(request: Request, network: NetworkKind, parts: tuple[tuple[NodeKind, int], ...]) -> float:
+def price_of(request: Request, network: NetworkKind, parts: Parts) -> float:
     """Nodes with their ports, clusters with their backbones, wide-area links."""
     return (
         sum(nodes * (kind.price + network.node_port_price) for kind, nodes in parts)
@@ -76,14 +79,15 @@ def candidates(request: Request) -> list[Candidate]:
     Clusters of one grid are unordered: they stand in the order of the kinds in the file, the larger ones first.  Of
     lone clusters that differ in wide-area links only, which they do not have, the cheapest is kept.
 
-    Raises UserError where there is none, or more than MOST_CANDIDATES.
+    Raises UserError where there is none, or more than MOST_CANDIDATES, or more than MOST_AFFORDABLE before their ranks
+    are asked about.
     """
     found = []
     rule: dict[int, bool] = {}  # by number of ranks
-    affordable = False
+    affordable = 0
     for network in request.networks:
-        for parts in _lattice(request, network, (), 0):
-            affordable = True
+        for parts in _lattice(request, network):
+            affordable += 1
             per_node = tuple(request.ranks_on(kind) for kind, _ in parts)
             candidate = Candidate(network, parts, per_node, price_of(request, network, parts))
             ranks = candidate.ranks
@@ -91,9 +95,10 @@ def candidates(request: Request) -> list[Candidate]:
                 rule[ranks] = all(program.problem.allows(ranks) for program in request.programs)
             if rule[ranks]:
                 found.append(candidate)
-            if len(found) > MOST_CANDIDATES:
+            if len(found) > MOST_CANDIDATES or affordable > MOST_AFFORDABLE:
+                most = MOST_CANDIDATES if len(found) > MOST_CANDIDATES else MOST_AFFORDABLE
                 remedy = "Give fewer sizes of clusters (sizes, or a larger step), fewer clusters or a smaller budget"
-                raise UserError(request.name, f"more than {MOST_CANDIDATES} grids are within the budget", remedy)
+                raise UserError(request.name, f"more than {most} grids are within the budget", remedy)
     if not found and affordable:
         problem = "no grid within the budget has a number of ranks that all programs allow"
         raise UserError(request.name, problem, "Give other sizes of clusters")
@@ -118,22 +123,40 @@ def _lone_key(candidate: Candidate) -> tuple:
     return candidate.parts, network.node, network.backbone, network.options
 
 
-def _lattice(
-    request: Request, network: NetworkKind, parts: tuple[tuple[NodeKind, int], ...], first: int
-) -> Iterator[tuple[tuple[NodeKind, int], ...]]:
-    """The grids that begin with these clusters.  More clusters never cost less, so what is too dear is not extended."""
-    if len(parts) >= request.clusters.least:
-        yield parts
-    if len(parts) == request.clusters.most:
-        return
-    used = Counter()
-    for kind, nodes in parts:
-        used[kind.name] += nodes
-    sizes = request.clusters.sizes[::-1]
-    for option in range(first, len(request.nodes) * len(sizes)):
-        kind, nodes = request.nodes[option // len(sizes)], sizes[option % len(sizes)]
-        if kind.most is not None and used[kind.name] + nodes > kind.most:
+def _lattice(request: Request, network: NetworkKind) -> Iterator[Parts]:
+    """The grids that the budget allows, each followed by those that begin with its clusters."""
+    limits = request.clusters
+    open_ends = [iter([((), 0, len(limits.sizes))])]
+    while open_ends:
+        if (following := next(open_ends[-1], None)) is None:
+            open_ends.pop()
             continue
-        longer = (*parts, (kind, nodes))
-        if price_of(request, network, longer) <= request.budget * _ROUNDING:
-            yield from _lattice(request, network, longer, option)
+        parts, kind, sizes = following
+        if len(parts) >= limits.least:
+            yield parts
+        if len(parts) < limits.most:
+            open_ends.append(_extended(request, network, parts, kind, sizes))
+
+
+def _extended(
+    request: Request, network: NetworkKind, parts: Parts, first: int, sizes: int
+) -> Iterator[tuple[Parts, int, int]]:
+    """By one cluster, of the kinds from number ``first`` on; of that kind only the ``sizes`` smallest sizes.
+
+    With each its last cluster's kind and size as these two say them.  More nodes never cost less, so those that are
+    too dear are cut off together, and nothing dearer is built on them.
+    """
+    of_all = request.clusters.sizes
+    for number in range(first, len(request.nodes)):
+        kind = request.nodes[number]
+
+        def price(nodes: int, kind: NodeKind = kind) -> float:
+            return price_of(request, network, (*parts, (kind, nodes)))
+
+        most = sizes if number == first else len(of_all)
+        most = bisect_right(of_all, request.budget * _ROUNDING, hi=most, key=price)
+        if kind.most is not None:
+            left = kind.most - sum(nodes for other, nodes in parts if other is kind)
+            most = bisect_right(of_all, left, hi=most)
+        for size in range(most, 0, -1):
+            yield (*parts, (kind, of_all[size - 1])), number, size

@@ -15,7 +15,7 @@ from predictor.dpgraph.cores import share_cores
 from predictor.dpgraph.network import Network
 from predictor.dpgraph.program import Program, Sections
 
-_SETTLED_REL = 1e-3  # of the time: what the spread of the period may add up to
+SETTLED_REL = 1e-3  # of the time: what the spread of the period may add up to
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,6 @@ def estimate(
         period = find_period(ends_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]
         time_s = float((elapsed_s + more_s).max())
-        if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= _SETTLED_REL:
+        if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
             return Estimate(time_s, tried)
         tried = next_try(tried, missing, period.iterations)

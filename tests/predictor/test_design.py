@@ -3,6 +3,8 @@
 import json
 import random
 import re
+import sys
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import candidates
 from predictor.design.times import NoAnswer, PredictorTimes, Told
+from predictor.design.writing import check_writable
 from predictor.registry import predictor
 from validation.run import main as validate
 
@@ -106,6 +109,45 @@ def test_no_more_nodes_of_a_kind_than_there_are(write):
     found = [str(one) for one in candidates(read_request(path))]
     assert len(found) == 13
     assert "2 slow + 2 slow" not in found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lattice_is_all_multisets_of_clusters_that_can_be_paid(seed, write):
+    (nodes, networks, _), budget = random_design(seed)
+    nodes = nodes.replace("cores", "most = 5\ncores", 1)
+    request = read_request(write(nodes, networks, EP, budget=budget, clusters="least = 2\nmost = 3\nsizes = [1, 2, 5]"))
+    options = [(kind, size) for kind in request.nodes for size in (5, 2, 1)]
+    wanted = {
+        (network.name, parts)
+        for network in request.networks
+        for clusters in (2, 3)
+        for parts in combinations_with_replacement(options, clusters)
+        if space.price_of(request, network, parts) <= budget
+        and sum(size for kind, size in parts if kind is request.nodes[0]) <= 5
+    }
+    found = [(one.network.name, one.parts) for one in candidates(request)]
+    assert len(found) == len(wanted) > 10
+    assert set(found) == wanted
+
+
+def test_sizes_that_are_too_dear_take_no_time(write, monkeypatch):
+    prices = []
+    price_of = space.price_of
+    monkeypatch.setattr(space, "price_of", lambda *args: prices.append(price_of(*args)) or prices[-1])
+    found = [
+        list(
+            map(str, candidates(read_request(write(SLOW, FAST, IDEAL, EP, clusters=f"most = 3\nmost_nodes = {most}"))))
+        )
+        for most in (6, 100_000)  # 2600 buys 6 nodes
+    ]
+    assert found[0] == found[1]
+    assert len(prices) < 40 * len(found[1])  # one and two bisections of 17 steps each, for a grid and those that follow
+
+
+def test_more_clusters_than_python_has_levels_of_calls(write):
+    most = 2 * sys.getrecursionlimit()
+    path = write(SLOW, IDEAL, EP, budget=1e9, clusters=f"least = {most}\nmost = {most}\nsizes = [1]")
+    assert [one.nodes for one in candidates(read_request(path))] == [most]
 
 
 def test_a_lone_cluster_stands_there_once_for_all_wide_area_networks(write):
@@ -366,6 +408,35 @@ def test_a_scenario_says_only_what_its_network_does_not(write):
     assert scenario_text(candidate, "x").splitlines() == [*lines, "speed_gflops = 40", "cores = 1"]
 
 
+@pytest.mark.parametrize("option", ["--write", "--write-hostfile"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_search(option, write, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "times_for", None)  # nothing gets so far
+    for place in (tmp_path / "none" / "x.toml", tmp_path, ""):
+        assert main([str(write(SLOW, IDEAL, EP)), option, str(place)]) == 2
+        out, err = capsys.readouterr()
+        assert not out and err.startswith(f"error: {option}") and err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["design.toml"]
+
+
+def test_asking_whether_a_file_can_be_written_leaves_all_as_it_is(tmp_path):
+    there, link = tmp_path / "there", tmp_path / "link"
+    there.write_text("mine")
+    link.symlink_to(tmp_path / "new")
+    for path in (there, link, tmp_path / "new"):
+        check_writable("--write", str(path))
+    assert there.read_text() == "mine"
+    assert link.is_symlink() and not link.exists()
+
+
+def test_results_are_shown_even_if_they_cannot_be_written_after_all(write, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "check_writable", lambda option, path: None)  # as if the disk filled up meanwhile
+    path = write(SLOW, IDEAL, EP, clusters="most = 1\nsizes = [2]")
+    assert main([str(path), "--write", str(tmp_path / "none" / "x.toml")]) == 2
+    out, err = capsys.readouterr()
+    assert "2 slow" in out
+    assert "x.toml: cannot be written: No such file or directory" in err
+
+
 def test_designed_grids_can_be_loaded_by_simgrid(write):
     path = write(SLOW, '[[networks]]\nname = "gigabit"\n', EP, budget=1e9, clusters="most = 2\nleast = 2\nsizes = [2]")
     platform = materialise(candidates(read_request(path))[0].grid())
@@ -420,6 +491,7 @@ def test_the_documented_file_can_be_read(tmp_path):
     assert request.networks[0].node.bandwidth_Bps == 2.5e9 / 8
 
 
+HIMENO = '[[programs]]\napp = "himeno"\nsize = 64\n'
 GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
 
 
@@ -440,18 +512,33 @@ GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
         ({"nodes": SLOW + "most = 0\n"}, "most = 0. Give at least 1"),
         ({"nodes": SLOW + "cores = 0\n"}, "0 cores per node"),
         ({"nodes": SLOW + "power = { idle_w = 9, full_w = 3 }\n"}, "9.0 W idle and 3.0 W at full load"),
-        ({"networks": IDEAL.replace("ideal", "carrier-pigeon")}, "network 'carrier-pigeon': no such network"),
+        (
+            {"networks": IDEAL.replace("ideal", "carrier-pigeon")},
+            "networks 1: network 'carrier-pigeon': no such network",
+        ),
         ({"networks": IDEAL + 'wan = { shape = "ring" }\n'}, "no shape 'ring'"),
         ({"networks": IDEAL + "node = { latency_us = -1 }\n"}, "latency is -1e-06 s"),
         ({"networks": IDEAL + "wan = { bandwidth_gbit_s = 0 }\n"}, "bandwidth is 0.0 byte/s"),
         ({"networks": IDEAL + "backbone_price = inf\n"}, "backbone_price = inf"),
-        ({"programs": EP.replace("ep", "epp")}, "no such program"),
-        ({"programs": EP.replace('"S"', '"Z"')}, "no such class"),
+        ({"programs": EP.replace("ep", "epp")}, "programs 1: app 'epp': no such program"),
+        ({"programs": EP.replace('"S"', '"Z"')}, "programs 1: class 'Z': ep has no such class"),
         ({"programs": EP + "weight = 0\n"}, "weight = 0. Give a positive one"),
         ({"programs": EP + "size = 10\n"}, "'class' or 'size' is needed"),
         ({"programs": EP + "params = { a = 1 }\n"}, "'params' goes with 'size'"),
         ({"programs": '[[programs]]\napp = "hpl"\nsize = 100\nparams = { nbb = 1 }\n'}, "no such parameter"),
         ({"programs": '[[programs]]\napp = "hpl"\nsize = 100\nparams = 3\n'}, "params = 3 is not a table"),
+        (
+            {"programs": '[[programs]]\napp = "hpl"\nsize = 100\nparams = { nb = [1] }\n'},
+            "params: nb = [1]. Give a number",
+        ),
+        ({"programs": HIMENO + 'params = { niter = "x" }\n'}, "programs 1: parameter niter=x: not an integer"),
+        ({"programs": HIMENO + "params = { niter = -3 }\n"}, "programs 1, params: niter = -3. Give at least 1"),
+        (
+            {"programs": HIMENO + "params = { size = 3 }\n"},
+            "programs 1: parameter 'size': himeno has no such parameter",
+        ),
+        ({"programs": HIMENO.replace("64", "0")}, "programs 1: size 0: not a size"),
+        ({"programs": HIMENO.replace("size = 64", 'class = "S"')}, "himeno has no classes. Give its 'size'"),
         ({"top": "ranks_per_node = 2"}, "ranks_per_node = 2, but a node of kind slow has 1 core"),
         ({"top": "ranks_per_node = 0"}, "ranks_per_node = 0"),
         ({"top": 'ranks_per_node = "all"'}, "is not a whole number"),
@@ -463,9 +550,10 @@ GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
         ({"clusters": "most = 1\nsizes = []"}, "clusters of no nodes"),
         ({"clusters": "most = 1\nsizes = [10000000]"}, "clusters of 10000000 nodes"),
         ({"clusters": "most = 1\nmost_nodes = 4\nstep = 0"}, "step = 0"),
+        ({"clusters": "most = 1\nmost_nodes = 1000000000000"}, "clusters: clusters of 1000000000000 nodes"),
         ({"clusters": "least = 3\nmost = 2\nsizes = [2]"}, "3 to 2 clusters"),
         ({"clusters": "most = 1\nsizes = [2]\nprice = -3"}, "price = -3"),
-        ({"budget": "-5"}, "budget -5: not an amount"),
+        ({"budget": "-5"}, "design.toml: budget -5: not an amount"),
         ({"budget": "inf"}, "budget inf: not an amount"),
         ({"budget": "399"}, "a budget of 399 buys no grid"),
         (
@@ -477,8 +565,10 @@ GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
 def test_what_is_wrong_with_a_file_is_said_in_one_line(change, message, write, capsys):
     parts = [change.get(key, part) for key, part in GOOD.items()]
     others = {key: value for key, value in change.items() if key not in GOOD}
-    assert main([str(write(*parts, **others))]) == 2
+    path = write(*parts, **others)
+    assert main([str(path)]) == 2
     error = capsys.readouterr().err
+    assert str(path) in error or "grid" in message  # the space belongs to the design, not to a key
     assert error.count("\n") == 1 and error.startswith("error: ")
     assert message.replace("\\", "") in error
 
@@ -487,6 +577,13 @@ def test_a_space_that_is_too_large_is_refused_and_says_how_to_make_it_smaller(wr
     monkeypatch.setattr(space, "MOST_CANDIDATES", 26)  # there are 27
     assert main([str(write(SLOW, FAST, IDEAL, EP, budget=1e9, clusters="most = 2\nmost_nodes = 3"))]) == 2
     assert "more than 26 grids are within the budget. Give fewer sizes" in capsys.readouterr().err
+    monkeypatch.setattr(space, "MOST_AFFORDABLE", 100)
+    fft = '[[programs]]\napp = "fft"\nsize = 4096\n'  # allows none of these
+    assert main([str(write(SLOW, FAST, IDEAL, fft, budget=1e9, clusters="most = 1\nsizes = [67]"))]) == 2
+    assert "no grid within the budget has a number of ranks" in capsys.readouterr().err
+    clusters = f"most = 1\nsizes = {[size for size in range(65, 165) if size != 128]}"
+    assert main([str(write(SLOW, FAST, IDEAL, fft, budget=1e9, clusters=clusters))]) == 2
+    assert "more than 100 grids are within the budget. Give fewer sizes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
