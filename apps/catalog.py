@@ -182,7 +182,8 @@ def sized_problem(app_name: str, size: int, /, **parameters: Value) -> Problem:
         remedy = f"Give one of its classes: {', '.join(kernel.classes)}"
         raise KernelError(f"size {size}", f"{app_name} has no free size", remedy)
     if not 1 <= size <= kernel.most_size:
-        raise KernelError(f"size {size}", f"no size for {app_name}", f"Give an integer from 1 to {kernel.most_size}")
+        problem = "not a size" if size < 1 else f"too large for {app_name}"
+        raise KernelError(f"size {size}", problem, f"Give an integer from 1 to {kernel.most_size}")
     values = {kernel.size_parameter: size, **kernel.parameters}
     for name, value in parameters.items():
         values[name] = _checked(kernel, name, value)

@@ -22,8 +22,8 @@ from platforms.caching import write_atomically
 from platforms.placement import block
 from platforms.read import materialise
 from platforms.scenario import named_grid
+from predictor.npt.sizes import paper_sizes
 
-SIZES = (70, 72, 96, 120, 140, 144, 168, 180, 210, 240, 252, 280, 300, 336, 360, 420, 480, 504, 600, 660)
 COLUMNS = ("n", "layers", "ranks", "iterations")
 MOST_RANKS = 20
 
@@ -84,7 +84,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", type=int, nargs="*", default=SIZES, metavar="N", help="default: the paper's 20")
+    fem = paper_sizes()["fem"]
+    sizes = sorted({*fem.construction, *fem.evaluation})
+    parser.add_argument("sizes", type=int, nargs="*", default=sizes, metavar="N", help="default: the paper's")
     parser.add_argument("--layers", type=int, default=1, metavar="L", help="of elements along z (default: 1)")
     parser.add_argument("--cube", action="store_true", help="as many layers as N")
     parser.add_argument("--most-ranks", type=int, default=MOST_RANKS, metavar="P", help=f"default: {MOST_RANKS}")

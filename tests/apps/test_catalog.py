@@ -4,9 +4,16 @@ import re
 
 import pytest
 
-from apps.catalog import app, app_names, problem, sized_names, sized_problem
+from apps.catalog import Problem, app, app_names, problem, sized_names, sized_problem
 from apps.errors import KernelError
+from apps.launch import launch
 from apps.rank_rules import RANK_RULES
+from apps.run import main
+from apps.smpi import run_iterations
+from apps.spec import RunSpec, Target
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
 
 
 def test_every_kernel_has_classes_or_sizes_and_a_known_rule():
@@ -29,6 +36,9 @@ def test_a_size_and_what_differs_from_the_defaults_name_a_problem():
     [
         ("cg", 64, {}, "cg has no free size. Give one of its classes: S, W, A"),
         ("himeno", 0, {}, "size 0: not a size"),
+        ("himeno", 3_000_000, {}, "size 3000000: too large for himeno. Give an integer from 1 to 46340"),
+        ("himeno", 64, {"size": "5"}, "parameter 'size': himeno has no such parameter. Known: niter"),
+        ("himeno", 64, {"app_name": "x"}, "parameter 'app_name': himeno has no such parameter"),
         ("himeno", 64, {"iterations": "3"}, "himeno has no such parameter. Known: niter"),
         ("himeno", 64, {"niter": "many"}, "parameter niter=many: not an integer"),
         ("himeno", 64, {"niter": 2.5}, "parameter niter=2.5: not an integer"),
@@ -49,6 +59,7 @@ def test_a_sized_kernel_has_no_classes():
     ("name", "size", "allowed"),
     [
         ("himeno", 64, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        ("himeno", 8, [1, 2, 3, 4, 5, 6, 8, 9, 10, 12]),  # six points along an axis: 7 and 11 are primes above
         # Ichikawa, Takahashi, Kawai, section 5.2: N must be a multiple of P; 5.4: of P^2, P a power of two.
         ("fem", 72, [1, 2, 3, 4, 6, 8, 9, 12]),
         ("fft", 64, [1, 2, 4, 8]),
@@ -62,3 +73,48 @@ def test_the_benchmarks_own_rule_decides_on_the_ranks(name, size, allowed):
 def test_a_process_grid_needs_whole_columns():
     assert [p for p in range(1, 8) if sized_problem("hpl", 100, grid_rows=3).allows(p)] == [3, 6]
     assert sized_problem("hpl", 100).allows(7)
+    assert sized_problem("hpl", 100, grid_rows=0).allows(7)
+    assert not any(sized_problem("hpl", 100, grid_rows=-1).allows(p) for p in range(1, 8))
+
+
+def one_rank(asked, **how):
+    platform = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
+    return RunSpec(Target(asked, platform, block(platform, 1)), **how)
+
+
+@pytest.mark.parametrize("name", [name for name in sized_names() if name != "fem"])
+def test_the_largest_size_is_the_kernels_own(name):
+    # Powers of two, for FFT, and for the others the next number.
+    kernel = app(name)
+    more = 2 * kernel.most_size if name == "fft" else kernel.most_size + 1
+    params = {**dict(sized_problem(name, kernel.most_size).params), kernel.size_parameter: more}
+    with pytest.raises(KernelError, match=f"n is {more}, not "):
+        run_iterations(one_rank(Problem(name, tuple(params.items()))), 1)
+
+
+def test_too_little_memory_for_a_reference_is_said(monkeypatch):
+    def none(params, nranks):
+        raise MemoryError
+
+    monkeypatch.setattr("apps.fft.reference.references", none)
+    with pytest.raises(KernelError, match="fft 64: no memory for what the results are compared with"):
+        launch(one_rank(sized_problem("fft", 64), mode="verify"), 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--app himeno --size 3000000 --mode verify", "too large for himeno"),
+        ("--app hpl --size 5000000000 --mode verify", "too large for hpl"),
+        ("--app hpl --size 4194303 --mode verify", "does not fit into memory"),
+        ("--app fft --size 1099511627776 --mode verify", "too large for fft"),
+        ("--app fem --size 1099511627776 --mode verify", "too large"),
+        ("--app himeno --size 64 --param size=5", "has no such parameter"),
+        ("--app fem --size 72 --ranks 5", "N must be a multiple of the number of ranks"),
+    ],
+)
+def test_bad_sizes_and_parameters_get_one_line(capsys, arguments, said):
+    assert main(f"{arguments} --scenario grid4x2".split()) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert said in error

@@ -242,6 +242,13 @@ def test_a_problem_that_the_table_does_not_have_is_refused(parameters):
         RunSpec(target(72, 4, **parameters), iterations=5)
 
 
+def test_ranks_that_the_rule_excludes_are_not_looked_up():
+    with pytest.raises(KernelError, match="fem 72 on 5 ranks: N must be a multiple of the number of ranks"):
+        assert target(72, 5).iterations
+    with pytest.raises(KernelError, match=r"fem 72 layers=5 on 1 rank: no run with arithmetic"):
+        assert target(72, 1, layers=5).iterations
+
+
 @pytest.mark.parametrize("iterations", [5, "steady"])
 def test_arithmetic_until_convergence_is_not_cut_short(iterations):
     with pytest.raises(KernelError, match="itself sees when it is done"):

@@ -165,7 +165,7 @@ def test_the_largest_transform_of_the_paper_takes_little_memory_without_arithmet
     [
         (12, 1, "verify", "n is 12, not a power of two"),
         (1, 1, "verify", "n is 1, not a power of two from 2"),
-        (2**31, 1, "skeleton", "not a power of two from 2 to 2^30"),
+        (2**31, 1, "skeleton", "too large for fft. Give an integer from 1 to 1073741824"),
         (4096, 3, "verify", "3 ranks are not a power of two"),
         (128, 16, "skeleton", "not a multiple of the square of 16 ranks"),
         (2**28, 4, "verify", "too large to be verified"),

@@ -255,8 +255,23 @@ def test_a_domain_without_a_point_for_every_rank_is_refused(sized, mode, size, r
 
 
 def test_a_domain_whose_faces_cannot_be_counted_is_refused(sized):
-    with pytest.raises(KernelError, match="n is 46341, not from 3 to 46340"):
+    with pytest.raises(KernelError, match=r"size 46341: too large for himeno\. Give an integer from 1 to 46340"):
         sized("himeno", 46341, 2)
+
+
+@pytest.mark.parametrize("size", [3, 5, 8, 12])
+def test_the_rule_of_ranks_is_the_grid_of_ranks(size):
+    asked = sized_problem("himeno", size)
+    assert {ranks: asked.allows(ranks) for ranks in GRIDS} == {p: grid[0] <= size - 2 for p, grid in GRIDS.items()}
+
+
+@pytest.mark.parametrize("ranks", range(1, 10))
+def test_the_rule_of_ranks_is_the_kernels_own(sized, ranks):
+    if sized_problem("himeno", 5).allows(ranks):
+        assert sized("himeno", 5, ranks, niter=1).ranks == ranks
+    else:
+        with pytest.raises(KernelError, match=f"{ranks} ranks cannot own"):
+            sized("himeno", 5, ranks, niter=1)
 
 
 def test_too_little_memory_for_the_arithmetic_is_said(sized):

@@ -315,7 +315,7 @@ def run_on_one_node(size):
         (100, 4, {"grid_rows": -1}, "4 ranks do not make a grid of -1 rows"),
         (100, 2, {"nb": 0}, "nb is 0, not positive"),
         (100, 2, {"broadcast": "tree"}, "broadcast=tree is none of ring, binomial"),
-        (2**22, 2, {}, "n is 4194304, not between 1 and 4194303"),
+        (2**22, 2, {}, "size 4194304: too large for hpl. Give an integer from 1 to 4194303"),
         (4_000_000, 2, {"nb": 1000}, "panels of 1000 columns of 4000000 rows are too large"),
     ],
 )
