@@ -26,11 +26,6 @@ class Fit:
     method: str
     weights: str
 
-    @property
-    def rms_s(self) -> float:
-        """Root mean square of the residuals."""
-        return float(np.sqrt(np.mean(self.residuals_s**2)))
-
     def __str__(self) -> str:
         return " + ".join(f"{k:.4g} {term}" for k, term in zip(self.coefficients, self.terms, strict=True))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -91,7 +91,3 @@ class Measurements:
     def with_times(self, time_s: np.ndarray) -> Measurements:
         """The same runs with other times."""
         return replace(self, time_s=np.asarray(time_s, float))
-
-    def with_work(self, work_flops: Callable[[np.ndarray], np.ndarray]) -> Measurements:
-        """The same runs with the benchmark's flop count as a function of N."""
-        return replace(self, work_flops=np.broadcast_to(work_flops(self.size), self.size.shape).astype(float))

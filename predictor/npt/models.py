@@ -96,14 +96,6 @@ class NptModels:
             return ()
         return (f"N = {size:g} is outside of the measured sizes, {least:g} to {most:g}",)
 
-    @property
-    def fits(self) -> dict[str, Fit]:
-        """All fits by what they are of, such as "G1 P=4 M=2", "G1 M=2" or "(4,1,4,1,0,0)"."""
-        named = {f"G{i + 1} P={P} M={M}": fitted for (i, P, M), fitted in self.points.fits.items()}
-        if self.curves is not None:
-            named |= {f"G{i + 1} M={M}": fitted for (i, M), fitted in self.curves.fits.items()}
-        return named | {str(configuration): fitted for configuration, fitted in self.whole.items()}
-
     def _table_s(self, shape: tuple[int, int, int], size: float) -> np.ndarray:
         if shape[0] != self.sub_clusters:
             problem = f"{shape[0]} sub-clusters, {self.sub_clusters} were measured"

@@ -86,15 +86,25 @@ class Space:
         """P = sum P_i M_i of each configuration."""
         return self._arrays[2]
 
-    @cached_property
+    @property
     def count(self) -> int:
-        """How many configurations there are, without listing them: by P, the ways to share it out."""
+        """How many configurations there are, without listing them."""
+        return int(self._ways.sum())
+
+    @property
+    def ranks(self) -> list[int]:
+        """The P that they have, without listing them."""
+        return np.flatnonzero(self._ways).tolist()
+
+    @cached_property
+    def _ways(self) -> np.ndarray:
+        """By P, the ways to share it out; 0 where it is not allowed."""
         ways = np.array([1], dtype=object)  # exact however many there are
         for i in range(self.limits.sub_clusters):
             pes, processes = self.options(i)
             own = np.bincount(pes * processes, minlength=self.limits.most_processes[i] + 1).astype(object)
             ways = np.convolve(ways, own)
-        return int(ways[self.allowed].sum())
+        return np.where(self.allowed, ways, 0)
 
     def __len__(self) -> int:
         return len(self.total)
@@ -140,8 +150,3 @@ class Space:
         for index in self._index[1:]:
             np.maximum(times_s, flat[index], out=times_s)
         return times_s
-
-
-def power_of_two(P: int) -> bool:
-    """The rule of Table VII: FFTE runs on powers of two (section 5.4)."""
-    return P > 0 and P & (P - 1) == 0

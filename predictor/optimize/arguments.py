@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-
-import numpy as np
 
 from apps.catalog import sized_names
 from apps.options import add_runner_arguments, add_settings_arguments, parse_parameters
 from platforms.errors import UserError
+from platforms.grid import default_power
 from platforms.options import add_platform_arguments, platform_from_arguments
 from platforms.platform import Platform
 from predictor.npt.branch_and_bound import branch_and_bound
 from predictor.npt.configuration import Limits
 from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE
 from predictor.npt.objectives import TIME, Objective, cost, energy
-from predictor.npt.search import Choice, cheapest_within, check_slack, exhaustive
+from predictor.npt.search import Choice, cheapest_within, check_slack
 from predictor.npt.sizes import paper_sizes
 from predictor.npt.space import Space
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
+from predictor.optimize.limits import default_limits
 from predictor.optimize.study import Study
 from predictor.registry import PREDICTORS
 
 OBJECTIVES = ("time", "energy", "cost", "cheapest")
 SEARCHES = ("exhaustive", "branch-and-bound")
 FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, beside the predictors
+BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # those that branch and bound works with
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,16 +102,10 @@ def study_from_arguments(args: argparse.Namespace) -> Study:
 
 def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limits:
     """--nodes and --processes, or their defaults."""
-    paper = paper_sizes().get(args.app)
-    if paper is not None and platform.name == "ichikawa":
-        nodes, processes = paper.limits.pes, paper.limits.processes
-    else:
-        slowest = min(cluster.speed_flops for cluster in platform.clusters)
-        nodes = tuple(len(cluster.hosts) for cluster in platform.clusters)
-        processes = tuple(1 if cluster.speed_flops == slowest else 2 for cluster in platform.clusters)
+    usual = default_limits(args.app, platform, args.scenario)
     return Limits(
-        nodes if args.nodes is None else numbers(args.nodes, "--nodes", int),
-        processes if args.processes is None else numbers(args.processes, "--processes", int),
+        usual.pes if args.nodes is None else numbers(args.nodes, "--nodes", int),
+        usual.processes if args.processes is None else numbers(args.processes, "--processes", int),
     )
 
 
@@ -122,17 +118,30 @@ def numbers(text: str, option: str, kind: type) -> tuple:
 
 
 def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
-    """The sizes that are measured."""
+    """The sizes that are measured.  Raises UserError for some that are given more than once, and for no sizes."""
     if args.construction is not None:
-        return numbers(args.construction, "--construction", int)
+        sizes = numbers(args.construction, "--construction", int)
+        check_distinct(sizes, "--construction")
+        return sizes
     if args.app not in paper_sizes():
         known = ", ".join(paper_sizes())
         raise UserError("--construction", f"{args.app} is not of the paper's benchmarks ({known})", "Name sizes")
     return paper_sizes()[args.app].construction
 
 
+def check_distinct(sizes: Sequence[int], where: str) -> None:
+    """Raises UserError for a size that is given more than once: its second run would tell nothing and be charged."""
+    for size in sizes:
+        if sizes.count(size) > 1:
+            raise UserError(where, f"{size} is there more than once", "Name every size once")
+
+
 def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
-    """Raises UserError for names and values that are not known."""
+    """Raises UserError for names and values that are not known, and a seed of no noise."""
+    if args.seed is not None and not args.noise:
+        raise UserError(
+            f"--seed {args.seed}", "is of the noise, and there is none", "Give --noise too, or leave it out"
+        )
     return NptSettings(
         form=args.predictor,
         method="nnls" if args.fit is None else args.fit,
@@ -169,11 +178,15 @@ class Search:
     def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., Choice]:
         if self.how == "branch-and-bound":
             if not isinstance(driver, NptDriver):
-                problem = "it needs the times of sub-clusters, which only pt and npt models have"
-                raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
-            return partial(branch_and_bound, space, driver.models.table_s(space, size))
-        times_s, table_s = driver.times_s(space, size)
-        return partial(exhaustive, space, np.asarray(times_s), table_s=table_s)
+                raise ValueError("branch and bound needs the models of an NptDriver")
+            return partial(_bounded, driver, space, size)
+        return partial(driver.estimate(space, size).choose, space)
+
+
+def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float) -> Choice:
+    """What branch and bound finds, with the reasons to distrust the models."""
+    choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
+    return replace(choice, flags=(*choice.flags, *driver.models.flags(size)))
 
 
 def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:
@@ -182,6 +195,9 @@ def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Searc
         raise UserError(f"--objective {args.objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
     if args.search not in SEARCHES:
         raise UserError(f"--search {args.search}", "no such search", f"Known: {', '.join(SEARCHES)}")
+    if args.search == "branch-and-bound" and args.predictor not in BOUNDED_FORMS:
+        problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {args.predictor}"
+        raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
     if (args.prices is None) != (args.objective not in ("cost", "cheapest")):
         raise UserError("--prices", "goes with --objective cost or cheapest, and they with it", "Give both or none")
     return Search(args.search, _objective(args, platform), _slack(args))
@@ -205,6 +221,21 @@ def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
     objective = cost(numbers(args.prices, "--prices", float))
     objective.check(len(platform.clusters))
     return objective
+
+
+def objective_cautions(args: argparse.Namespace, platform: Platform) -> list[str]:
+    """Reasons to distrust what is made small."""
+    if args.objective != "energy":
+        return []
+    for cluster in platform.clusters:
+        host = cluster.hosts[0]
+        usual_w = default_power(cluster.speed_flops * host.cores).full_w
+        if host.power is None or not math.isclose(host.power.full_w, usual_w, rel_tol=1e-9):
+            return []
+    return [
+        "the watts of the nodes are the default, in proportion to their speeds: where computing is most of the time, "
+        "energy hardly tells configurations apart; give the clusters of a scenario file their power"
+    ]
 
 
 def _full_power_w(platform: Platform) -> Sequence[float]:

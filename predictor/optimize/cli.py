@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
@@ -19,7 +21,6 @@ from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.placement import Placement, configured, write_host_file
 from predictor.base import Cost
-from predictor.evidence import Broker
 from predictor.npt.configuration import remaining
 from predictor.npt.search import Choice
 from predictor.npt.tables import equations
@@ -29,11 +30,13 @@ from predictor.optimize.arguments import (
     add_search_arguments,
     construction_from_arguments,
     npt_settings_from_arguments,
+    objective_cautions,
     refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
 )
-from predictor.optimize.drivers import Driver, PredictorDriver, measure, npt_driver
+from predictor.optimize.drivers import Driver, measure, npt_driver
+from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 
@@ -48,32 +51,32 @@ class Found:
     choice: Choice
     configurations: int
     search_s: float  # wall time of estimating and choosing
+    gather_s: float  # wall time of gathering evidence between
 
 
 def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
     """One search over the study's space at N."""
-    started = time.perf_counter()
+    started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
     choice = how.choose(driver, space, size)
-    return Found(choice, space.count, time.perf_counter() - started)
+    gather_s = driver.gathered.wall_s - before_s
+    return Found(choice, space.count, time.perf_counter() - started - gather_s, gather_s)
 
 
-def driver_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Driver:
-    """What --predictor names, with its evidence gathered.  Raises UserError for what does not fit."""
+def driver_from_arguments(args: argparse.Namespace, study: Study, runner: Runner) -> Driver:
+    """What --predictor names; models with their runs made.  Raises UserError for what does not fit."""
+    gathering = brokers(settings_from_arguments(args), runner)
     if args.predictor not in FORMS:
-        driver = PredictorDriver(predictor(args.predictor), study, broker)
+        driver = PredictorDriver(predictor(args.predictor), study, gathering)
         refuse_model_arguments(args)
+        study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
         return driver
     settings = npt_settings_from_arguments(args)
     runs = list(study.homogeneous(construction_from_arguments(args)))
     settings.check(equations(study.app), runs)
-    return npt_driver(measure(study, runs, broker), equations(study.app), settings)
-
-
-def broker_for(args: argparse.Namespace, runner: Runner) -> Broker:
-    """Gathers evidence for searches: of runs on one cluster alone, and of what predictors ask for."""
-    settings = settings_from_arguments(args)
-    return Broker(settings, (), record=runner.record, trace=runner.trace, measure=runner.measure, start=runner.start)
+    study.check_iterations((size, configuration.total) for configuration, size in runs)
+    # The paper's protocol: homogeneous runs are made, at sizes that configurations are chosen for too.
+    return npt_driver(measure(study, runs, gathering(())), equations(study.app), settings)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -104,30 +107,45 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError(f"--then {args.then}", "below zero", "Give 0 or more")
     how = search_from_arguments(args, study.platform)
     study.space(args.size)  # says what does not fit before anything runs
-    for caution in cautions(settings_from_arguments(args)):
+    if args.write_hostfile is not None:
+        _check_writable(args.write_hostfile)
+    for caution in (*cautions(settings_from_arguments(args)), *objective_cautions(args, study.platform)):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
-        driver = driver_from_arguments(args, study, broker_for(args, runner))
-        found = _in_turn(driver, study, args.size, how, searches=1 + args.then)
+        driver = driver_from_arguments(args, study, runner)
+        found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
     placements = _placements(study, found)
+    cost = driver.gathered.cost
+    if args.json:
+        print(json.dumps(_to_json(args, study, how, found, placements, cost, ended)))
+    else:
+        print(_text(args, study, how, found, placements, cost, ended))
     if args.write_hostfile is not None:
         write_host_file(args.write_hostfile, placements[0])
-    if args.json:
-        print(json.dumps(_to_json(args, study, how, found, placements, driver.cost)))
-    else:
-        print(_text(args, study, how, found, placements, driver.cost))
     return 0
 
 
-def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> list[Found]:
-    """The best, then the best of the nodes that remain, and so on while there are any (section 8)."""
+def _check_writable(path: str) -> None:
+    """Raises UserError for a place that no file can be written to, before a search that may take long."""
+    file = Path(path)
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise UserError(f"--write-hostfile {path}", "cannot be written", "Choose another place")
+
+
+def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
+    """The best, then the best of the nodes that remain, and so on (section 8); and why it ended before its time."""
     found = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
-            break
-        found.append(search(driver, study, size, how))
+            return found, "no node is left"
+        try:
+            found.append(search(driver, study, size, how))
+        except UserError as err:
+            if not found:
+                raise
+            return found, f"{err.where}: {err.problem}"
         study = study.within(remaining(study.limits, found[-1].choice.configuration))
-    return found
+    return found, None
 
 
 def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
@@ -149,6 +167,38 @@ def driver_name(args: argparse.Namespace) -> str:
     return f"{settings.name}; noise: {settings.noise}"
 
 
+def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict:
+    """What was asked for, the noise included, as JSON values; None for what only measured models have."""
+    asked = {
+        "app": study.app,
+        "size": args.size,
+        "params": {name: value for name, value in study.problem(args.size).params if name in study.parameters},
+        "platform": study.platform.name,
+        "platform_hash": study.platform.content_hash,
+        "most_nodes": list(study.limits.pes),
+        "most_processes": list(study.limits.processes),
+        "predictor": args.predictor,
+        "objective": args.objective,
+        "slack": how.slack,
+        "search": how.how,
+        "unit": how.objective.unit,
+    }
+    names = ("fit", "weights", "drop", "glitches", "construction", "noise", "seed")
+    if args.predictor not in FORMS:
+        return asked | dict.fromkeys(names)
+    settings = npt_settings_from_arguments(args)
+    return {
+        **asked,
+        "fit": settings.method,
+        "weights": settings.weights,
+        "drop": list(settings.drop),
+        "glitches": settings.glitch_k,
+        "construction": list(construction_from_arguments(args)),
+        "noise": settings.noise.sigma,
+        "seed": settings.noise.seed if settings.noise.sigma else None,
+    }
+
+
 def _to_json(
     args: argparse.Namespace,
     study: Study,
@@ -156,6 +206,7 @@ def _to_json(
     found: Sequence[Found],
     placements: Sequence[Placement],
     cost: Cost,
+    ended: str | None,
 ) -> dict:
     choices = [
         {
@@ -167,21 +218,17 @@ def _to_json(
             "configurations": one.configurations,
             "examined": one.choice.examined,
             "search_s": one.search_s,
+            "gather_s": one.gather_s,
             "flags": list(one.choice.flags),
             "hostfile": list(placement),
         }
         for one, placement in zip(found, placements, strict=True)
     ]
     return {
-        "app": study.app,
-        "size": args.size,
-        "platform": study.platform.name,
-        "platform_hash": study.platform.content_hash,
-        "predictor": args.predictor,
-        "objective": args.objective,
-        "unit": how.objective.unit,
+        **settings_to_json(args, study, how),
         **choices[0],
         "then": choices[1:],
+        "ended": ended,
         "evidence": asdict(cost),
     }
 
@@ -193,6 +240,7 @@ def _text(
     found: Sequence[Found],
     placements: Sequence[Placement],
     cost: Cost,
+    ended: str | None,
 ) -> str:
     lines = [f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"]
     for number, (one, placement) in enumerate(zip(found, placements, strict=True)):
@@ -209,6 +257,8 @@ def _text(
         lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
         lines += [f"    caution: {flag}" for flag in choice.flags]
         lines.append(f"    host file: {' '.join(placement)}")
+    if ended is not None:
+        lines.append(f"then nothing: {ended}")
     lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, simulated in {cost.wall_s:.3g} s")
     return "\n".join(lines)
 

@@ -1,16 +1,17 @@
-"""What each configuration of a space would take: by N-T, P-T or NP-T models, or by any predictor of the project."""
+"""What each configuration of a space would take, by N-T, P-T or NP-T models; by predictors: predictor_driver.py."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from platforms.errors import UserError
-from predictor.base import Cost, EvidenceRequest, Predictor
+from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.evidence import Broker
 from predictor.npt.configuration import Configuration
 from predictor.npt.equations import Equations
@@ -20,24 +21,54 @@ from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
 from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, perturb
+from predictor.npt.objectives import TIME, Objective
+from predictor.npt.search import Choice, exhaustive
 from predictor.npt.space import Space
 from predictor.optimize.study import Study
-from predictor.predict import predict
-from predictor.progress import Progress
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What evidence has cost."""
+
+    cost: Cost = field(default_factory=Cost)
+    measured_s: float = 0.0  # times of the runs among it, one after the other
+    wall_s: float = 0.0  # of this computer, to gather it here and now: what the store knows takes next to nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What the configurations of a space would take at one N."""
+
+    times_s: np.ndarray  # of every configuration; NaN where there is no answer
+    table_s: np.ndarray | None = None  # T_i by (i, M_i, P), of models that have such a table
+    flags: tuple[str, ...] = ()  # reasons to distrust all of them
+    own_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # reasons to distrust one, by its row
+    refusals: tuple[str, ...] = ()  # why there is no answer, of each that has none
+
+    def choose(self, space: Space, objective: Objective = TIME, *, time_limit_s: float = np.inf) -> Choice:
+        """The best (predictor.npt.search.exhaustive), with the reasons to distrust it.
+
+        Raises OutOfRange where there is none, with the commonest reason.
+        """
+        if self.refusals and np.isnan(self.times_s).all():
+            ((reason, count),) = Counter(self.refusals).most_common(1)
+            problem = f"no answer for any of {len(space)} configurations; for {count} of them: {reason.rstrip('.')}"
+            raise OutOfRange("search", problem, "Use another predictor, or other nodes and processes")
+        choice = exhaustive(space, self.times_s, objective, table_s=self.table_s, time_limit_s=time_limit_s)
+        (row,) = space.rows([choice.configuration])
+        return replace(choice, flags=(*choice.flags, *self.flags, *self.own_flags.get(int(row), ())))
 
 
 class Driver(Protocol):
     """Says what configurations would take."""
 
-    def times_s(self, space: Space, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """T of every configuration of the space at N, s; NaN where it has no answer.
-
-        And T_i by (i, M_i, P), if it has such a table.
-        """
+    def estimate(self, space: Space, size: int) -> Estimates:
+        """Of every configuration of the space at N."""
 
     @property
-    def cost(self) -> Cost:
-        """Of the evidence so far."""
+    def gathered(self) -> Gathered:
+        """All evidence so far."""
 
 
 @dataclass(frozen=True)
@@ -118,20 +149,37 @@ class NptSettings:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Runs on sub-clusters alone, without noise, and what they cost."""
+    """Runs on sub-clusters alone, and what they cost."""
 
     measurements: Measurements
-    cost: Cost
+    costs: tuple[Cost, ...]  # of each run
+    quiet_s: np.ndarray  # their times without noise
+    wall_s: float  # of this computer, to gather them here and now
+
+    @property
+    def gathered(self) -> Gathered:
+        return Gathered(sum(self.costs, Cost()), float(self.quiet_s.sum()), self.wall_s)
+
+    def where(self, mask: np.ndarray) -> Measured:
+        """Some of them; the time of gathering is that of all."""
+        costs = tuple(cost for cost, kept in zip(self.costs, mask, strict=True) if kept)
+        return Measured(self.measurements.where(mask), costs, self.quiet_s[mask], self.wall_s)
+
+    def with_noise(self, noise: Noise) -> Measured:
+        """The same as a noisy machine would give them, at the same cost."""
+        return replace(self, measurements=noise.of(self.measurements))
 
 
 def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Broker) -> Measured:
     """The times of these configurations and sizes, by runs that are charged for."""
+    started = time.perf_counter()
     evidence = broker.gather([EvidenceRequest("run", study.target(*run)) for run in runs])
     measurements = Measurements.of(
         Measurement(configuration, size, one.answer.time_s, one.answer.flops)
         for (configuration, size), one in zip(runs, evidence, strict=True)
     )
-    return Measured(measurements, sum((one.cost for one in evidence), Cost()))
+    costs = tuple(one.cost for one in evidence)
+    return Measured(measurements, costs, measurements.time_s, time.perf_counter() - started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +187,15 @@ class NptDriver:
     """Fitted models."""
 
     models: NptModels
-    cost: Cost
+    gathered: Gathered
     fit_s: float  # wall time that the fitting took
 
-    def times_s(self, space: Space, size: int) -> tuple[np.ndarray, np.ndarray]:
-        return self.models.times(space, size)
+    def estimate(self, space: Space, size: int) -> Estimates:
+        return Estimates(*self.models.times(space, size), flags=self.models.flags(size))
 
 
 def npt_driver(measured: Measured, equations: Equations, settings: NptSettings) -> NptDriver:
-    """Models of the measurements, with the noise that the settings say."""
+    """Models of the measurements, with the noise that the settings say.  Raises UserError where none can be made."""
     started = time.perf_counter()
     models = fit_models(
         settings.noise.of(measured.measurements),
@@ -158,29 +206,4 @@ def npt_driver(measured: Measured, equations: Equations, settings: NptSettings) 
         drop=settings.drop,
         glitch_k=settings.glitch_k,
     )
-    return NptDriver(models, measured.cost, time.perf_counter() - started)
-
-
-@dataclass(eq=False)
-class PredictorDriver:
-    """Any predictor, asked for one configuration after the other."""
-
-    predictor: Predictor
-    study: Study
-    broker: Broker
-    _costs: dict[str, Cost] = field(default_factory=dict)  # by evidence
-
-    def times_s(self, space: Space, size: int) -> tuple[np.ndarray, None]:
-        targets = [self.study.target(space.configuration(row), size) for row in range(len(space))]
-        progress = Progress()
-        try:
-            answers = predict(self.predictor, targets, self.broker, progress=progress)
-        finally:
-            progress.close()
-        for evidence in answers[0].evidence if answers else ():
-            self._costs[evidence.id] = evidence.cost
-        return np.array([np.nan if a.prediction is None else a.prediction.time_s for a in answers]), None
-
-    @property
-    def cost(self) -> Cost:
-        return sum(self._costs.values(), Cost())
+    return NptDriver(models, measured.gathered, time.perf_counter() - started)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from apps.catalog import Problem, Value, sized_problem
+from apps.errors import KernelError
 from apps.spec import Target
 from platforms.errors import UserError
 from platforms.placement import configured
@@ -33,17 +34,17 @@ class Study:
             problem = (
                 f"{self.limits.sub_clusters} numbers, but platform {self.platform.name} has {len(clusters)} clusters"
             )
-            raise UserError("--nodes and --processes", problem, "Give one number for each")
+            raise UserError("nodes and processes", problem, "Give one number for each")
         for most, cluster in zip(self.limits.pes, clusters, strict=True):
             if most > len(cluster.hosts):
                 problem = f"{most} nodes of cluster {cluster.name}, which has {len(cluster.hosts)}"
-                raise UserError("--nodes", problem, "Give at most as many as there are")
+                raise UserError("nodes", problem, "Give at most as many as there are")
         for number, most, what in (
             (max(self.limits.processes), MOST_PROCESSES, "processes on a node"),
             (sum(self.limits.most_processes), MOST_RANKS, "processes in all"),
         ):
             if number > most:
-                raise UserError("--nodes and --processes", f"{number} {what}", f"Give at most {most}")
+                raise UserError("nodes and processes", f"{number} {what}", f"Give at most {most}")
 
     def within(self, limits: Limits) -> Study:
         """The same with other limits."""
@@ -67,6 +68,19 @@ class Study:
             remedy = "Change N, or allow more nodes and processes"
             raise UserError(f"{self.problem(size)}", "no configuration has a fitting number of processes", remedy)
         return space
+
+    def check_iterations(self, runs: Iterable[tuple[int, int]]) -> None:
+        """Whether it is known how many iterations runs of N on P ranks take; raises UserError where it is not."""
+        runs, unknown = list(dict.fromkeys(runs)), []
+        for size, ranks in runs:
+            try:
+                self.problem(size).iterations_on(ranks)
+            except KernelError as err:
+                unknown.append(err)
+        if unknown:
+            first = unknown[0]
+            others = f", nor for {len(unknown) - 1} more of {len(runs)}" if len(unknown) > 1 else ""
+            raise UserError(first.where, first.problem + others, first.remedy)
 
     def homogeneous(self, sizes: Iterable[int]) -> Iterator[tuple[Configuration, int]]:
         """What the models are made of: every size on every configuration of one sub-cluster alone."""

@@ -7,10 +7,15 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.npt.configuration import Configuration, Limits, remaining
-from predictor.npt.space import Space, power_of_two
+from predictor.npt.space import Space
 
 TABLE_VI = Limits((4, 4, 4), (2, 2, 1))
 TABLE_VII = Limits((8, 8, 8), (2, 2, 1))
+
+
+def power_of_two(P):
+    """The rule of Table VII: FFTE runs on powers of two (section 5.4)."""
+    return P in {1, 2, 4, 8, 16, 32, 64}
 
 
 def test_the_spaces_have_as_many_configurations_as_tables_vi_and_vii_say():
@@ -34,6 +39,7 @@ def test_a_space_holds_what_loops_over_everything_find_in_order(allowed):
     space = Space(limits, allowed)
     listed = np.stack((space.pes, space.processes), axis=2).reshape(len(space), -1)
     assert [tuple(row) for row in listed.tolist()] == sorted(found)
+    assert space.ranks == sorted(set(space.total.tolist()))
     assert space.total.tolist() == [Configuration.parse(str(row)).total for row in map(tuple, listed.tolist())]
 
 

@@ -11,7 +11,7 @@ from predictor.npt.branch_and_bound import branch_and_bound, windowed_min
 from predictor.npt.configuration import Configuration, Limits
 from predictor.npt.objectives import TIME, Objective, cost, energy
 from predictor.npt.search import cheapest_within, exhaustive
-from predictor.npt.space import Space, power_of_two
+from predictor.npt.space import Space
 
 # (0,0,1,1) (0,0,2,1) (1,1,0,0) (1,1,1,1) (1,1,2,1)
 SMALL = Space(Limits((1, 2), (1, 1)))
@@ -95,7 +95,7 @@ def random_case(random):
     """A space, a table that may be negative, without some models, full of ties, and an objective."""
     depth = int(random.integers(1, 5))
     limits = Limits(tuple(random.integers(0, 5, depth)), tuple(random.integers(0, 4, depth)))
-    allowed = [None, power_of_two, lambda P: P % 2 == 0][random.integers(3)]
+    allowed = [None, lambda P: P & (P - 1) == 0, lambda P: P % 2 == 0][random.integers(3)]
     space = Space(limits, allowed)
     values = random.normal(3, 2, space.table_shape) * random.lognormal(0, 1)
     if random.random() < 0.5:

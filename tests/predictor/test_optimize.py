@@ -6,6 +6,7 @@ Most runs are pretended: their times are the NP-T equation of Himeno (Table V) w
 import json
 import math
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,11 +14,26 @@ from platforms.errors import UserError
 from platforms.placement import configured
 from platforms.read import materialise
 from platforms.scenario import named_grid
+from predictor.base import OutOfRange, Prediction
 from predictor.npt.configuration import Configuration, Limits
 from predictor.optimize import cli
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
 
+SCENARIO = """
+name = "ichikawa"
+[[clusters]]
+name = "slow"
+nodes = 4
+speed_gflops = 10
+POWER
+[[clusters]]
+name = "fast"
+nodes = 4
+speed_gflops = 20
+[wan]
+shape = "mesh"
+"""
 HIMENO = "--scenario ichikawa --app himeno --construction 8,10,12,14,16 --param niter=5".split()
 TABLE_VI = Limits((4, 4, 4), (2, 2, 1))
 
@@ -111,7 +127,7 @@ def test_limits_that_do_not_fit_are_refused(ichikawa, limits, message):
 # What is chosen
 
 
-@pytest.mark.parametrize("N", [20, 40, 160])
+@pytest.mark.parametrize("N", [24, 40, 160])
 @pytest.mark.parametrize("predictor", ["npt", "npt --fit ls"])
 def test_the_choice_is_the_optimum_where_the_model_is_exact(pretend, ichikawa, capsys, N, predictor):
     pretend(time_s, cli)
@@ -147,12 +163,26 @@ def test_json_has_the_documented_keys(pretend, capsys):
     pretend(time_s, cli)
     data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "1"])
     one = {
-        *("chosen", "ranks", "nodes", "estimated_s", "value", "configurations", "examined", "search_s", "flags"),
-        "hostfile",
+        *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
+        *("nodes", "hostfile"),
     }
-    assert set(data) == one | {
-        *("app", "size", "platform", "platform_hash", "predictor", "objective", "unit", "then", "evidence")
+    asked = {
+        *("app", "size", "params", "platform", "platform_hash", "most_nodes", "most_processes", "predictor"),
+        *(
+            "objective",
+            "slack",
+            "search",
+            "unit",
+            "fit",
+            "weights",
+            "drop",
+            "glitches",
+            "construction",
+            "noise",
+            "seed",
+        ),
     }
+    assert set(data) == one | asked | {"then", "ended", "evidence"}
     assert set(data["then"][0]) == one
 
 
@@ -231,12 +261,124 @@ def test_noise_is_reproducible_and_changes_the_estimate(pretend, capsys):
 
 
 def test_any_predictor_drives_the_search(pretend, capsys):
-    # HCF takes one rank per node, and a probe on a node of each cluster: 124 = 5^3 - 1 configurations.
+    # HCF takes one rank per node: 124 = 5^3 - 1 configurations.  Its probe has a rank on a node of each cluster and
+    # is one of them: that one has no answer, since the probe would be the truth.
     done = pretend(time_s, cli)
     data = chosen(capsys, "--scenario ichikawa --app himeno --size 40 --predictor hcf".split())
-    assert len(done.targets) == 1
-    assert (data["configurations"], data["examined"]) == (404, 124)
-    assert data["flags"] == ["280 of 404 configurations have no model"]
+    (probe,) = done.targets
+    assert probe.placement == ("pentium4-0", "xeon-0", "celeron-0")
+    assert (data["configurations"], data["examined"]) == (404, 123)
+    assert data["flags"][0] == "281 of 404 configurations have no model"
+    assert data["fit"] is data["noise"] is data["construction"] is None
+
+
+@pytest.fixture
+def predicts(pretend, monkeypatch):
+    """``predicts(answer)``: the predictor "own" asks for nothing and says ``answer(target)``."""
+
+    class Own(SimpleNamespace):
+        name = "own"
+
+        def requests(self, targets):
+            return []
+
+        def further(self, targets, evidence):
+            return []
+
+        def fit(self, evidence):
+            return self
+
+    pretend(time_s, cli)
+    return lambda answer: monkeypatch.setattr(cli, "predictor", lambda name: Own(predict=answer))
+
+
+OWN = "--scenario ichikawa --app himeno --size 40 --predictor own --nodes 4,0,0 --processes 1,0,0".split()
+
+
+def test_where_no_configuration_has_an_answer_the_commonest_reason_is_said(predicts, capsys):
+    def refuse(target):
+        parity = "even" if target.nranks % 2 == 0 else "odd"
+        raise OutOfRange(f"{target.nranks} ranks", f"an {parity} number", "Use others")
+
+    predicts(refuse)
+    refused([*OWN, "--nodes", "3,0,0"], "no answer for any of 3 configurations; for 2 of them: an odd number", capsys)
+
+
+def test_the_cautions_of_the_chosen_prediction_stay_with_the_choice(predicts, capsys):
+    predicts(lambda target: Prediction(float(target.nranks), flags=("alone",) if target.nranks == 1 else ("many",)))
+    data = chosen(capsys, OWN)
+    assert (data["ranks"], data["flags"]) == (1, ["alone"])
+
+
+def test_a_later_search_without_an_answer_leaves_the_first_ones(predicts, capsys):
+    def three_only(target):
+        if target.nranks != 3:
+            raise OutOfRange("ranks", "not three", "Use three")
+        return Prediction(1.0)
+
+    predicts(three_only)
+    data = chosen(capsys, [*OWN, "--then", "2"])
+    assert (data["ranks"], data["then"]) == (3, [])
+    assert "not three" in data["ended"]
+    assert main([*OWN, "--then", "2"]) == 0
+    assert "then nothing: search: no answer for any of 1 configurations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "branch-and-bound"])
+def test_sizes_beyond_the_measured_ones_carry_a_caution(pretend, capsys, search):
+    pretend(time_s, cli)
+    outside = "N = 40 is outside of the measured sizes, 8 to 16"
+    assert outside in chosen(capsys, [*HIMENO, "--size", "40", "--search", search])["flags"]
+    assert chosen(capsys, [*HIMENO, "--size", "12", "--search", search])["flags"] == []
+
+
+def test_json_says_how_it_was_asked(pretend, capsys):
+    pretend(time_s, cli)
+    more = "--size 20 --fit ls --weights relative --noise 0.02 --seed 3 --drop N^2 --glitches 0.5"
+    data = chosen(capsys, [*HIMENO, *more.split()])
+    asked = {"app": "himeno", "size": 20, "params": {"niter": 5}, "platform": "ichikawa", "predictor": "npt"}
+    asked |= {"fit": "ls", "weights": "relative", "noise": 0.02, "seed": 3, "drop": ["N^2"], "glitches": 0.5}
+    asked |= {"construction": [8, 10, 12, 14, 16], "objective": "time", "search": "exhaustive"}
+    assert {key: data[key] for key in asked} == asked
+
+
+def test_later_searches_end_where_no_node_is_left(pretend, capsys):
+    # By hand: 3 of the 4 nodes (6 is no multiple of 4), then the fourth, then none.
+    pretend(lambda target: target.problem.size**3 / target.nranks, cli)
+    arguments = "--scenario ichikawa --app fem --param niter=5 --size 6 --nodes 4,0,0 --processes 1,0,0 --then 3"
+    data = chosen(capsys, [*arguments.split(), "--construction", "12,24,36,48,60"])
+    assert [data["ranks"], *(turn["ranks"] for turn in data["then"])] == [3, 1]
+    assert data["ended"] == "no node is left"
+
+
+@pytest.mark.parametrize(("table", "caution"), [("", True), ("power = { idle_w = 4, full_w = 24 }", False)])
+def test_energy_by_default_watts_carries_a_caution(pretend, capsys, tmp_path, table, caution):
+    pretend(time_s, cli)
+    (tmp_path / "own.toml").write_text(SCENARIO.replace("POWER", table))
+    arguments = f"--scenario {tmp_path}/own.toml --app himeno --size 20 --construction 8,10,12,14,16 --objective energy"
+    assert main(arguments.split()) == 0
+    assert ("the watts of the nodes are the default" in capsys.readouterr().err) is caution
+
+
+def test_a_file_of_the_name_of_the_papers_cluster_has_its_own_limits(pretend, capsys, tmp_path):
+    # By hand: 4 nodes of "slow" with one process, 4 of "fast" with up to two: 5 x 9 - 1.
+    pretend(time_s, cli)
+    (tmp_path / "own.toml").write_text(SCENARIO.replace("POWER", ""))
+    data = chosen(
+        capsys,
+        f"--scenario {tmp_path}/own.toml --app himeno --size 20 --construction 8,10,12,14,16".split(),
+    )
+    assert (data["platform"], data["configurations"]) == ("ichikawa", 44)
+
+
+def test_iterations_that_are_not_known_are_said_before_anything_runs(pretend, capsys):
+    done = pretend(time_s, cli)
+    refused(
+        "--scenario ichikawa --app fem --size 96 --construction 7776,7800,7824,7848".split(),
+        "how many iterations",
+        capsys,
+    )
+    assert not done.targets
 
 
 def test_a_real_choice(tmp_path, capsys):
@@ -246,7 +388,8 @@ def test_a_real_choice(tmp_path, capsys):
     again = chosen(capsys, arguments)
     assert first["configurations"] == 4
     assert set(first["hostfile"]) <= {f"pentium4-{i}" for i in range(4)}
-    del first["search_s"], again["search_s"]
+    for wall in ("search_s", "gather_s"):
+        del first[wall], again[wall]
     assert again == first
 
 
@@ -285,7 +428,10 @@ _MODELS = "is about measured models"
         ("--noise nan", "noise nan"),
         ("--noise 0.1 --seed=-1", "seed -1"),
         ("--construction 8,10", "2 measurements for the 4 terms"),
-        ("--construction 8,8,8,8,8", "cannot tell the terms"),
+        ("--construction 8,8,10,12,14", "8 is there more than once"),
+        ("--seed 1", "there is none"),
+        ("--noise 0 --seed 1", "there is none"),
+        ("--predictor nt --search branch-and-bound", "only pt and npt models have, not nt"),
         ("--construction 8,10,12 --predictor pt", "3 measurements for the 4 terms"),
         ("--construction x", "not numbers"),
         ("--construction 0,8,10,12", "size 0"),
@@ -314,7 +460,7 @@ _MODELS = "is about measured models"
 def test_bad_input_gets_one_line_and_status_2(pretend, capsys, arguments, message):
     done = pretend(time_s, cli)
     refused([*HIMENO, "--size", "20", *arguments.split(" ")], message, capsys)
-    assert not done.targets or "write-hostfile" in arguments  # it is said before anything runs
+    assert not done.targets  # it is said before anything runs
 
 
 @pytest.mark.parametrize(

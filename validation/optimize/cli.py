@@ -9,13 +9,18 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
-from predictor.optimize.arguments import add_search_arguments, search_from_arguments, study_from_arguments
-from predictor.optimize.cli import broker_for, driver_from_arguments, driver_name, search
+from predictor.optimize.arguments import (
+    add_search_arguments,
+    objective_cautions,
+    search_from_arguments,
+    study_from_arguments,
+)
+from predictor.optimize.cli import driver_from_arguments, driver_name, search, settings_to_json
 from validation.optimize.errors import Judged, judge
 
 
@@ -45,39 +50,52 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError("--size", "not given", "Give the N that a configuration is to be chosen for")
     how = search_from_arguments(args, study.platform)
     settings = settings_from_arguments(args)
-    study.space(args.size)  # says what does not fit before anything runs
-    for caution in cautions(settings):
+    space = study.space(args.size)  # says what does not fit before anything runs
+    study.check_iterations((args.size, ranks) for ranks in space.ranks)
+    for caution in (*cautions(settings), *objective_cautions(args, study.platform)):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
         from validation.optimize.truth import simulate_space
 
-        driver = driver_from_arguments(args, study, broker_for(args, runner))
+        driver = driver_from_arguments(args, study, runner)
         found = search(driver, study, args.size, how)
         truth = simulate_space(study, args.size, settings, runner)
     judged = judge(found.choice, truth, how.objective, how.slack)
-    share = driver.cost.node_s / truth.node_s
+    spent = driver.gathered.cost
     if args.json:
-        print(json.dumps({**_to_json(judged), "evidence": asdict(driver.cost), "search_s": found.search_s}))
+        asked = settings_to_json(args, study, how)
+        took = {"search_s": found.search_s, "gather_s": found.gather_s}
+        print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took}))
         return 0
     print(f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}")
     print(text(judged))
     print(
-        f"evidence   {driver.cost.node_s:.4g} node-seconds, {100 * share:.3g} % of what all configurations take; "
+        f"evidence   {spent.node_s:.4g} node-seconds, {100 * spent.node_s / truth.node_s:.3g} % of what all "
+        f"configurations take; "
         f"search {1000 * found.search_s:.3g} ms"
     )
     return 0
 
 
 def _to_json(judged: Judged) -> dict:
-    return {**asdict(judged), "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
+    values = {field.name: getattr(judged, field.name) for field in fields(judged) if field.name != "objective"}
+    return {**values, "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
 
 
 def text(judged: Judged) -> str:
     """A choice beside the truth, for a reader."""
+    objective = judged.objective
+    chosen_value, optimum_value = (
+        "" if objective.name == "time" else f", {objective.name} {value:.4g} {objective.unit}".rstrip()
+        for value in (judged.chosen_value, judged.optimum_value)
+    )
+    of = "" if objective.name == "time" else f", of its {objective.name}"
     lines = [
-        f"chosen     {judged.chosen}: estimated {judged.estimated_s:.4g} s, simulated {judged.simulated_s:.4g} s",
-        f"optimum    {judged.optimum}: simulated {judged.optimum_s:.4g} s, of {judged.configurations} configurations",
-        f"epsilon    {100 * judged.epsilon:+.2f} %, the chosen one against the optimum",
+        f"chosen     {judged.chosen}: estimated {judged.estimated_s:.4g} s, simulated {judged.simulated_s:.4g} s"
+        f"{chosen_value}",
+        f"optimum    {judged.optimum}: simulated {judged.optimum_s:.4g} s{optimum_value}, "
+        f"of {judged.configurations} configurations",
+        f"epsilon    {100 * judged.epsilon:+.2f} %{of}, the chosen one against the optimum",
         f"delta      {100 * judged.delta:+.2f} %, the estimated time of the chosen one against its simulated time",
     ]
     return "\n".join([*lines, *(f"caution: {flag}" for flag in judged.flags)])

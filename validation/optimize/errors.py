@@ -24,11 +24,15 @@ def time_error(estimated_s: float, chosen_s: float) -> float:
 class Judged:
     """A choice beside the truth.  With an objective other than time, epsilon is of its value."""
 
+    objective: Objective
+
     chosen: Configuration
     estimated_s: float  # tau
     simulated_s: float  # tau^
     optimum: Configuration
     optimum_s: float  # T^, the simulated time of the optimum
+    chosen_value: float  # of the objective, simulated
+    optimum_value: float
     epsilon: float
     delta: float
     configurations: int
@@ -40,13 +44,17 @@ def judge(choice: Choice, truth: Truth, objective: Objective = TIME, slack: floa
     values = objective.values(truth.times_s, truth.space.pes)
     chosen_row, optimum_row = truth.space.rows([choice.configuration, truth.optimum(objective, slack)])
     simulated_s = float(truth.times_s[chosen_row])
+    chosen_value, optimum_value = float(values[chosen_row]), float(values[optimum_row])
     return Judged(
+        objective=objective,
         chosen=choice.configuration,
         estimated_s=choice.time_s,
         simulated_s=simulated_s,
         optimum=truth.space.configuration(int(optimum_row)),
         optimum_s=float(truth.times_s[optimum_row]),
-        epsilon=estimation_error(float(values[chosen_row]), float(values[optimum_row])),
+        chosen_value=chosen_value,
+        optimum_value=optimum_value,
+        epsilon=estimation_error(chosen_value, optimum_value),
         delta=time_error(choice.time_s, simulated_s),
         configurations=len(truth.space),
         flags=choice.flags,

@@ -1,0 +1,114 @@
+"""What each configuration of a space would take, by any predictor of the project."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.spec import Settings, Target
+from predictor.base import Cost, Evidence, EvidenceRequest, Prediction, Predictor
+from predictor.evidence import Broker, RefusedEvidence
+from predictor.npt.space import Space
+from predictor.optimize.drivers import Estimates, Gathered
+from predictor.optimize.study import Study
+from predictor.predict import predict
+from predictor.progress import Progress
+
+if TYPE_CHECKING:
+    from apps.runner import Runner
+
+Brokers = Callable[[Sequence[Target]], Broker]  # a broker that refuses runs of these targets
+
+
+def brokers(settings: Settings, runner: Runner) -> Brokers:
+    """Those that gather evidence with a runner."""
+
+    def refusing(targets: Sequence[Target]) -> Broker:
+        return Broker(
+            settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure, start=runner.start
+        )
+
+    return refusing
+
+
+@dataclass(eq=False)
+class PredictorDriver:
+    """A predictor, asked for every configuration."""
+
+    predictor: Predictor
+    study: Study
+    brokers: Brokers
+    _evidence: dict[str, Evidence] = field(default_factory=dict)  # by id
+    _gather_s: float = 0.0
+
+    def estimate(self, space: Space, size: int) -> Estimates:
+        targets = [self.study.target(space.configuration(row), size) for row in range(len(space))]
+        progress = Progress()
+        try:
+            answers = self._answers(targets, progress)
+        finally:
+            progress.close()
+        times_s = [np.nan if prediction is None else prediction.time_s for prediction, _ in answers]
+        flags = {row: one.flags for row, (one, _) in enumerate(answers) if one is not None and one.flags}
+        return Estimates(
+            np.array(times_s), own_flags=flags, refusals=tuple(_reason(why) for _, why in answers if why is not None)
+        )
+
+    @property
+    def gathered(self) -> Gathered:
+        evidence = self._evidence.values()
+        runs_s = sum(one.answer.time_s for one in evidence if one.request.kind == "run")
+        return Gathered(sum((one.cost for one in evidence), Cost()), runs_s, self._gather_s)
+
+    def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
+        """The predictions, or why there is none.
+
+        No prediction rests on a run of its own target.  Evidence is gathered for all targets at once if it holds no
+        run of any; else for one after the other, so that only those have no answer whose evidence it would be.
+        """
+        try:
+            answers = predict(self.predictor, targets, self._gatherer(targets), progress=progress)
+        except RefusedEvidence:
+            return self._one_by_one(targets, progress)
+        return [(answer.prediction, answer.refusal) for answer in answers]
+
+    def _one_by_one(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
+        answers = []
+        for target in targets:
+            try:
+                (answer,) = predict(self.predictor, [target], self._gatherer([target]))
+            except RefusedEvidence as err:
+                answers.append((None, str(err)))
+            else:
+                answers.append((answer.prediction, answer.refusal))
+            progress(f"{self.predictor.name}, {target.problem}", len(answers), len(targets))
+        return answers
+
+    def _gatherer(self, targets: Sequence[Target]) -> _Gatherer:
+        return _Gatherer(self, self.brokers(targets))
+
+
+@dataclass(frozen=True, eq=False)
+class _Gatherer:
+    """A broker whose evidence and time go to a driver's account."""
+
+    driver: PredictorDriver
+    broker: Broker
+
+    def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
+        started = time.perf_counter()
+        try:
+            evidence = self.broker.gather(requests)
+        finally:
+            self.driver._gather_s += time.perf_counter() - started
+        self.driver._evidence |= {one.id: one for one in evidence}
+        return evidence
+
+
+def _reason(refusal: str) -> str:
+    """Without the target that it is about, so that equal ones are counted together."""
+    return refusal.partition(": ")[2] or refusal

@@ -1,0 +1,216 @@
+"""The file of a campaign of choices: read and checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.catalog import Problem, sized_problem
+from apps.spec import Settings, resolve_efficiency
+from platforms.checked_toml import CheckedTable, read_checked
+from platforms.errors import UserError
+from platforms.scenario import named_grid, read_grid
+from predictor.npt.configuration import Configuration, Limits
+from predictor.npt.sizes import paper_sizes
+from predictor.npt.tables import equations
+from predictor.optimize.arguments import check_distinct
+from predictor.optimize.drivers import Noise, NptSettings
+from predictor.optimize.limits import default_limits
+from predictor.optimize.study import Study
+from predictor.registry import predictor
+
+if TYPE_CHECKING:
+    from platforms.platform import Platform
+
+_KEYS = {
+    "": ("scenario", "network", "studies", "seeds"),
+    "studies": (
+        *("app", "construction", "evaluation", "nodes", "processes", "params", "efficiency"),
+        *("models", "predictors", "static"),
+    ),
+    "models": ("form", "fit", "weights", "drop", "glitches", "noise", "largest"),
+}
+
+
+@dataclass(frozen=True)
+class ModelCase:
+    """Models that choose: how they are made, and of which of the sizes."""
+
+    settings: NptSettings  # but for the seed
+    largest: int | None  # of the sizes that they are made of; None: all
+
+    @property
+    def name(self) -> str:
+        return self.settings.name + ("" if self.largest is None else f", N to {self.largest}")
+
+
+@dataclass(frozen=True)
+class StudyCase:
+    """One program: what is measured, where configurations are chosen, and by what."""
+
+    study: Study
+    settings: Settings
+    construction: tuple[int, ...]
+    evaluation: tuple[int, ...]
+    models: tuple[ModelCase, ...]
+    predictors: tuple[str, ...]
+    static: tuple[Configuration, ...]  # that are used whatever the size (section 6.1)
+
+    @property
+    def homogeneous(self) -> list[tuple[Configuration, int]]:
+        """The runs that the models are made of; N-T models are made of others."""
+        if all(model.settings.form == "nt" for model in self.models):
+            return []
+        return list(self.study.homogeneous(self.construction))
+
+
+@dataclass(frozen=True)
+class AllocationCampaign:
+    """What a campaign file asks for."""
+
+    studies: tuple[StudyCase, ...]
+    seeds: int  # of every noise that is not 0: 1, 2, ...
+
+
+def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
+    """The campaign in a TOML file.
+
+    ::
+
+        scenario = "ichikawa"               # a name, or a scenario file
+        network = "gigabit"                 # default: the scenario's own
+        seeds = 20                          # seeds 1 to 20 of every noise; default 1
+        [[studies]]
+        app = "himeno"                      # a program with free sizes
+        construction = [32, 48]             # sizes that are measured; default those of the NP-T paper
+        evaluation = [64, 256]              # sizes that configurations are chosen for; default as above
+        nodes = [4, 4, 4]                   # most nodes of each cluster; default the paper's on its cluster, else all
+        processes = [2, 2, 1]               # most processes on a node of each cluster; default likewise
+        params = { niter = 100 }            # of the program
+        efficiency = "reference"
+        predictors = ["dpgraph"]            # that drive the search beside the models
+        static = ["(4,1,0,0,0,0)"]          # configurations whatever the size
+        [[studies.models]]
+        form = "npt"                        # or "nt", "pt", "pt-printed"
+        fit = "nnls"                        # or "ls"
+        weights = "absolute"                # or "relative"
+        drop = ["log P"]                    # terms to leave out
+        glitches = 0.9                      # leave glitches out
+        noise = [0, 0.02]                   # of the measured times
+        largest = 112                       # of the sizes that it is made of
+
+    File names are relative to the campaign file.  Raises UserError naming the file and the key for what is wrong.
+    """
+    path = Path(path)
+    table = read_checked(path, _KEYS, "campaign file")
+    scenario = table.text("scenario", "ichikawa")
+    platform = _platform(table, scenario, path.parent)
+    seeds = table.integer("seeds", 1)
+    if seeds < 1:
+        raise UserError(f"{path}, seeds", f"{seeds} is not positive", "Give at least 1")
+    studies = tuple(_study(one, platform, scenario) for one in table.tables("studies"))
+    if not studies:
+        raise UserError(str(path), "no [[studies]]", "Give at least one, with an app")
+    return AllocationCampaign(studies, seeds)
+
+
+def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
+    from platforms.read import materialise
+
+    network = table.text("network", "") or None
+    with _about(table, "scenario, network"):
+        return materialise(read_grid(folder / name, network) if name.endswith(".toml") else named_grid(name, network))
+
+
+def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:
+    app = entry.text("app")
+    paper = paper_sizes().get(app)
+
+    def integers(key: str, default: Sequence[int] | None) -> tuple[int, ...]:
+        if not entry.has(key) and default is None:
+            raise UserError(f"{entry.where}, {key}", f"the NP-T paper has none for {app}", "Give them")
+        return tuple(entry.list_of(key, list(default or ()), int, "whole numbers"))
+
+    with _about(entry, "app"):
+        sized_problem(app, 1)
+    usual = default_limits(app, platform, scenario)
+    pes, processes = integers("nodes", usual.pes), integers("processes", usual.processes)
+    params = entry.value("params", {})
+    if not isinstance(params, dict):
+        raise UserError(f"{entry.where}, params", f"{params!r} is not a table", "Write for example { niter = 100 }")
+    with _about(entry, "nodes and processes"):
+        study = Study(app, platform, Limits(pes, processes), params)
+    evaluation = integers("evaluation", paper and paper.evaluation)
+    if not evaluation:
+        raise UserError(f"{entry.where}, evaluation", "no sizes", "Give at least one")
+    settings = Settings(efficiency=str(entry.value("efficiency", "reference")))
+    with _about(entry, "efficiency"):
+        resolve_efficiency(settings.efficiency, Problem(app))
+    with _about(entry, "evaluation, params"):
+        for size in evaluation:
+            study.space(size)
+    tables = entry.tables("models")
+    construction = integers("construction", paper and paper.construction if tables else ())
+    for key, sizes in (("construction", construction), ("evaluation", evaluation)):
+        check_distinct(sizes, f"{entry.where}, {key}")
+    case = StudyCase(
+        study=study,
+        settings=settings,
+        construction=construction,
+        evaluation=evaluation,
+        models=tuple(model for one in tables for model in _models(one, study, construction)),
+        predictors=tuple(entry.list_of("predictors", [], str, "names")),
+        static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),
+    )
+    with _about(entry, "evaluation, params"):
+        study.check_iterations((size, ranks) for size in evaluation for ranks in study.space(size).ranks)
+    with _about(entry, "construction, params"):
+        study.check_iterations(_measured(case))
+    with _about(entry, "predictors"):
+        for name in case.predictors:
+            predictor(name)
+    if not (case.models or case.predictors or case.static):
+        raise UserError(entry.where, "nothing chooses a configuration", "Give [[studies.models]], predictors or static")
+    return case
+
+
+def _measured(case: StudyCase) -> Iterator[tuple[int, int]]:
+    """N and P of all that is measured for models."""
+    yield from ((size, configuration.total) for configuration, size in case.homogeneous)
+    if any(model.settings.form == "nt" for model in case.models):
+        yield from ((size, ranks) for size in case.construction for ranks in case.study.space(size).ranks)
+
+
+def _static(entry: CheckedTable, text: str, *, limits: Limits) -> Configuration:
+    with _about(entry, "static"):
+        configuration = Configuration.parse(text)
+    if not limits.allow(configuration):
+        problem = f"{configuration} is not within nodes {list(limits.pes)} and processes {list(limits.processes)}"
+        raise UserError(f"{entry.where}, static", problem, "Give one that is, or raise them")
+    return configuration
+
+
+def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> Iterator[ModelCase]:
+    largest = entry.integer("largest") if entry.has("largest") else None
+    runs = list(study.homogeneous(size for size in construction if largest is None or size <= largest))
+    for noise in entry.list_of("noise", [0], (int, float), "numbers"):
+        form, method = entry.text("form", "npt"), entry.text("fit", "nnls")
+        weights, drop = entry.text("weights", "absolute"), entry.list_of("drop", [], str, "names of terms")
+        glitch_k = entry.number("glitches") if entry.has("glitches") else None
+        with _about(entry):
+            settings = NptSettings(form, method, weights, tuple(drop), glitch_k, Noise(float(noise)))
+            settings.check(equations(study.app), runs)
+        yield ModelCase(settings, largest)
+
+
+@contextmanager
+def _about(entry: CheckedTable, keys: str = "") -> Iterator[None]:
+    """Complaints in this context name the file, the place and the keys in it."""
+    try:
+        yield
+    except UserError as err:
+        place = f"{entry.where}, {keys}" if keys else entry.where
+        raise UserError(f"{place}: {err.where}", err.problem, err.remedy) from None
