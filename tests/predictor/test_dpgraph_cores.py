@@ -7,9 +7,7 @@ from predictor.dpgraph import fluid
 from predictor.dpgraph.cores import share_cores
 
 NO_MESSAGES = np.zeros(0, fluid.MESSAGE)
-NO_PATHS = fluid.Paths(
-    np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0)
-)
+NO_PATHS = fluid.Paths(np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 
 def end_s(flops, placement, *, speed_flops, cores):
