@@ -1,5 +1,6 @@
 """What tests of several packages share."""
 
+import signal
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -7,6 +8,11 @@ import pytest
 
 from apps.record import RunRecord
 from apps.runner import Runner
+
+# Whoever starts the tests in the background may have SIGINT ignored, which all processes below would inherit; commands
+# that are to be interrupted must see it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _record(target, time_s, flops):
