@@ -14,13 +14,17 @@ def read_checked(path: Path, keys: Mapping[str, Sequence[str]], what: str) -> Ch
 
     Raises PlatformError naming the file for one that cannot be read, is not TOML or has unknown keys.
     """
+    return CheckedTable(read_toml(path, what), str(path), keys)
+
+
+def read_toml(path: Path, what: str) -> dict:
+    """The file's top table, unchecked.  Raises PlatformError for one that cannot be read or is not TOML."""
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except OSError as err:
         raise PlatformError(str(path), f"cannot be read: {err.strerror}", f"Give a {what} in TOML") from err
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
         raise PlatformError(str(path), f"not TOML: {err}", "Mend the line") from err
-    return CheckedTable(values, str(path), keys)
 
 
 _REQUIRED = object()

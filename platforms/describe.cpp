@@ -1,7 +1,7 @@
 /* Says as one line of JSON what SimGrid makes of a platform: describe PLATFORM < PAIRS
  *
  * PAIRS: source and destination host in turn, one name per line; may be empty.
- * {"zones": [{"name", "hosts": [{"name", "speed_flops", "cores", "watts"}]}],
+ * {"zones": [{"name", "hosts": [{"name", "speeds_flops", "pstate", "cores", "watts", "memory"}]}],
  *  "routes": [{"source", "destination", "latency_s", "links": [{"name", "bandwidth_Bps", "latency_s", "sharing"}]}]}
  * Names each pair on standard error before its route is asked for.
  * Zones and hosts come in the order of their declaration; zones without hosts of their own are left out.
@@ -61,9 +61,13 @@ static const char* sharing(const s4u::Link& link)
 
 static void print_host(const s4u::Host& host)
 {
-  const char* watts = host.get_property("wattage_per_state");
-  std::cout << "{\"name\": " << text(host.get_name()) << ", \"speed_flops\": " << number(host.get_speed())
-            << ", \"cores\": " << host.get_core_count() << ", \"watts\": " << (watts ? text(watts) : "null") << "}";
+  const char* watts  = host.get_property("wattage_per_state");
+  const char* memory = host.get_property("memory_bandwidth");
+  std::cout << "{\"name\": " << text(host.get_name()) << ", \"speeds_flops\": [";
+  for (unsigned long i = 0; i < host.get_pstate_count(); i++) // the number's type differs between versions
+    std::cout << (i ? ", " : "") << number(host.get_pstate_speed(i));
+  std::cout << "], \"pstate\": " << host.get_pstate() << ", \"cores\": " << host.get_core_count() << ", \"watts\": " << (watts ? text(watts) : "null")
+            << ", \"memory\": " << (memory ? text(memory) : "null") << "}";
 }
 
 using HostsByZone = std::map<const s4u::NetZone*, std::vector<const s4u::Host*>>;

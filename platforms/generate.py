@@ -1,4 +1,4 @@
-"""Write a scenario as a SimGrid platform file: ``python -m platforms.generate --scenario grid3x9 --output FILE``."""
+"""Write a scenario or a system as a SimGrid platform file: ``python -m platforms.generate --scenario grid3x9``."""
 
 import argparse
 import sys
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from platforms.command import exit_status
 from platforms.errors import UserError
-from platforms.options import add_scenario_arguments, grid_from_arguments
+from platforms.options import add_scenario_arguments, grid_from_arguments, system_from_arguments
+from platforms.system.convert import platform_file
 from platforms.xml import platform_xml
 
 
@@ -24,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    content = platform_xml(grid_from_arguments(args))
+    system = system_from_arguments(args) if args.frequency is None else None
+    content = platform_xml(grid_from_arguments(args)) if system is None else platform_file(system)
     if args.output == "-":
         sys.stdout.write(content.decode())
     else:

@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from platforms.errors import PlatformError
-from platforms.platform import Link, Power, Route
+from platforms.frequency import Frequencies
+from platforms.platform import Link, Power, PState, Route
 
 # Power of a node per flop/s of all its cores.  The group behind the grid scenarios publishes 20 W dynamic and 4 W
 # static for a node of 40 Gflop/s, 25 W and 5 W for 50: proportional to speed.
@@ -36,15 +37,34 @@ class GridCluster:
 
     name: str
     nodes: int  # >= 1
-    speed_flops: float  # of one core, flop/s, > 0
+    speed_flops: float  # of one core, flop/s, > 0; at the highest frequency
     node: Wire
     backbone: Wire
     cores: int = 1  # of a node
-    power: Power | None = None  # of a node; None: in proportion to its speed, see default_power
+    power: Power | None = None  # of a node at the highest frequency; None: see default_power
+    frequencies: Frequencies | None = None  # None: it has one level
+    frequency_hz: float | None = None  # of the levels, that at which it runs; None: the highest
+    memory_Bps: float | None = None  # byte/s between a node's cores and its memory, > 0; None: not known
 
     @property
     def node_power(self) -> Power:
+        """W of a node at the highest frequency."""
         return self.power or default_power(self.speed_flops * self.cores)
+
+    @property
+    def pstates(self) -> tuple[PState, ...]:
+        """Its levels: that at which it runs first, where SimGrid begins, the others from the highest down."""
+        if self.frequencies is None:
+            return (PState(self.speed_flops, self.node_power),)
+        running_hz = self.frequency_hz or self.frequencies.max_hz
+        others_hz = (level_hz for level_hz in self.frequencies.levels_hz if level_hz != running_hz)
+        return tuple(
+            PState(
+                self.speed_flops / self.frequencies.slowdown(level_hz),
+                self.frequencies.power(self.node_power, level_hz),
+            )
+            for level_hz in (running_hz, *others_hz)
+        )
 
     @property
     def host_names(self) -> tuple[str, ...]:
@@ -99,6 +119,11 @@ class Grid:
             raise PlatformError(where, f"its WAN links are not those of a {self.wan_shape}", "Give each exactly once")
         for link in self.wan_links:
             _check_wire(link.wire, f"{where}, link {link.name}")
+
+    def at(self, frequencies_hz: Sequence[float]) -> "Grid":
+        """The same with the clusters at these frequencies.  Raises PlatformError for one that is no level."""
+        pairs = zip(self.clusters, frequencies_hz, strict=True)
+        return replace(self, clusters=tuple(replace(cluster, frequency_hz=hz) for cluster, hz in pairs))
 
     def routes(self, pairs: Iterable[tuple[str, str]]) -> list[Route]:
         """The routes of these pairs of hosts, source first, as SimGrid has them on the grid's platform file.
@@ -156,9 +181,18 @@ def _check_cluster(cluster: GridCluster, where: str) -> None:
     if not SPEED_RANGE_FLOPS[0] <= cluster.speed_flops <= SPEED_RANGE_FLOPS[1]:
         low, high = SPEED_RANGE_FLOPS
         raise PlatformError(where, f"speed is {cluster.speed_flops} flop/s", f"Give one from {low:g} to {high:g}")
+    if cluster.frequency_hz is not None:
+        if cluster.frequencies is None:
+            remedy = "Give its frequencies too: max_ghz, min_ghz, step_ghz"
+            raise PlatformError(where, f"{cluster.frequency_hz / 1e9:g} GHz, but its levels are not known", remedy)
+        if cluster.frequency_hz not in cluster.frequencies.levels_hz:
+            cluster.frequencies.level_hz(cluster.frequency_hz, where)  # raises for what is near no level
+            raise PlatformError(where, f"{cluster.frequency_hz} Hz is near a level, but none", "Give the level itself")
     power = cluster.node_power
     if not 0 <= power.idle_w <= power.epsilon_w <= power.full_w < math.inf:
         raise PlatformError(where, f"{power.idle_w} W idle and {power.full_w} W at full load", "Give 0 <= idle <= full")
+    if cluster.memory_Bps is not None and not 0 < cluster.memory_Bps < math.inf:
+        raise PlatformError(where, f"memory bandwidth is {cluster.memory_Bps} byte/s", "Give a positive one")
     _check_wire(cluster.node, f"{where}, node links")
     _check_wire(cluster.backbone, f"{where}, backbone")
 

@@ -1,30 +1,47 @@
 """The command-line options for a platform and a placement, shared by every command."""
 
+from __future__ import annotations
+
 import argparse
 import math
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platforms.errors import PlatformError, UserError
+from platforms.frequency import parse_frequency
 from platforms.grid import Grid
 from platforms.network import DEFAULT_NETWORK, network_names
 from platforms.placement import MAPPINGS, Placement, read_host_file
 from platforms.platform import Platform
-from platforms.scenario import GRID_NAME, NAMED, SCENARIOS, named_grid, read_grid
+from platforms.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
+
+if TYPE_CHECKING:
+    from platforms.system.model import System
 
 
 def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
-    """--scenario, --network and --speeds, as grid_from_arguments reads them; with ``all_scenarios`` the help says that
-    the command takes "all" too."""
+    """--scenario, --network, --speeds and --frequency, as grid_from_arguments reads them.
+
+    ``all_scenarios``: the help says that the command takes "all" too.
+    """
     every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if all_scenarios else ""
     parser.add_argument(
         "--scenario", metavar="NAME|FILE.toml",
-        help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, or a scenario file",
+        help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, a scenario file or a system file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hardware", metavar="FILE", action="append",
+        help="with a system file: processors, networks and disks of your own (may be given several times)",
     )  # fmt: skip
     parser.add_argument(
         "--network", metavar="NAME",
         help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
     )  # fmt: skip
     parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
+    parser.add_argument(
+        "--frequency", metavar="F|F1,F2,...",
+        help="at which its nodes run: GHz, min or max, for all clusters or one for each (default: that of the "
+        "scenario, or the highest)",
+    )  # fmt: skip
 
 
 def add_platform_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
@@ -44,14 +61,50 @@ def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def grid_from_arguments(args: argparse.Namespace) -> Grid:
-    """The grid that --scenario, --network and --speeds describe.  Raises UserError for what does not fit."""
+    """The grid that --scenario, --network, --speeds and --frequency describe.
+
+    Raises UserError for what does not fit.
+    """
+    grid = _grid(args)
+    return grid if args.frequency is None else at_frequency(grid, args.frequency)
+
+
+def at_frequency(grid: Grid, text: str) -> Grid:
+    """The same at what an option --frequency asks for.  Raises PlatformError for what is no level."""
+    grid = with_frequencies(grid)
+    return grid.at(parse_frequency(text, [(cluster.name, cluster.frequencies) for cluster in grid.clusters]))
+
+
+def system_from_arguments(args: argparse.Namespace) -> System | None:
+    """The system that --scenario and --hardware describe; None where --scenario is not a system file.
+
+    Raises UserError for what does not fit.
+    """
+    from platforms.system.description import is_system_file
+    from platforms.system.named import names_file, system_named
+
+    is_file = args.scenario and names_file(args.scenario)
+    if is_file and args.speeds is not None:
+        raise UserError("--speeds", "does not go with a scenario file", "Write speeds into the file")
+    if not (is_file and is_system_file(args.scenario)):
+        if args.hardware:
+            raise UserError("--hardware", "goes with a system file only", "Give one as --scenario, or drop it")
+        return None
+    if args.network is not None:
+        raise UserError("--network", "does not go with a system file", "Write it into the file")
+    return system_named(args.scenario, hardware=args.hardware or ())
+
+
+def _grid(args: argparse.Namespace) -> Grid:
+    from platforms.system.named import names_file
+
     if not args.scenario:
         raise UserError("--scenario", "is missing", f"Give one of {', '.join(NAMED)}, or a scenario file")
+    system = system_from_arguments(args)
+    if system is not None:
+        return _grid_of(system)
     speeds_flops = None if args.speeds is None else _speeds_flops(args.speeds)
-    is_file = args.scenario.endswith(".toml") or Path(args.scenario).is_file()
-    if is_file and not GRID_NAME.fullmatch(args.scenario):
-        if speeds_flops is not None:
-            raise UserError("--speeds", "does not go with a scenario file", "Write speed_gflops in the file")
+    if names_file(args.scenario):
         return read_grid(args.scenario, args.network)
     return named_grid(args.scenario, args.network, speeds_flops)
 
@@ -63,8 +116,13 @@ def platform_from_arguments(args: argparse.Namespace) -> Platform:
     if args.platform is None:
         if not args.scenario:
             raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
+        system = system_from_arguments(args)
+        if system is not None and args.frequency is None:
+            from platforms.system.convert import materialise_system
+
+            return materialise_system(system)
         return materialise(grid_from_arguments(args))
-    for option in ("scenario", "network", "speeds"):
+    for option in ("scenario", "network", "speeds", "frequency", "hardware"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option}", "does not go with --platform", "The file defines all of it: drop one")
     return read_platform(args.platform)
@@ -92,6 +150,16 @@ def placement_from_arguments(args: argparse.Namespace, platform: Platform, nrank
     if nranks is None:
         nranks = len(platform.hosts) * ranks_per_host
     return MAPPINGS[mapping](platform, nranks, ranks_per_host)
+
+
+def _grid_of(system: System) -> Grid:
+    from platforms.system.grids import as_grid
+
+    grid = as_grid(system)
+    if grid is None:
+        problem = "not a grid of clusters, each of a single kind of node with one compute unit"
+        raise UserError(f"system {system.name!r}", problem, "Use a command that takes any platform")
+    return grid
 
 
 def _speeds_flops(text: str) -> list[float]:

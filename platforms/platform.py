@@ -25,13 +25,23 @@ class Power:
 
 
 @dataclass(frozen=True)
+class PState:
+    """A frequency level of a host, as SimGrid has it."""
+
+    speed_flops: float  # of one core, flop/s
+    power: Power | None  # None: the platform gives no watts
+
+
+@dataclass(frozen=True)
 class Host:
-    """A node of the platform."""
+    """A node of the platform, at the frequency level that runs begin with."""
 
     name: str
     speed_flops: float  # of one core, flop/s, > 0
     cores: int  # >= 1
     power: Power | None = None  # None: the platform gives no watts
+    pstates: tuple[PState, ...] = ()  # all its levels, that of the start included, in the file's order; (): only one
+    memory_Bps: float | None = None  # byte/s between its cores and its memory; None: the platform does not say
 
     @property
     def node_flops(self) -> float:

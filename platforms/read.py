@@ -7,6 +7,7 @@ folder, and so is kept what it said, by content hash.  SimGrid allows one engine
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ from platforms.caching import cache_folder, write_atomically
 from platforms.compiling import compile_once
 from platforms.errors import PlatformError
 from platforms.grid import Grid
-from platforms.platform import Cluster, Host, Link, Platform, Power, Route
+from platforms.platform import Cluster, Host, Link, Platform, Power, PState, Route
 from platforms.simgrid import simgrid_version
 from platforms.xml import platform_xml
 
@@ -66,11 +67,15 @@ def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Rout
 
 def materialise(grid: Grid) -> Platform:
     """The platform of a grid: its XML, kept in the cache folder under its content hash, read back by SimGrid."""
-    content = platform_xml(grid)
+    return replace(read_platform(kept_file(platform_xml(grid)), grid.name), network=grid.network)
+
+
+def kept_file(content: bytes) -> Path:
+    """A platform file of this content in the cache folder, under its hash."""
     path = cache_folder() / "platforms" / f"{hashlib.sha256(content).hexdigest()[:24]}.xml"
     if not path.is_file() or path.read_bytes() != content:
         write_atomically(path, content)
-    return replace(read_platform(path, grid.name), network=grid.network)
+    return path
 
 
 def _existing(path: str | Path) -> Path:
@@ -177,22 +182,48 @@ def _clusters(zone: dict, path: Path) -> list[Cluster]:
 
 
 def _host(entry: dict, path: Path) -> Host:
-    if not entry["speed_flops"] > 0:
-        raise PlatformError(f"{path}, host {entry['name']!r}", "its speed is not positive", "Give it a speed")
-    return Host(entry["name"], float(entry["speed_flops"]), entry["cores"], _power(entry, path))
+    where = f"{path}, host {entry['name']!r}"
+    speeds, at = [float(speed) for speed in entry["speeds_flops"]], entry["pstate"]
+    if not speeds[at] > 0:
+        raise PlatformError(where, "its speed is not positive", "Give it a speed")
+    powers = _powers(entry, where)
+    several = len(speeds) > 1
+    pstates = tuple(map(PState, speeds, powers)) if several else ()
+    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, _memory_Bps(entry, where))
 
 
-def _power(entry: dict, path: Path) -> Power | None:
-    """From wattage_per_state, first state: Idle:Epsilon:AllCores, or Idle:AllCores."""
-    if entry["watts"] is None:
-        return None
+def _memory_Bps(entry: dict, where: str) -> float | None:
+    """From the property memory_bandwidth, a number of byte/s."""
+    text = entry["memory"]
     try:
-        watts = [float(part) for part in entry["watts"].split(",")[0].split(":")]
+        value = None if text is None else float(text)
+    except ValueError:
+        value = 0.0
+    if value is not None and not 0 < value < math.inf:
+        problem = f"memory_bandwidth {text!r} is not a positive number"
+        raise PlatformError(where, problem, "Give byte/s of the node, without a unit")
+    return value
+
+
+def _powers(entry: dict, where: str) -> list[Power | None]:
+    """Of each pstate, from wattage_per_state: Idle:Epsilon:AllCores or Idle:AllCores of each, by commas."""
+    states = len(entry["speeds_flops"])
+    if entry["watts"] is None:
+        return [None] * states
+    powers = [_power(text, where) for text in entry["watts"].split(",")]
+    if len(powers) != states:
+        problem = f"wattage_per_state {entry['watts']!r} is of {len(powers)} states, but the host has {states}"
+        raise PlatformError(where, problem, "Give as many as it has speeds")
+    return powers
+
+
+def _power(text: str, where: str) -> Power:
+    try:
+        watts = [float(part) for part in text.split(":")]
         idle_w, full_w = watts[0], watts[-1]
         epsilon_w = {2: idle_w, 3: watts[1]}[len(watts)]
     except (ValueError, KeyError) as err:
-        where = f"{path}, host {entry['name']!r}"
-        problem = f"wattage_per_state {entry['watts']!r} is not Idle:Epsilon:AllCores"
+        problem = f"wattage_per_state {text!r} is not Idle:Epsilon:AllCores"
         raise PlatformError(where, problem, "Write three numbers for each state, in W") from err
     return Power(idle_w, full_w, epsilon_w)
 

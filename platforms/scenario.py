@@ -3,10 +3,12 @@
 import re
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import PlatformError, nearest
+from platforms.frequency import CUBIC, Frequencies, known_frequencies, known_speeds_flops
 from platforms.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
 from platforms.network import DEFAULT_NETWORK, named_network
 from platforms.platform import Power
@@ -19,7 +21,11 @@ NAMED: tuple[str, ...] = tuple(_TABLE)  # these, and the machines of other paper
 WIRE_KEYS = ("bandwidth_gbit_s", "latency_us")
 _KEYS = {
     "": ("name", "network", "clusters", "wan", "options", "source"),
-    "clusters": ("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
+    "clusters": (
+        *("name", "nodes", "speed_gflops", "cores", "node", "backbone", "power"),
+        *("frequencies", "frequency_ghz", "memory_gbyte_s"),
+    ),
+    "frequencies": ("max_ghz", "min_ghz", "step_ghz", "dynamic_exponent"),
     "wan": ("shape", *WIRE_KEYS, "duplex", "links"),
     "wan.links": ("between", "cluster", *WIRE_KEYS, "duplex"),
     "power": ("idle_w", "full_w"),
@@ -74,6 +80,11 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
         name = "c1"                         # default c1, c2, ...
         node = { bandwidth_gbit_s = 1, latency_us = 50 }        # and backbone = { ... }: either key or both
         power = { idle_w = 4, full_w = 24 }                     # of a node; default: in proportion to its speed
+        frequencies = { max_ghz = 2.5, min_ghz = 1.2, step_ghz = 0.1, dynamic_exponent = 3 }
+                                            # speed and power above are at the highest; power above idle goes as the
+                                            # frequency to that exponent (default 3)
+        frequency_ghz = 1.8                 # of these levels, that at which it runs; default the highest
+        memory_gbyte_s = 77                 # of a node, for --memory-bus platform
         [wan]
         shape = "mesh"                      # or "star": one link per cluster to a hub
         bandwidth_gbit_s = 10               # of all WAN links, and latency_us
@@ -107,7 +118,30 @@ def _described(entry: CheckedTable, name: str, network: str | None) -> Grid:
         raise PlatformError(f"{entry.where}: {err.where}", err.problem, err.remedy) from None
 
 
+def with_frequencies(grid: Grid) -> Grid:
+    """The same with levels for every cluster: its own, or those of the node type of its speed (frequencies.toml).
+
+    Raises PlatformError for a cluster that has none and is of no such type.
+    """
+    return replace(grid, clusters=tuple(_with_frequencies(cluster, grid.name) for cluster in grid.clusters))
+
+
+def _with_frequencies(cluster: GridCluster, grid: str) -> GridCluster:
+    if cluster.frequencies is not None:
+        return cluster
+    known = known_frequencies(cluster.speed_flops)
+    if known is None:
+        speeds = ", ".join(f"{speed / 1e9:g}" for speed in known_speeds_flops())
+        raise PlatformError(
+            f"grid {grid!r}, cluster {cluster.name!r}",
+            f"the frequencies of its nodes are not known, only those of nodes of {speeds} Gflop/s",
+            "Give them in a scenario file: frequencies = { max_ghz = 2.5, min_ghz = 1.2, step_ghz = 0.1 }",
+        )
+    return replace(cluster, frequencies=known)
+
+
 def _cluster(entry: CheckedTable, number: int, node: Wire, backbone: Wire) -> GridCluster:
+    frequencies = _frequencies(entry.table("frequencies", "frequencies")) if entry.has("frequencies") else None
     return GridCluster(
         entry.text("name", f"c{number}"),
         entry.integer("nodes"),
@@ -116,7 +150,25 @@ def _cluster(entry: CheckedTable, number: int, node: Wire, backbone: Wire) -> Gr
         wire_of(entry.table("backbone", "wire"), backbone),
         cores=entry.integer("cores", 1),
         power=_power(entry.table("power", "power")) if entry.has("power") else None,
+        frequencies=frequencies,
+        frequency_hz=_frequency_hz(entry, frequencies),
+        memory_Bps=entry.number("memory_gbyte_s") * 1e9 if entry.has("memory_gbyte_s") else None,
     )
+
+
+def _frequencies(entry: CheckedTable) -> Frequencies:
+    max_hz, min_hz, step_hz = (entry.number(key) * 1e9 for key in ("max_ghz", "min_ghz", "step_ghz"))
+    try:
+        return Frequencies(max_hz, min_hz, step_hz, entry.number("dynamic_exponent", CUBIC))
+    except PlatformError as err:
+        raise PlatformError(entry.where, f"{err.where}: {err.problem}", err.remedy) from None
+
+
+def _frequency_hz(entry: CheckedTable, frequencies: Frequencies | None) -> float | None:
+    if not entry.has("frequency_ghz"):
+        return None
+    asked_hz = entry.number("frequency_ghz") * 1e9
+    return asked_hz if frequencies is None else frequencies.level_hz(asked_hz, f"{entry.where}, frequency_ghz")
 
 
 def _power(entry: CheckedTable) -> Power:

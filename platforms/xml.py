@@ -12,8 +12,9 @@ def platform_xml(grid: Grid) -> bytes:
 
     Each cluster is a <cluster>: split-duplex node links (SimGrid's default), a shared backbone, no loopback, so that a
     message to oneself crosses node link up, backbone, node link down.  WAN links are shared by both directions, unless
-    they are duplex.  The grid's SimGrid options become <config>, which smpirun and S4U honour, and which --cfg on a
-    command line overrides.
+    they are duplex.  A cluster with frequency levels has a SimGrid pstate for each; the first, in which a run begins,
+    is the one at which the cluster runs.  The grid's SimGrid options become <config>, which smpirun and S4U honour,
+    and which --cfg on a command line overrides.
     """
     from lxml import etree
 
@@ -24,13 +25,13 @@ def platform_xml(grid: Grid) -> bytes:
             etree.SubElement(config, "prop", id=key, value=value)
     zone = etree.SubElement(root, "zone", id=ROOT_ZONE, routing="Full")
     for cluster in grid.clusters:
-        etree.SubElement(
-            etree.SubElement(zone, "cluster", _cluster_attributes(cluster)),
-            "prop", id="wattage_per_state", value=_watts(cluster),
-        )  # fmt: skip
+        element = etree.SubElement(zone, "cluster", _cluster_attributes(cluster))
+        etree.SubElement(element, "prop", id="wattage_per_state", value=_watts(cluster))
+        if cluster.memory_Bps is not None:
+            etree.SubElement(element, "prop", id="memory_bandwidth", value=number_text(cluster.memory_Bps))
     for link in grid.wan_links:
         duplex = {"sharing_policy": "SPLITDUPLEX"} if link.duplex else {}
-        etree.SubElement(zone, "link", id=link.name, **_wire(link.wire, "bandwidth", "latency"), **duplex)
+        etree.SubElement(zone, "link", id=link.name, **wire_attributes(link.wire), **duplex)
     for first, second in combinations([cluster.name for cluster in grid.clusters], 2):
         route = etree.SubElement(
             zone, "zoneRoute", src=first, dst=second, gw_src=_router(first), gw_dst=_router(second)
@@ -47,10 +48,10 @@ def _cluster_attributes(cluster: GridCluster) -> dict[str, str]:
         "prefix": f"{cluster.name}-",
         "suffix": "",
         "radical": f"0-{cluster.nodes - 1}",
-        "speed": f"{_number(cluster.speed_flops / 1e9)}Gf",
+        "speed": ",".join(f"{number_text(state.speed_flops / 1e9)}Gf" for state in cluster.pstates),
         "core": str(cluster.cores),
-        **_wire(cluster.node, "bw", "lat"),
-        **_wire(cluster.backbone, "bb_bw", "bb_lat"),
+        **wire_attributes(cluster.node, "bw", "lat"),
+        **wire_attributes(cluster.backbone, "bb_bw", "bb_lat"),
     }
 
 
@@ -59,19 +60,20 @@ def _router(cluster: str) -> str:
     return f"{cluster}-{cluster}_router"
 
 
-def _wire(wire: Wire, bandwidth: str, latency: str) -> dict[str, str]:
+def wire_attributes(wire: Wire, bandwidth: str = "bandwidth", latency: str = "latency") -> dict[str, str]:
+    """The attributes of an element that say what a link is made of."""
     return {
-        bandwidth: f"{_number(wire.bandwidth_Bps * 8 / 1e9)}Gbps",
-        latency: f"{_number(wire.latency_s * 1e6)}us",
+        bandwidth: f"{number_text(wire.bandwidth_Bps * 8 / 1e9)}Gbps",
+        latency: f"{number_text(wire.latency_s * 1e6)}us",
     }
 
 
 def _watts(cluster: GridCluster) -> str:
-    """Idle:Epsilon:AllCores, W, as SimGrid's energy plugin reads it."""
-    power = cluster.node_power
-    return f"{_number(power.idle_w)}:{_number(power.epsilon_w)}:{_number(power.full_w)}"
+    """Idle:Epsilon:AllCores, W, of every pstate, as SimGrid's energy plugin reads it."""
+    watts = [(state.power.idle_w, state.power.epsilon_w, state.power.full_w) for state in cluster.pstates]
+    return ",".join(":".join(map(number_text, three)) for three in watts)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """15 significant digits: as many as survive the change of unit."""
     return f"{value:.15g}"

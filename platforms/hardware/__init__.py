@@ -1,0 +1,221 @@
+"""The hardware database: processors, networks and disks by name, from TOML files with the source of every entry.
+
+An entry lists in ``assumed`` the keys whose values are not published.  Files of the user's own have the same form: top
+tables ``cpus``, ``gpus``, ``networks``, ``disks``, each with a table per name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platforms.checked_toml import CheckedTable, read_checked
+from platforms.errors import PlatformError, nearest
+from platforms.network import DEFAULT_NETWORK, network_names
+
+_OWN = ("cpus.toml", "gpus.toml", "networks.toml", "disks.toml")
+KINDS = {"cpus": "cpu", "gpus": "gpu", "networks": "network", "disks": "disk"}
+_COMMON = ("title", "source", "assumed", "price_usd")
+_KEYS = {
+    "": tuple(KINDS),
+    "cpu": (*_COMMON, "cores", "threads", "clock_ghz", "double_per_cycle", "single_per_cycle", "idle_w", "full_w"),
+    "gpu": (*_COMMON, "cores", "clock_ghz", "double_per_cycle", "single_per_cycle", "idle_w", "full_w"),
+    "network": (*_COMMON, "bandwidth_gbit_s", "latency_us", "options_of"),
+    "disk": (*_COMMON, "read_mbyte_s", "write_mbyte_s", "read_latency_us", "write_latency_us"),
+}
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A CPU, or a GPU, whose cores are its multiprocessors."""
+
+    name: str
+    kind: str  # "cpu" or "gpu"
+    title: str  # for the reader
+    cores: int
+    threads: int
+    clock_hz: float  # nominal; of a GPU, that of its published peak
+    double_per_cycle: float  # flop of a core in a cycle, double precision
+    single_per_cycle: float
+    idle_w: float
+    full_w: float  # thermal design power
+    price_usd: float | None  # at launch; None: not known
+    source: str
+    assumed: tuple[str, ...] = ()  # keys of what is not published
+
+    @property
+    def core_double_flops(self) -> float:
+        """Peak of one core, flop/s, in double precision."""
+        return self.clock_hz * self.double_per_cycle
+
+    @property
+    def core_single_flops(self) -> float:
+        return self.clock_hz * self.single_per_cycle
+
+    @property
+    def double_flops(self) -> float:
+        """Peak of all cores, flop/s."""
+        return self.cores * self.core_double_flops
+
+    @property
+    def single_flops(self) -> float:
+        return self.cores * self.core_single_flops
+
+
+@dataclass(frozen=True)
+class Network:
+    """A kind of link: in a LAN or a WAN between two that it joins, switches included; a bus to one device on it."""
+
+    name: str
+    title: str
+    bandwidth_Bps: float  # byte/s of data, each direction
+    latency_s: float  # from end to end
+    options_of: str  # the network of platforms/networks.toml whose SimGrid options say how it carries messages
+    price_usd: float | None  # of a port: adapter or switch port
+    source: str
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DiskArray:
+    """A disk, or an array of them, as the node that it belongs to sees it."""
+
+    name: str
+    title: str
+    read_Bps: float  # byte/s, > 0
+    write_Bps: float
+    read_latency_s: float  # before the first byte, >= 0; SimGrid's disks have none: <disk> carries it as a property
+    write_latency_s: float
+    price_usd: float | None
+    source: str
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """All that is known, by name."""
+
+    cpus: Mapping[str, Processor]
+    gpus: Mapping[str, Processor]
+    networks: Mapping[str, Network]
+    disks: Mapping[str, DiskArray]
+
+    def processor(self, kind: str, name: str, where: str) -> Processor:
+        """``kind``: "cpu" or "gpu".  Raises PlatformError at ``where`` for an unknown name, as the others do."""
+        return _found(self.cpus if kind == "cpu" else self.gpus, kind, name, where)
+
+    def network(self, name: str, where: str) -> Network:
+        return _found(self.networks, "network", name, where)
+
+    def disk(self, name: str, where: str) -> DiskArray:
+        return _found(self.disks, "disk", name, where)
+
+
+def read_hardware(files: Iterable[str | Path] = ()) -> Hardware:
+    """The database, with what these files add or replace.  Raises PlatformError naming file and entry."""
+    tables = {plural: dict(entries) for plural, entries in _own().items()}
+    for file in files:
+        for plural, entries in _read(Path(file)).items():
+            tables[plural] |= entries
+    return Hardware(**tables)
+
+
+@functools.cache
+def _own() -> dict[str, dict]:
+    folder = Path(__file__).parent
+    tables: dict[str, dict] = {plural: {} for plural in KINDS}
+    for name in _OWN:
+        for plural, entries in _read(folder / name).items():
+            tables[plural] |= entries
+    return tables
+
+
+def _read(path: Path) -> dict[str, dict]:
+    top = read_checked(path, _KEYS, "hardware file")
+    tables = {}
+    for plural, kind in KINDS.items():
+        tables[plural] = {}
+        entries = top.value(plural, {})
+        if not isinstance(entries, dict):
+            raise PlatformError(f"{path}, {plural}", "not a table", f"Write [{plural}.NAME]")
+        for name, values in entries.items():
+            where = f"{path}, {plural} {name}"
+            if not isinstance(values, dict):
+                raise PlatformError(where, "not a table", f"Write [{plural}.{name}]")
+            tables[plural][name] = _READERS[kind](name, CheckedTable(values, where, _KEYS, kind))
+    return tables
+
+
+def _processor(name: str, entry: CheckedTable, kind: str) -> Processor:
+    cores = _positive(entry, "cores", entry.integer("cores"))
+    full_w, idle_w = entry.number("full_w"), entry.number("idle_w")
+    if not 0 <= idle_w <= full_w:
+        raise PlatformError(entry.where, f"{idle_w} W idle and {full_w} W at full load", "Give 0 <= idle <= full")
+    threads = cores if kind == "gpu" else entry.integer("threads", cores)
+    if threads < cores:
+        raise PlatformError(entry.where, f"{threads} threads on {cores} cores", "Give at least one for each")
+    return Processor(
+        name, kind, entry.text("title", name), cores, threads,
+        _positive(entry, "clock_ghz") * 1e9, _positive(entry, "double_per_cycle"), _positive(entry, "single_per_cycle"),
+        idle_w, full_w, *_told(entry),
+    )  # fmt: skip
+
+
+def _network(name: str, entry: CheckedTable) -> Network:
+    options_of = entry.text("options_of", DEFAULT_NETWORK)
+    if options_of not in network_names():
+        remedy = nearest(options_of, network_names())
+        raise PlatformError(f"{entry.where}, options_of", f"no network {options_of!r}", remedy)
+    return Network(
+        name, entry.text("title", name), _positive(entry, "bandwidth_gbit_s") * 1e9 / 8,
+        _not_negative(entry, "latency_us") / 1e6, options_of, *_told(entry),
+    )  # fmt: skip
+
+
+def _disk(name: str, entry: CheckedTable) -> DiskArray:
+    return DiskArray(
+        name, entry.text("title", name),
+        _positive(entry, "read_mbyte_s") * 1e6, _positive(entry, "write_mbyte_s") * 1e6,
+        _not_negative(entry, "read_latency_us", 0.0) / 1e6, _not_negative(entry, "write_latency_us", 0.0) / 1e6,
+        *_told(entry),
+    )  # fmt: skip
+
+
+_READERS = {
+    "cpu": functools.partial(_processor, kind="cpu"),
+    "gpu": functools.partial(_processor, kind="gpu"),
+    "network": _network,
+    "disk": _disk,
+}
+
+
+def _told(entry: CheckedTable) -> tuple[float | None, str, tuple[str, ...]]:
+    """Price, source, and what is assumed."""
+    price = _not_negative(entry, "price_usd") if entry.has("price_usd") else None
+    assumed = tuple(entry.list_of("assumed", [], str, "keys"))
+    for key in assumed:
+        if not entry.has(key):
+            raise PlatformError(f"{entry.where}, assumed", f"{key!r} is not given", "Name keys of this entry")
+    return price, entry.text("source"), assumed
+
+
+def _positive(entry: CheckedTable, key: str, value: float | None = None) -> float:
+    value = entry.number(key) if value is None else value
+    if not 0 < value < float("inf"):
+        raise PlatformError(entry.where, f"{key} = {value:g}", "Give a positive number")
+    return value
+
+
+def _not_negative(entry: CheckedTable, key: str, *default: float) -> float:
+    value = entry.number(key, *default)
+    if not 0 <= value < float("inf"):
+        raise PlatformError(entry.where, f"{key} = {value:g}", "Give 0 or more")
+    return value
+
+
+def _found(table: Mapping, kind: str, name: str, where: str):
+    if name not in table:
+        raise PlatformError(where, f"no {kind} {name!r} in the hardware database", nearest(name, table))
+    return table[name]

@@ -1,0 +1,55 @@
+"""The routes of a platform, kept in memory: many parts of it are asked for, one after the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+from platforms.errors import PlatformError
+from platforms.platform import Platform, Route
+from platforms.read import read_routes
+
+_MOST_HOSTS = 64  # of a platform whose routes are kept: 4,096 of them are read in 0.2 s
+_PLATFORMS_KEPT = 64
+
+
+@dataclass(eq=False)
+class _Known:
+    """The routes of one platform that have been read."""
+
+    routes: dict[tuple[str, str], Route] = field(default_factory=dict)
+    reads: int = 0
+
+    def lacks(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [pair for pair in dict.fromkeys(pairs) if pair not in self.routes]
+
+    def read(self, platform: Platform, pairs: Sequence[tuple[str, str]]) -> None:
+        self.routes.update(zip(pairs, read_routes(platform.path, pairs), strict=True))
+
+
+def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list[Route]:
+    """The routes of these pairs of host names, source first, in their order, as read_routes has them.
+
+    The first pairs are read as they are; whoever asks again will go on asking, and gets all that the platform has.
+    """
+    if len(platform.hosts) > _MOST_HOSTS:
+        return read_routes(platform.path, pairs)
+    known = _known(platform.path, platform.content_hash)
+    if known.lacks(pairs):
+        known.reads += 1
+        if known.reads == 2:
+            names = [host.name for host in platform.hosts]
+            with suppress(PlatformError):  # not every pair of a platform needs to have one
+                known.read(platform, list(product(names, repeat=2)))
+        if lacking := known.lacks(pairs):
+            known.read(platform, lacking)
+    return [known.routes[pair] for pair in pairs]
+
+
+@functools.lru_cache(maxsize=_PLATFORMS_KEPT)
+def _known(path: Path, content_hash: str) -> _Known:
+    return _Known()

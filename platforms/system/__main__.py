@@ -1,0 +1,5 @@
+import sys
+
+from platforms.system.cli import main
+
+sys.exit(main())

@@ -1,0 +1,131 @@
+"""Show a system and, with --count, where a scheduler places processes: ``python -m platforms.system SYSTEM``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from platforms.command import EXIT_STATUSES, exit_status
+from platforms.errors import UserError
+from platforms.placement import write_host_file
+from platforms.system.model import System
+from platforms.system.named import system_named
+from platforms.system.scheduler import POLICIES, Schedule, schedule
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m platforms.system", description=__doc__.partition(":")[0] + ".", epilog=EXIT_STATUSES
+    )
+    parser.add_argument("system", metavar="SYSTEM", help="a system file, a scenario file, or the name of a scenario")
+    parser.add_argument("--hardware", metavar="FILE", action="append", default=[], help="hardware of your own")
+    parser.add_argument(
+        "--count", metavar="LABEL=N", action="append", default=[], help="processes of a label to place, in rank order"
+    )
+    parser.add_argument(
+        "--policy", metavar="NAME", help=f"how: {', '.join(POLICIES)} (default: {next(iter(POLICIES))})"
+    )
+    parser.add_argument("--write-hostfile", metavar="FILE", help="the host of every rank, for --hostfile of a run")
+    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    counts = counts_of(args.count)
+    for option, value in (("--policy", args.policy), ("--write-hostfile", args.write_hostfile)):
+        if value is not None and not counts:
+            raise UserError(option, "there is nothing to place", "Give --count LABEL=N")
+    system = system_named(args.system, hardware=args.hardware)
+    plan = schedule(system, counts, args.policy or next(iter(POLICIES))) if counts else None
+    if args.write_hostfile is not None:
+        write_host_file(args.write_hostfile, plan.placement())
+    if args.json:
+        print(json.dumps(_system_values(system) | ({} if plan is None else _plan_values(plan)), indent=2))
+    else:
+        print("\n\n".join([_system_text(system), *([] if plan is None else [_plan_text(plan)])]))
+    return 0
+
+
+def counts_of(entries: Sequence[str]) -> dict[str, int]:
+    """Numbers of processes by label, from texts LABEL=N.  Raises UserError for what is not."""
+    counts: dict[str, int] = {}
+    for entry in entries:
+        label, _, number = entry.partition("=")
+        if not label or not number.isdecimal():
+            raise UserError(f"--count {entry}", "not a label and a number", "Write for example --count slave=128")
+        if label in counts:
+            raise UserError(f"--count {entry}", "this label is given twice", "Keep one")
+        counts[label] = int(number)
+    return counts
+
+
+def _system_values(system: System) -> dict:
+    groups = [
+        {
+            "name": group.name,
+            "lan": group.lan.name,
+            "units": group.units,
+            "kind": group.unit.kind,
+            "processor": group.unit.processor,
+            "cores": group.unit.cores,
+            "threads": group.unit.threads,
+            "speed_flops": group.unit.speed_flops,
+            "idle_w": None if group.unit.power is None else group.unit.power.idle_w,
+            "full_w": None if group.unit.power is None else group.unit.power.full_w,
+            "price_usd": group.unit.price_usd,
+            "slots": dict(group.unit.slots),
+        }
+        for group in system.groups
+    ]
+    return {"name": system.name, "network": system.network, "nodes": system.nodes, "groups": groups}
+
+
+def _plan_values(plan: Schedule) -> dict:
+    placed = {
+        label: [
+            {"group": one.group.name, "first_unit": one.first, "units": one.units, "per_unit": one.per_unit}
+            for one in several
+        ]
+        for label, several in plan.placed.items()
+    }
+    return {"policy": plan.policy, "placed": placed}
+
+
+def _system_text(system: System) -> str:
+    rows = [("units", "LAN", "number", "processor", "cores", "Gflop/s", "idle W", "full W", "USD", "slots")]
+    for group in system.groups:
+        unit = group.unit
+        watts = ("-", "-") if unit.power is None else (f"{unit.power.idle_w:g}", f"{unit.power.full_w:g}")
+        price = "-" if unit.price_usd is None else f"{unit.price_usd:g}"
+        slots = ", ".join(f"{label} {number}" for label, number in unit.slots) or "none"
+        rows.append(
+            (
+                group.name, group.lan.name, f"{group.units:,}", unit.processor, str(unit.cores),
+                f"{unit.unit_flops / 1e9:.6g}", *watts, price, slots,
+            )
+        )  # fmt: skip
+    flops = sum(group.units * group.unit.unit_flops for group in system.groups)
+    powers = [(group.units, group.unit.power) for group in system.groups if group.unit.power is not None]
+    idle_w, full_w = (sum(n * getattr(power, key) for n, power in powers) for key in ("idle_w", "full_w"))
+    head = f"{system.name}: {system.nodes:,} nodes, network {system.network}, {flops / 1e9:,.6g} Gflop/s"
+    return f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load\n\n{_aligned(rows)}"
+
+
+def _plan_text(plan: Schedule) -> str:
+    rows = [("label", "units", "from", "number", "each", "processes")]
+    for label, several in plan.placed.items():
+        for one in several:
+            numbers = (one.first, one.units, one.per_unit, one.processes)
+            rows.append((label, one.group.name, *(f"{number:,}" for number in numbers)))
+    return f"placed {plan.policy}\n\n{_aligned(rows)}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

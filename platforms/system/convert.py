@@ -1,0 +1,43 @@
+"""A system as a Platform: its XML, kept in the cache folder, loaded and described by SimGrid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from platforms.platform import Cluster, Platform
+from platforms.read import kept_file, materialise, read_platform
+from platforms.scenario import read_grid
+from platforms.system.description import is_system_file
+from platforms.system.grids import as_grid
+from platforms.system.model import System
+from platforms.system.named import system_named
+from platforms.system.xml import system_xml
+from platforms.xml import platform_xml
+
+
+def platform_file(system: System) -> bytes:
+    """The SimGrid platform file of a system; that of the grid, where it is one."""
+    grid = as_grid(system)
+    return system_xml(system) if grid is None else platform_xml(grid)
+
+
+def materialise_system(system: System) -> Platform:
+    """The platform of a system, as SimGrid reads it.  Each group of equal units is a cluster, in the system's order."""
+    platform = read_platform(kept_file(platform_file(system)), system.name)
+    clusters = tuple(
+        Cluster(group.name, tuple(platform.host(group.host(i)) for i in range(group.units))) for group in system.groups
+    )
+    return replace(platform, clusters=clusters, network=None if _more_than_routes(system) else system.network)
+
+
+def _more_than_routes(system: System) -> bool:
+    """Whether runs may depend on what the routes between their hosts do not show: then none is taken for another's."""
+    return any(group.node.disks for group in system.groups)
+
+
+def materialise_file(path: str | Path, network: str | None = None) -> Platform:
+    """The platform of a scenario file or of a system file; ``network`` replaces that of a scenario."""
+    if not is_system_file(path):
+        return materialise(read_grid(path, network))
+    return materialise_system(system_named(str(path), network=network))

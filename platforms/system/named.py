@@ -1,0 +1,33 @@
+"""Systems by what a user calls them: a system file, a scenario file, or the name of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from platforms.errors import PlatformError
+from platforms.scenario import GRID_NAME, named_grid, read_grid
+from platforms.system.description import is_system_file, read_system
+from platforms.system.grids import of_grid
+from platforms.system.model import System
+
+
+def names_file(text: str) -> bool:
+    """Whether it is a file, not the name of a scenario."""
+    return (text.endswith(".toml") or Path(text).is_file()) and not GRID_NAME.fullmatch(text)
+
+
+def system_named(text: str, *, network: str | None = None, hardware: Iterable[str | Path] = ()) -> System:
+    """A system from a file of levels, from a scenario file, or from a scenario's name.
+
+    ``network`` replaces that of a scenario; ``hardware``: files of further hardware, for a file of levels.  Raises
+    PlatformError for what does not fit.
+    """
+    hardware = tuple(hardware)
+    if names_file(text) and is_system_file(text):
+        if network is not None:
+            raise PlatformError(f"network {network!r}", "does not go with a system file", "Write it into the file")
+        return read_system(text, hardware)
+    if hardware:
+        raise PlatformError(f"hardware {hardware[0]}", "does not go with a scenario", "Name a system file")
+    return of_grid(read_grid(text, network) if names_file(text) else named_grid(text, network))

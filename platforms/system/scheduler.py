@@ -1,0 +1,278 @@
+"""Which processes of which label run on which compute units, over the slots that the units have for them.
+
+Processes are never listed one by one: what is equal is one value, so that millions cost no more than a few.  A label's
+members are numbered from 0; ranks are the members of the first label, then those of the second, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
+
+from platforms.errors import PlatformError, nearest
+from platforms.placement import Placement
+from platforms.system.model import ANY, System, UnitGroup
+
+IndexT = TypeVar("IndexT")  # an int, or a numpy array of them
+MOST_RANKS = 1_000_000  # that are ever listed one by one
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Processes of one label on consecutive units of a group, as many on each.
+
+    Process k of unit first + u, for 0 <= k < per_unit and 0 <= u < units, is member
+    index + u unit_step + k process_step.
+    """
+
+    label: str
+    group: UnitGroup
+    first: int  # number of the first unit
+    units: int  # >= 1
+    per_unit: int  # >= 1
+    index: int  # the first member
+    unit_step: int  # from a unit to the next
+    process_step: int  # from a process of a unit to the next of the same
+
+    @property
+    def processes(self) -> int:
+        return self.units * self.per_unit
+
+    def unit_of(self, member: IndexT) -> IndexT:
+        """The number of the unit that a member runs on; array in, array out.  For members of this value only."""
+        offset = member - self.index
+        if self.unit_step >= self.process_step:
+            return self.first + offset // self.unit_step
+        return self.first + offset % self.process_step // self.unit_step
+
+    def has(self, member: IndexT) -> IndexT:
+        """Whether it holds a member; array in, array out."""
+        offset = member - self.index
+        if self.unit_step >= self.process_step:  # consecutive members fill a unit, then the next
+            return (offset >= 0) & (offset < self.processes)
+        within = (offset % self.process_step) < self.units * self.unit_step
+        return (offset >= 0) & within & (offset // self.process_step < self.per_unit)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Consecutive units of a group with equal processes."""
+
+    group: UnitGroup
+    first: int
+    units: int
+    processes: tuple[tuple[str, int], ...]  # label and how many of it on each unit, in the order of the labels
+
+    @property
+    def threads(self) -> int:
+        """Processes on each unit."""
+        return sum(number for _, number in self.processes)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Where all processes of an application run."""
+
+    system: System
+    counts: Mapping[str, int]
+    policy: str
+    placed: Mapping[str, tuple[Placed, ...]]  # by label, in the order of counts; together all of its members
+
+    def place(self, label: str, member: int) -> tuple[UnitGroup, int]:
+        """The group and number of the unit that a member runs on.  Raises PlatformError for one that is not there."""
+        where = f"member {member} of label {label!r}"
+        if label not in self.placed:
+            raise PlatformError(where, "no such label", nearest(label, self.placed))
+        for one in self.placed[label]:
+            if one.has(member):
+                return one.group, one.unit_of(member)
+        raise PlatformError(where, "no such member", f"Give one from 0 to {self.counts[label] - 1}")
+
+    def loads(self) -> tuple[Load, ...]:
+        """All units of the system, group by group: those without processes too."""
+        return tuple(load for group in self.system.groups for load in self._loads_of(group))
+
+    def _loads_of(self, group: UnitGroup) -> Iterator[Load]:
+        here = [one for several in self.placed.values() for one in several if one.group is group]
+        ends = {0, group.units} | {one.first for one in here} | {one.first + one.units for one in here}
+        last: Load | None = None
+        for first, end in pairwise(sorted(ends)):
+            on_each: dict[str, int] = {}
+            for one in here:
+                if one.first <= first < one.first + one.units:
+                    on_each[one.label] = on_each.get(one.label, 0) + one.per_unit
+            load = Load(group, first, end - first, tuple(on_each.items()))
+            if last is not None and last.processes == load.processes:
+                load = replace(last, units=last.units + load.units)
+            elif last is not None:
+                yield last
+            last = load
+        yield last
+
+    def placement(self) -> Placement:
+        """The host of every rank.  Raises PlatformError above MOST_RANKS: a simulation has a process for each."""
+        ranks = sum(self.counts.values())
+        if ranks > MOST_RANKS:
+            problem = f"{ranks} processes are too many to simulate one by one"
+            raise PlatformError(f"system {self.system.name!r}", problem, f"Give at most {MOST_RANKS}")
+        hosts: list[str] = []
+        for label, several in self.placed.items():
+            of_label = [""] * self.counts[label]
+            for one in several:
+                for unit in range(one.units):
+                    begin = one.index + unit * one.unit_step
+                    end = begin + one.per_unit * one.process_step
+                    name = one.group.host(one.first + unit)
+                    of_label[begin : end : one.process_step] = [name] * one.per_unit
+            hosts += of_label
+        return tuple(hosts)
+
+
+def schedule(system: System, counts: Mapping[str, int], policy: str = "fastest") -> Schedule:
+    """Processes over slots, label by label in the order of ``counts``.
+
+    ``policy``, of POLICIES: "fastest" fills the units with the fastest cores first, "cheapest" those whose price for
+    each process of the label is least; both fill a unit before the next.  "round-robin" deals the processes to all
+    units in turn.  Units that are alike keep the order of the file.
+
+    Raises PlatformError for an unknown policy, where slots are too few, and for "cheapest" where a price is not known.
+    """
+    if policy not in POLICIES:
+        raise PlatformError(f"policy {policy!r}", "no such policy", f"Known: {', '.join(POLICIES)}")
+    free = _Slots(system)
+    placed = {}
+    for label, count in counts.items():
+        if count < 0:
+            raise PlatformError(f"label {label!r}", f"{count} processes", "Give 0 or more")
+        pieces = free.of(label)
+        slots = sum(piece.units * piece.slots for piece in pieces)
+        if count > slots:
+            raise _too_few(system, label, count, slots)
+        placed[label] = tuple(POLICIES[policy](label, count, pieces))
+        free.take(placed[label])
+    return Schedule(system, dict(counts), policy, placed)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Consecutive units of a group with as many free slots each."""
+
+    group: UnitGroup
+    first: int
+    units: int
+    slots: int  # >= 1
+
+
+class _Slots:
+    """What is still free.  Slots of ANY are shared by all labels, after those of the label's own."""
+
+    def __init__(self, system: System):
+        self._groups = system.groups
+        self._own = {}
+        self._any = {}
+        for number, group in enumerate(system.groups):
+            for label, slots in group.unit.slots:
+                whole = [_Piece(group, 0, group.units, slots)]
+                if label == ANY:
+                    self._any[number] = whole
+                else:
+                    self._own[number, label] = whole
+        self._numbers = {id(group): number for number, group in enumerate(system.groups)}
+
+    def of(self, label: str) -> list[_Piece]:
+        """Free slots for a label, in the order of the units.  A unit has slots of the label's own or of ANY."""
+        pieces = []
+        for number in range(len(self._groups)):
+            pieces += self._own.get((number, label)) or self._any.get(number) or []
+        return [piece for piece in pieces if piece.slots > 0]
+
+    def take(self, placed: Sequence[Placed]) -> None:
+        for one in placed:
+            number = self._numbers[id(one.group)]
+            key, table = ((number, one.label), self._own) if (number, one.label) in self._own else (number, self._any)
+            table[key] = [part for piece in table[key] for part in _less(piece, one)]
+
+
+def _less(piece: _Piece, taken: Placed) -> Iterator[_Piece]:
+    """What a piece has left, in up to three parts."""
+    begin, end = max(piece.first, taken.first), min(piece.first + piece.units, taken.first + taken.units)
+    if begin >= end:
+        yield piece
+        return
+    if piece.first < begin:
+        yield replace(piece, units=begin - piece.first)
+    yield replace(piece, first=begin, units=end - begin, slots=piece.slots - taken.per_unit)
+    if end < piece.first + piece.units:
+        yield replace(piece, first=end, units=piece.first + piece.units - end)
+
+
+def _fill(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
+    """One unit after the other, each as full as it gets."""
+    index = 0
+    for piece in pieces:
+        full, rest = divmod(min(count - index, piece.units * piece.slots), piece.slots)
+        if full:
+            yield Placed(label, piece.group, piece.first, full, piece.slots, index, piece.slots, 1)
+        if rest:
+            yield Placed(label, piece.group, piece.first + full, 1, rest, index + full * piece.slots, rest, 1)
+        index += full * piece.slots + rest
+
+
+def _fastest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
+    return _fill(label, count, sorted(pieces, key=lambda piece: -piece.group.unit.speed_flops))
+
+
+def _cheapest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
+    for piece in pieces:
+        if piece.group.unit.price_usd is None:
+            where = f"unit {piece.group.name}"
+            raise PlatformError(where, "its price is not known", "Give it one in a hardware file, or another policy")
+    return _fill(label, count, sorted(pieces, key=lambda piece: piece.group.unit.price_usd / _slots_of(piece, label)))
+
+
+def _slots_of(piece: _Piece, label: str) -> int:
+    """The slots of a whole unit for a label."""
+    slots = dict(piece.group.unit.slots)
+    return slots.get(label) or slots[ANY]
+
+
+def _round_robin(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
+    """Round after round, one process to each unit that has a slot left; rounds over the same units are one value."""
+    index, done = 0, 0
+    for level in sorted({piece.slots for piece in pieces}):
+        open_pieces = [piece for piece in pieces if piece.slots >= level]
+        units = sum(piece.units for piece in open_pieces)
+        rounds = min(level - done, (count - index) // units)
+        if rounds:
+            offset = index
+            for piece in open_pieces:
+                step = 1 if units > 1 else rounds  # a lone unit is filled
+                yield Placed(label, piece.group, piece.first, piece.units, rounds, offset, step, units)
+                offset += piece.units
+            index += rounds * units
+        if done + rounds < level:  # the last round, which not all units have a part in
+            for piece in open_pieces:
+                taken = min(piece.units, count - index)
+                if taken:
+                    yield Placed(label, piece.group, piece.first, taken, 1, index, 1, 1)
+                index += taken
+            return
+        done = level
+
+
+POLICIES: dict[str, Callable[[str, int, Sequence[_Piece]], Iterator[Placed]]] = {
+    "fastest": _fastest,
+    "round-robin": _round_robin,
+    "cheapest": _cheapest,
+}
+
+
+def _too_few(system: System, label: str, count: int, slots: int) -> PlatformError:
+    where = f"system {system.name!r}, label {label!r}"
+    labels = dict.fromkeys(one for group in system.groups for one, _ in group.unit.slots)
+    if label not in labels and ANY not in labels:
+        return PlatformError(where, "no unit has slots for it", nearest(label, labels))
+    problem = f"{count} processes, but {slots} free slots"
+    return PlatformError(where, problem, "Give more nodes or slots, or fewer processes")

@@ -1,0 +1,126 @@
+"""The compute units of a node, and the links of a system, from its TOML file and the hardware database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from platforms.checked_toml import CheckedTable
+from platforms.errors import PlatformError
+from platforms.grid import Wire
+from platforms.hardware import Hardware, Processor
+from platforms.platform import Power
+from platforms.scenario import wire_of
+from platforms.system.model import ANY, ComputeUnit
+
+PRECISIONS = ("double", "single")
+_OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power")
+
+
+def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[ComputeUnit, ...]:
+    """The units of a node: of its [[unit]] tables, or the one that it describes itself.
+
+    All but the first CPU are behind the node's bus, where it has one.
+    """
+    bus = wire_under(node, "bus", hardware, None)
+    if node.has("unit"):
+        for key in _OF_A_UNIT:
+            if node.has(key):
+                raise PlatformError(node.where, f"{key!r} beside units", "Write it into the unit that it belongs to")
+        entries = node.tables("unit")
+    else:
+        entries = [node]
+    units: list[ComputeUnit] = []
+    for entry in entries:
+        number = entry.integer("count", 1) if entry is not node else 1
+        if number < 1:
+            raise PlatformError(entry.where, f"{number} units", "Give at least 1")
+        unit = _unit(entry, hardware, precision)
+        if entry is not node:
+            own_bus = wire_under(entry, "bus", hardware, None)
+            first_cpu = unit.kind == "cpu" and not any(one.kind == "cpu" for one in units)
+            unit = replace(unit, name=entry.text("name", unit.kind), bus=own_bus or (None if first_cpu else bus))
+        elif unit.kind == "gpu":
+            unit = replace(unit, bus=bus)
+        units += [unit] if number == 1 else [replace(unit, name=f"{unit.name}{k}") for k in range(1, number + 1)]
+    return tuple(_with_base(units, node))
+
+
+def wire_of_network(entry: CheckedTable, hardware: Hardware, default: Wire | None = None) -> Wire:
+    """The values of a table with ``network``, ``bandwidth_gbit_s``, ``latency_us``: latency from end to end.
+
+    What it does not give comes from ``default``; without one, values or a network are needed.
+    """
+    if entry.has("network"):
+        network = hardware.network(entry.text("network"), entry.where)
+        return wire_of(entry, Wire(network.bandwidth_Bps, network.latency_s))
+    if default is None:
+        if not entry.has("bandwidth_gbit_s") or not entry.has("latency_us"):
+            remedy = f"Give network, or bandwidth_gbit_s and latency_us. Networks: {', '.join(hardware.networks)}"
+            raise PlatformError(entry.where, "what its links are is not said", remedy)
+        default = Wire(1.0, 0.0)  # both values are given
+    return wire_of(entry, default)
+
+
+def wire_under(entry: CheckedTable, key: str, hardware: Hardware, default: Wire | None) -> Wire | None:
+    """The wire that a key gives, as the name of a network or as a table; ``default`` where it is absent."""
+    if not entry.has(key):
+        return default
+    if isinstance(entry.value(key, None), str):
+        network = hardware.network(entry.text(key), f"{entry.where}, {key}")
+        return Wire(network.bandwidth_Bps, network.latency_s)
+    return wire_of_network(entry.table(key, "wire"), hardware, default)
+
+
+def _unit(entry: CheckedTable, hardware: Hardware, precision: str) -> ComputeUnit:
+    kinds = [kind for kind in ("cpu", "gpu") if entry.has(kind)]
+    if len(kinds) != 1:
+        problem = "both a cpu and a gpu" if kinds else "neither a cpu nor a gpu"
+        raise PlatformError(entry.where, problem, "Give one of them; several as [[unit]] of the node")
+    (kind,) = kinds
+    processor = hardware.processor(kind, entry.text(kind), entry.where)
+    sockets = entry.integer("sockets", 1)
+    if sockets < 1:
+        raise PlatformError(entry.where, f"{sockets} sockets", "Give at least 1")
+    if sockets > 1 and kind == "gpu":
+        raise PlatformError(entry.where, "a gpu with sockets", "Write count = 2 in its [[unit]]")
+    cores, threads, speed_flops = _cores(processor, sockets, precision)
+    return ComputeUnit(
+        kind, kind, processor.name, speed_flops, cores, threads, _power(entry, processor, sockets),
+        slots=_slots(entry, cores),
+        price_usd=None if processor.price_usd is None else sockets * processor.price_usd,
+    )  # fmt: skip
+
+
+def _cores(processor: Processor, sockets: int, precision: str) -> tuple[int, int, float]:
+    """Cores, threads and speed of a core, flop/s.  A GPU counts as one core: a kernel runs on all of it."""
+    core_flops = processor.core_double_flops if precision == "double" else processor.core_single_flops
+    if processor.kind == "gpu":
+        return 1, 1, core_flops * processor.cores
+    return processor.cores * sockets, processor.threads * sockets, core_flops
+
+
+def _power(entry: CheckedTable, processor: Processor, sockets: int) -> Power:
+    if entry.has("power"):
+        given = entry.table("power", "power")
+        idle_w, full_w = given.number("idle_w"), given.number("full_w")
+        return Power(idle_w, full_w, epsilon_w=idle_w)
+    idle_w = processor.idle_w * sockets
+    return Power(idle_w, processor.full_w * sockets, epsilon_w=idle_w)
+
+
+def _slots(entry: CheckedTable, cores: int) -> tuple[tuple[str, int], ...]:
+    if not entry.has("slots"):
+        return ((ANY, cores),)
+    given = entry.value("slots", {})
+    fits = isinstance(given, dict) and all(isinstance(n, int) and not isinstance(n, bool) for n in given.values())
+    if not fits:
+        raise PlatformError(f"{entry.where}, slots", f"{given!r}", "Give numbers by label, such as { slave = 4 }")
+    return tuple(given.items())
+
+
+def _with_base(units: list[ComputeUnit], node: CheckedTable) -> list[ComputeUnit]:
+    """What a node takes beside its processors goes to its first unit: SimGrid has watts of hosts only."""
+    base_w = node.number("base_w", 0.0)
+    power = units[0].power
+    more = Power(power.idle_w + base_w, power.full_w + base_w, power.epsilon_w + base_w)
+    return [replace(units[0], power=more), *units[1:]]

@@ -1,0 +1,68 @@
+"""Routes that are kept: those of SimGrid, and few processes of its for many parts of one platform."""
+
+from itertools import combinations, product
+
+import pytest
+
+from platforms import part, routes
+from platforms.errors import PlatformError
+from platforms.read import materialise, read_platform, read_routes
+from platforms.routes import routes_between
+from platforms.scenario import named_grid
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The pairs of each request to SimGrid, from now on."""
+    requests = []
+
+    def counted(path, pairs):
+        requests.append(list(pairs))
+        return read_routes(path, pairs)
+
+    monkeypatch.setattr(routes, "read_routes", counted)
+    routes._known.cache_clear()
+    part._hash_of.cache_clear()
+    return requests
+
+
+def test_routes_are_those_of_simgrid_however_often_they_are_asked_for(asked):
+    platform = materialise(named_grid("grid4x2"))
+    names = [host.name for host in platform.hosts]
+    for some in (names[:2], names[2:5], names):
+        pairs = list(product(some, repeat=2))
+        assert routes_between(platform, pairs) == read_routes(platform.path, pairs)
+    assert [len(pairs) for pairs in asked] == [4, 64]  # what was asked for, then everything
+
+
+def test_a_platform_that_is_asked_once_is_not_read_beyond_that(asked):
+    platform = materialise(named_grid("grid4x2"))
+    pairs = [("c1-0", "c2-0"), ("c2-0", "c1-0")]
+    assert routes_between(platform, pairs) == routes_between(platform, pairs)
+    assert asked == [pairs]
+
+
+def test_all_parts_of_a_platform_are_told_apart_by_two_requests(asked):
+    platform = materialise(named_grid("grid4x2"))
+    names = [host.name for host in platform.hosts]
+    for count in (1, 2, 3):
+        for some in combinations(names, count):
+            part.part_hash(platform, some)
+    assert len(asked) == 2
+
+
+def test_pairs_without_a_route_do_not_keep_others_from_theirs(asked, data):
+    platform = read_platform(data / "no_route.xml")
+    alone = [[(host.name, host.name)] for host in platform.hosts]
+    for pairs in alone:
+        assert routes_between(platform, pairs) == read_routes(platform.path, pairs)
+    with pytest.raises(PlatformError, match=r"route alice to bob.*SimGrid says"):
+        routes_between(platform, [("alice", "bob")])
+
+
+def test_large_platforms_are_asked_for_no_more_than_is_needed(asked):
+    platform = materialise(named_grid("grid1x65", speeds_flops=[40e9]))
+    pairs = [("c1-0", "c1-1"), ("c1-1", "c1-0")]
+    for pair in pairs:
+        assert routes_between(platform, [pair]) == read_routes(platform.path, [pair])
+    assert asked == [pairs[:1], pairs[1:]]

@@ -1,0 +1,228 @@
+"""System files: what is wrong in them, and where they are taken."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from platforms.errors import PlatformError
+from platforms.generate import main as generate
+from platforms.system.cli import main
+from platforms.system.convert import materialise_file
+from platforms.system.description import is_system_file, read_system
+from platforms.system.named import system_named
+from validation.campaign import read_campaign
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
+
+LAB = """
+precision = "double"
+[wan]
+network = "wan-campus"
+[[wan.links]]
+to = "new"
+latency_us = 50
+[[wan.lan]]
+name = "new"
+network = "infiniband-qdr"
+[[wan.lan.node]]
+name = "n"
+count = 2
+cpu = "xeon-l5640"
+sockets = 2
+slots = { slave = 12 }
+power = { idle_w = 78, full_w = 151 }
+[[wan.lan]]
+bandwidth_gbit_s = 1
+latency_us = 40
+[[wan.lan.node]]
+bus = "pcie2-x16"
+[[wan.lan.node.unit]]
+cpu = "xeon-e5345"
+[[wan.lan.node.unit]]
+gpu = "tesla-k20"
+count = 2
+"""
+
+
+@pytest.fixture
+def system_file(tmp_path):
+    def write(text, name="lab.toml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_system_file_has_defaults(system_file):
+    system = read_system(system_file(LAB))
+    assert (system.name, system.network) == ("lab", "infiniband-qdr+own")
+    assert [group.name for group in system.groups] == ["n", "c2.cpu", "c2.gpu1", "c2.gpu2"]
+    assert [group.unit.slots for group in system.groups] == [(("slave", 12),), (("*", 4),), (("*", 1),), (("*", 1),)]
+    assert system.groups[0].unit.power.full_w == 151
+    assert system.groups[1].lan.name == "lan2"
+    # Each half of the way: 50 us to "new" of which a star's link has half; the others 100 us.
+    assert [link.wire.latency_s for link in system.top.links] == [pytest.approx(25e-6), pytest.approx(50e-6)]
+    assert all(link.duplex for link in system.top.links)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('network = "wan-campus"', 'netwrk = "x"', "lab.toml, wan: unknown key 'netwrk'"),
+        (
+            'network = "wan-campus"',
+            'network = "wan-campsu"',
+            "no network 'wan-campsu' in the hardware database. Near: wan-c",
+        ),
+        ('network = "wan-campus"', "", "lab.toml, wan: what its links are is not said. Give network, or bandwidth"),
+        ('network = "wan-campus"', 'network = "wan-campus"\nshape = "ring"', "no shape 'ring'"),
+        ('to = "new"', 'to = "newer"', "links 1: no level 'newer'. Known: new, lan2"),
+        ('to = "new"', 'between = ["new", "lan2"]', "'between' in a star"),
+        ("latency_us = 50", "latency_us = -50", "link wan_n_hub: latency is"),
+        ("[[wan.lan]]\nname", '[[wan.links]]\nto = "new"\n[[wan.lan]]\nname', "this link is given twice"),
+        ('cpu = "xeon-l5640"', 'cpu = "xeon-l5641"', "lan 1, node 1: no cpu 'xeon-l5641'"),
+        ('cpu = "xeon-l5640"', "", "neither a cpu nor a gpu"),
+        ('cpu = "xeon-l5640"', 'cpu = "xeon-l5640"\ngpu = "a100"', "both a cpu and a gpu"),
+        ("count = 2\ncpu", "count = 0\ncpu", "node 'n': 0 nodes"),
+        ("sockets = 2", "sockets = 0", "0 sockets"),
+        ("sockets = 2", "socket = 2", "node 1: unknown key 'socket'"),
+        ("slave = 12", "slave = 0", "0 slots for 'slave'"),
+        ("slave = 12", 'slave = "all"', "Give numbers by label"),
+        ("full_w = 151", "full_w = 15", "78.0 W idle and 15.0 W at full load"),
+        ('bus = "pcie2-x16"', "", "several units without a bus between them"),
+        ('bus = "pcie2-x16"', 'bus = "pcie9"', "bus: no network 'pcie9'"),
+        ('bus = "pcie2-x16"', 'bus = "pcie2-x16"\nslots = { a = 1 }', "'slots' beside units"),
+        ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\ncount = 0', "unit 2: 0 units"),
+        ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\nname = "cpu"', "two units of one name"),
+        ('name = "n"', 'name = "c2-0"', "'c2-0' may stand for two things"),
+        ('name = "n"', 'name = "galera+"', "not a name that SimGrid can use"),
+        ('name = "n"', 'name = "n"\ndisks = ["ssd-sata", "ssd-sata"]', "two disks of one name"),
+        ('precision = "double"', 'precision = "half"', "no 'half'. Known: double, single"),
+        ('precision = "double"', "[lan]", "no top level. Give either [wan] or [lan]"),
+        ('precision = "double"', 'hardware = ["none.toml"]', "none.toml: cannot be read"),
+        ("bandwidth_gbit_s = 1\nlatency_us = 40", 'network = "gigabit-ethernet"', "need different SimGrid options"),
+    ],
+)
+def test_a_system_file_with_a_fault_is_refused_naming_it(system_file, old, new, said):
+    assert old in LAB
+    with pytest.raises(PlatformError) as error:
+        read_system(system_file(LAB.replace(old, new, 1)))
+    assert said in str(error.value)
+    assert ".toml" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_options_said_in_the_file_hold_for_networks_that_need_different_ones(system_file):
+    text = LAB.replace("bandwidth_gbit_s = 1\nlatency_us = 40", 'network = "gigabit-ethernet"')
+    system = read_system(system_file(text + '[options]\n"smpi/lat-factor" = "0:1"\n'))
+    assert system.options == (("smpi/lat-factor", "0:1"),)
+
+
+def test_a_wan_of_one_level_is_that_level(system_file):
+    lan = 'network = "infiniband-qdr"\n[[{0}.node]]\ncpu = "epyc-7742"\n[[{0}.node]]\ncpu = "epyc-9654"\n'
+    lone = read_system(system_file("[lan]\n" + lan.format("lan")))
+    inside = read_system(system_file('[wan]\n[[wan.wan]]\n[[wan.wan.lan]]\nname = "lan"\n' + lan.format("wan.wan.lan")))
+    assert inside.top == lone.top
+    with pytest.raises(PlatformError, match="a WAN joins levels"):
+        read_system(system_file('[wan]\nnetwork = "wan-campus"\nlan = []\n'))
+
+
+def test_two_levels_of_one_name_are_refused(system_file):
+    with pytest.raises(PlatformError, match="wan: two levels of one name"):
+        read_system(system_file(LAB.replace("bandwidth_gbit_s = 1\n", 'name = "new"\nbandwidth_gbit_s = 1\n')))
+
+
+def test_a_mesh_below_another_level_is_refused(system_file):
+    lan = '[[wan.wan.lan]]\nnetwork = "infiniband-qdr"\n[[wan.wan.lan.node]]\ncpu = "epyc-7742"\n'
+    text = '[wan]\nnetwork = "wan-campus"\n[[wan.wan]]\nnetwork = "wan-campus"\nshape = "mesh"\n' + lan * 2
+    text += lan.replace("wan.wan", "wan")
+    with pytest.raises(PlatformError, match="a mesh below another level"):
+        read_system(system_file(text))
+
+
+def test_hardware_of_ones_own_is_read_beside_the_file_or_given(system_file):
+    system_file(
+        '[cpus.toy]\ncores = 2\nclock_ghz = 1.5\ndouble_per_cycle = 2\nsingle_per_cycle = 4\nidle_w = 3\nfull_w = 9\n'
+        'source = "made up"\n',
+        "own.toml",
+    )  # fmt: skip
+    text = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\ncpu = "toy"\n'
+    named = read_system(system_file('hardware = ["own.toml"]\n' + text, "named.toml"))
+    given = system_named(str(system_file(text, "given.toml")), hardware=[system_file(text).with_name("own.toml")])
+    assert named.groups[0].unit == given.groups[0].unit
+    assert named.groups[0].unit.unit_flops == 6e9
+
+
+def test_system_files_are_told_from_scenario_files(system_file):
+    assert is_system_file(EXAMPLE)
+    assert is_system_file(system_file(LAB))
+    assert not is_system_file(system_file('[[clusters]]\nnodes = 2\nspeed_gflops = 4\n[wan]\nshape = "star"\n'))
+    assert not is_system_file(system_file('network = "metro"\n'))
+
+
+def test_a_system_file_is_taken_where_a_scenario_file_is(system_file, capsys):
+    path = system_file(LAB)
+    assert generate(["--scenario", str(path)]) == 0
+    assert '<host id="c2-0-gpu2" speed="1174.784Gf" core="1">' in capsys.readouterr().out
+    assert [cluster.name for cluster in materialise_file(path).clusters] == ["n", "c2.cpu", "c2.gpu1", "c2.gpu2"]
+    campaign = system_file(f'scenarios = ["{path.name}"]\napps = ["ep"]\nclasses = ["S"]\n', "campaign.toml")
+    (case,) = read_campaign(campaign).cases
+    assert case.target.platform.content_hash == materialise_file(path).content_hash
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--speeds", "4"], "--speeds: does not go with a scenario file"),
+        (["--network", "metro"], "--network: does not go with a system file"),
+        (["--frequency", "max"], "not a grid of clusters"),
+        (["--hardware", "none.toml"], "none.toml: cannot be read"),
+    ],
+)
+def test_options_that_do_not_go_with_a_system_file_are_refused(system_file, capsys, more, said):
+    assert generate(["--scenario", str(system_file(LAB)), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_hardware_does_not_go_with_a_scenario(capsys):
+    assert generate(["--scenario", "grid4x2", "--hardware", "own.toml"]) == 2
+    assert "--hardware: goes with a system file only" in capsys.readouterr().err
+
+
+def test_the_command_shows_a_system_and_places_processes(tmp_path, capsys):
+    hosts = tmp_path / "hosts"
+    asked = [str(EXAMPLE), "--count", "master=1", "--count", "slave1=5", "--write-hostfile", str(hosts)]
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    # By hand: 4 x 3.6 x 8 + 3200 x 4 x 3.4 x 8 Gflop/s; 26 + 3200 x 19 W; 130 + 3200 x 95 W.
+    assert "merpsys: 3,201 nodes, network gigabit-ethernet, 348,275 Gflop/s, 60,826 W idle, 304,130 W at full" in shown
+    assert hosts.read_text().split() == ["master-0", *["slave-0"] * 4, "slave-1"]
+    assert main([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["groups"][1]["units"] == 3200
+    assert told["placed"]["slave1"] == [
+        {"group": "slave", "first_unit": 0, "units": 1, "per_unit": 4},
+        {"group": "slave", "first_unit": 1, "units": 1, "per_unit": 1},
+    ]
+    assert main(["galera+"]) == 0
+    assert "192" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["galera+", "--count", "x"], "--count x: not a label and a number"),
+        (["galera+", "--count", "x=1", "--count", "x=2"], "given twice"),
+        (["galera+", "--policy", "fastest"], "--policy: there is nothing to place"),
+        (["galera+", "--count", "x=2305"], "2305 processes, but 2304 free slots"),
+        (["galera+", "--hardware", "own.toml"], "does not go with a scenario"),
+        (["galore"], "no such scenario"),
+        (["none.toml"], "none.toml: cannot be read"),
+    ],
+)
+def test_the_command_refuses_in_one_line(args, said, capsys):
+    assert main(args) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
