@@ -15,7 +15,7 @@ from apps.user_program import UserProgram
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE / "common"
-_KEYS = {"title", "sources", "reference_efficiency"}
+_KEYS = {"title", "sources", "reference_efficiency", "bytes_per_flop"}
 _CLASSES = {"classes"}  # a benchmark of named classes has these keys besides,
 _SIZES = {"size", "calibration_size", "parameters"}  # and one of free sizes these
 _OPTIONAL = {"iterations", "iterations_table", "ranks", "most_size"}
@@ -34,6 +34,7 @@ class App:
     sources: tuple[Path, ...]  # C files, the shared ones included
     iterations_parameter: str | None  # that holds the official number of iterations; None: the program has none
     reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
+    bytes_per_flop: float | str  # between cores and memory; or a name of apps/memory_rules.py
     classes: Mapping[str, Mapping[str, Value]] = field(hash=False)
     size_parameter: str | None = None  # that holds N; None: the problems are classes
     most_size: int = _MOST_SIZE  # largest N that the program takes
@@ -53,6 +54,11 @@ class App:
         """The Python module with what ``verify`` compares with, where it is computed and not published."""
         path = self.folder / "reference.py"
         return path if path.exists() else None
+
+    @property
+    def reference_sources(self) -> tuple[Path, ...]:
+        """That module and those that references share; empty without it."""
+        return () if self.reference is None else (self.reference, *sorted(_COMMON.glob("*.py")))
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,15 @@ class Problem:
 
         return RANK_RULES[app(self.app).rank_rule].allows(dict(self.params), self.size, nranks)
 
+    @property
+    def bytes_per_flop(self) -> float | None:
+        """Bytes between a node's cores and its memory per operation; None: a program of the user's own."""
+        if self.program is not None:
+            return None
+        from apps.memory_rules import bytes_per_flop
+
+        return bytes_per_flop(app(self.app).bytes_per_flop, dict(self.params))
+
     def __str__(self) -> str:
         return f"{self.app} {self.label}" if self.label else self.app
 
@@ -150,6 +165,7 @@ def app(name: str) -> App:
         sources=(*sorted(_COMMON.glob("*.c")), *(path.parent / source for source in data["sources"])),
         iterations_parameter=data.get("iterations"),
         reference_efficiency=data["reference_efficiency"],
+        bytes_per_flop=data["bytes_per_flop"],
         classes=data.get("classes", {}),
         size_parameter=data.get("size"),
         most_size=data.get("most_size", _MOST_SIZE),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from apps.catalog import app
 from apps.errors import KernelError
 from apps.rank_rules import RANK_RULES
+from apps.wording import number_of
 
 if TYPE_CHECKING:
     from apps.catalog import Problem
@@ -23,7 +24,7 @@ def table_iterations(problem: Problem, nranks: int) -> int:
     A number of ranks that the benchmark's own rule excludes is told apart: no run could add it to the table.
     """
     kernel = app(problem.app)
-    where = f"{problem} on {'1 rank' if nranks == 1 else f'{nranks} ranks'}"
+    where = f"{problem} on {number_of(nranks, 'rank')}"
     if not problem.allows(nranks):
         raise KernelError(where, RANK_RULES[kernel.rank_rule].text, "Choose other ranks, or another size")
     columns, rows = _table(kernel.folder / FILE)

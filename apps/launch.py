@@ -11,7 +11,9 @@ from pathlib import Path
 
 from apps.build import kernel_program
 from apps.catalog import app
+from apps.energy import plugin_options
 from apps.errors import KernelError
+from apps.memorybus.library import bus_arguments
 from apps.process import die_with_parent
 from apps.spec import RunSpec
 from apps.user_program import executable
@@ -25,10 +27,14 @@ class Launch:
     arguments: tuple[str, ...]
     privatize: bool  # globals are kept apart by SMPI; kernels have none
     working_folder: Path | None  # None: the run's own
+    energy: tuple[str, ...] = ()  # what is counted of it: "hosts", "links"
 
 
-def launch(spec: RunSpec, iterations: int) -> Launch:
-    """What runs so many iterations of the spec's problem, compiled if need be.  Raises UserError."""
+def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> Launch:
+    """What runs so many iterations of the spec's problem, compiled if need be, and counts this energy.
+
+    Raises UserError.
+    """
     problem = spec.target.problem
     if problem.program is not None:
         return Launch(
@@ -36,15 +42,18 @@ def launch(spec: RunSpec, iterations: int) -> Launch:
             arguments=problem.program.arguments_for(iterations),
             privatize=True,
             working_folder=Path.cwd(),  # where the user's program finds its input
+            energy=energy,
         )
     arguments = (
         f"mode={spec.mode}",
         f"flop_scale={spec.flop_scale:.17g}",
         f"iterations={iterations}",
+        *([f"energy={'+'.join(energy)}"] if energy else []),
+        *bus_arguments(spec),
         *(f"{key}={value}" for key, value in problem.params),
         *(f"{key}={value!r}" for key, value in _references(spec).items()),
     )
-    return Launch(kernel_program(app(problem.app)), arguments, privatize=False, working_folder=None)
+    return Launch(kernel_program(app(problem.app)), arguments, privatize=False, working_folder=None, energy=energy)
 
 
 def _references(spec: RunSpec) -> dict[str, float]:
@@ -100,6 +109,7 @@ def _command(spec: RunSpec, started: Launch, *, host_file: str, program: str) ->
         *("-platform", str(spec.target.platform.path)),
         *([] if started.privatize else ["-no-privatize"]),
         *(f"--cfg={key}:{value}" for key, value in options.items()),
+        *plugin_options(started.energy),
         program,
         *started.arguments,
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
-from apps.spec import COMPUTE, ENGINES, Settings, parse_iterations, parse_options
+from apps.spec import COMPUTE, ENGINES, Settings, parse_iterations, parse_memory_bus, parse_options
 from apps.verdict import readable, telling_line
 from platforms.command import exit_status as command_status
 from platforms.errors import UserError
@@ -95,7 +95,8 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
-    """--efficiency, --compute, --host-speed, --iterations, --engine, --cfg, as settings_from_arguments reads them."""
+    """--efficiency, --compute, --host-speed, --iterations, --engine, --memory-bus, --bytes-per-flop and --cfg, as
+    settings_from_arguments reads them."""
     parser.add_argument(
         "--efficiency", default="reference", metavar="E",
         help="share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions "
@@ -123,6 +124,15 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         "program in Python)",
     )  # fmt: skip
     parser.add_argument(
+        "--memory-bus", metavar="GB/S|platform",
+        help="bandwidth between the cores of a node and its memory, which its ranks share: computing is followed by "
+        "moving the bytes that the kernel declares; platform: what that says of its hosts (default: it never limits)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--bytes-per-flop", type=float, metavar="B",
+        help="with --memory-bus: bytes per operation, in place of what the kernel declares",
+    )  # fmt: skip
+    parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
     )
 
@@ -136,6 +146,8 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
         options=parse_options(args.cfg),
         host_speed_flops=None if args.host_speed is None else args.host_speed * 1e9,
         engine=args.engine,
+        memory_bus=None if args.memory_bus is None else parse_memory_bus(args.memory_bus),
+        bytes_per_flop=args.bytes_per_flop,
     )
 
 

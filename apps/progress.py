@@ -7,6 +7,7 @@ import threading
 import time
 
 from apps.spec import RunSpec
+from apps.wording import number_of
 
 
 class Progress:
@@ -34,7 +35,7 @@ class Progress:
     def __call__(self, spec: RunSpec, *, known: bool) -> None:
         """A run is there; ``known``: it did not have to be simulated."""
         target = spec.target
-        what = f"{target.problem} on {target.nranks} ranks of {target.platform.name}"
+        what = f"{target.problem} on {number_of(target.nranks, 'rank')} of {target.platform.name}"
         with self._lock:
             self._done += 1
             if self._bar is not None:

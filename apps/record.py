@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+
+from apps.energy import packed, unpacked
+from platforms.platform import Platform
 
 
 @dataclass(frozen=True)
@@ -14,6 +19,21 @@ class Extrapolation:
     period: int  # in iterations
     period_s: float
     bound_rel: float | None  # the run time is off by at most this share, as far as can be told; None: too few to tell
+    energy_bound_rel: float | None = None  # the energy of every host is; None: too few to tell, or no energy
+
+
+@dataclass(frozen=True)
+class IterationEnergy:
+    """What was consumed, J, from the start of the timed section until an iteration ended: for the extrapolation.
+
+    Of a rank's host it is known for the moment at which the rank last finished computing in the iteration, or for the
+    end of an iteration in which it does not compute.  From one such moment to that of a period later the host consumes
+    what it does in a period.  No row: nothing computes on the host, or another of its ranks has one.
+    """
+
+    host_j: tuple[tuple[float, ...], ...] = ()  # by rank and iteration
+    link_j: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # when rank 0 ends its iterations
+    full_w: Mapping[str, float] = field(default_factory=dict)  # of every host that has watts, all cores busy
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,14 @@ class RunRecord:
     command: tuple[str, ...] = field(compare=False)  # repeats the run by hand
     source: str = "simulation"
     extrapolation: Extrapolation | None = None  # None: everything was simulated
+    # Energy is counted for ``energy_span_s`` seconds, from the moment at which the first rank starts its timed section
+    # to that at which the last one ends it; this is a little more than time_s, because the barrier at the start does
+    # not let go all ranks at once.  J of every host, and of every link, that the platform gives watts, hosts without
+    # ranks included; None: it gives none.  Of links it is what SimGrid's plugin makes of their load (docs/energy.md).
+    energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
+    link_energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
+    energy_span_s: float | None = None
+    iteration_energy: IterationEnergy | None = field(default=None, compare=False, metadata={"kept": False})
 
     @property
     def ranks(self) -> int:
@@ -63,17 +91,30 @@ class RunRecord:
         """Nodes in use times the time they were in use for, s: what the run would cost on the real machines."""
         return len(set(self.host)) * self.time_s
 
+    @property
+    def used_energy_j(self) -> float | None:
+        """J of the hosts that ran ranks; None where one of them has no watts."""
+        if self.energy_j is None or not self.energy_j.keys() >= set(self.host):
+            return None
+        return math.fsum(self.energy_j[host] for host in dict.fromkeys(self.host))
+
+    @property
+    def total_energy_j(self) -> float | None:
+        """J of all hosts that have watts, in use or not; links apart."""
+        return None if self.energy_j is None else math.fsum(self.energy_j.values())
+
     def to_json(self) -> dict:
         """One flat JSON object: the identity's fields beside the record's."""
         data = asdict(self)
         identity = data.pop("identity")
+        del data["iteration_energy"]
         return {**identity, "ranks": self.ranks, **data}
 
 
 def from_kernel(
-    output: dict, *, identity: dict, wall_s: float, peak_memory_bytes: int, command: tuple[str, ...]
+    output: dict, platform: Platform, *, identity: dict, wall_s: float, peak_memory_bytes: int, command: tuple[str, ...]
 ) -> RunRecord:
-    """The record of a kernel's own JSON line (apps/common/run.c)."""
+    """The record of a kernel's own JSON line (apps/common/record.c), after a run on this platform."""
     start_s, stop_s = output["start_s"], output["stop_s"]
     elapsed_s = [stop - start for start, stop in zip(start_s, stop_s, strict=True)]
     return RunRecord(
@@ -103,4 +144,30 @@ def from_kernel(
         timed_wall_s=output["timed_wall_s"],
         peak_memory_bytes=peak_memory_bytes,
         command=command,
+        **energy_fields(output.get("energy"), platform),
     )
+
+
+def energy_fields(said: dict | None, platform: Platform, host_j: Sequence[Sequence[float]] = ()) -> dict:
+    """The fields of a record that tell its energy, from what the program said of it; None: nothing.
+
+    ``host_j``: as in IterationEnergy, where the program has not said it.
+    """
+    if said is None:
+        return {}
+    hosts, links = said.get("hosts"), said.get("links") or None
+    iterations = said.get("iteration_links", [])
+    return {
+        "energy_span_s": said["span_s"],
+        # SimGrid has an order of its own.
+        "energy_j": hosts and {host.name: hosts[host.name] for host in platform.hosts if host.name in hosts},
+        "link_energy_j": links,
+        "iteration_energy": IterationEnergy(
+            host_j=tuple(map(tuple, said.get("iteration_host_j", host_j))),
+            # A link that has consumed nothing yet is left out.
+            link_j={name: tuple(one.get(name, 0.0) for one in iterations) for name in links or ()}
+            if iterations
+            else {},
+            full_w={host.name: host.power.full_w for host in platform.hosts if host.power is not None},
+        ),
+    }

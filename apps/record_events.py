@@ -18,6 +18,7 @@ from apps.s4u.program import layer_hash
 from apps.spec import RunSpec, Target, default_engine
 from apps.store import Store
 from apps.verdict import check_success, final_record
+from apps.wording import number_of
 from platforms.platform import Platform
 from platforms.simgrid import check_simgrid, simgrid_version
 
@@ -42,6 +43,9 @@ def record_events(
     """
     from apps.recording_io import from_bytes, to_bytes  # NumPy takes its time
 
+    if spec.memory_bus is not None:
+        problem = "recorded events say what is computed, not what is moved between cores and memory"
+        raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
     kept = None if spec.compute == "measured" else store
     identity = recording_identity(spec, iterations)
     known = None if kept is None else kept.get_bytes("trace", identity)
@@ -126,7 +130,7 @@ def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None) ->
     from apps.recording_io import Incomplete, read_events, without_clocks
 
     target = plain.target
-    what = f"{target.problem} on {target.nranks} ranks"
+    what = f"{target.problem} on {number_of(target.nranks, 'rank')}"
     with tempfile.TemporaryDirectory(prefix="recording-") as name:
         folder, notes = Path(name), Path(name) / "notes"
         notes.mkdir()

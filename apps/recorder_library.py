@@ -13,14 +13,15 @@ from apps.user_program import UserProgram
 from platforms.compiling import compile_once
 
 _HERE = Path(__file__).parent / "recorder"
-_FLAGS = ("-O2", "-std=gnu11", "-DSMPI_NO_OVERRIDE_MALLOC")
+_COMMON = Path(__file__).parent / "common"  # of the kernels
+_FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _SAID = re.compile(r"^recorder: (?:(unsupported|sampled): )?(.*)$", re.MULTILINE)
 
 
 def recorder_library() -> Path:
     """The compiled recorder, made on first use and kept in the cache folder."""
     return compile_once(
-        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=[_HERE / "recorder.h"]
+        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=_headers()
     )
 
 
@@ -28,7 +29,7 @@ def recorder_library() -> Path:
 def recorder_hash() -> str:
     """Identity of the recorder: its sources and how they are compiled."""
     digest = hashlib.sha256(" ".join(_FLAGS).encode())
-    for path in (*_sources(), _HERE / "recorder.h"):
+    for path in (*_sources(), *_headers()):
         digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -52,4 +53,8 @@ def check_recorded(done: Finished, what: str) -> None:
 
 
 def _sources() -> list[Path]:
-    return sorted(_HERE.glob("*.c"))
+    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
+
+
+def _headers() -> list[Path]:
+    return [_HERE / "recorder.h", *(_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))]

@@ -24,6 +24,7 @@ MOMENT = np.dtype(
         ("self_bytes", "i8"),
         ("calls", "i8", len(Op)),  # of each collective
         ("call_bytes", "i8", len(Op)),  # all that a rank sends in an all-to-all
+        ("energy_j", "f8"),  # consumed by the host, as in apps.record.IterationEnergy; 0: not counted
     ]
 )
 
@@ -54,6 +55,16 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
         ),
         measured=measured,
     )
+
+
+def read_energies(folder: Path, recording: Recording) -> tuple[np.ndarray, ...]:
+    """J that a rank's host had consumed when the rank last finished computing before each event of ``read_events``.
+
+    None at all for a host whose energy is not counted.
+    """
+    rows = _by_rank(folder, recording.nranks, "energies", np.dtype(np.float64))
+    cut = [(len(row) - len(events)) // 2 for row, events in zip(rows, recording.events, strict=True)]  # as _framed
+    return tuple(row[max(one, 0) : len(row) - max(one, 0)] for row, one in zip(rows, cut, strict=True))
 
 
 def without_clocks(recording: Recording) -> Recording:

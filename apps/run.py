@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ from apps.options import (
 )
 from apps.record import RunRecord
 from apps.spec import MODES, Target
+from apps.wording import number_of
 from platforms.command import EXIT_STATUSES
 from platforms.options import (
     add_placement_arguments,
@@ -65,9 +67,24 @@ def summary(record: RunRecord) -> str:
             f"in MPI {record.comm_s[busiest]:.6g} s",
             *_traffic(record),
             f"flops         {record.flops:.6g}",
+            *_energy(record),
             f"verification  {verified}",
         )
     )
+
+
+def _energy(record: RunRecord) -> list[str]:
+    """Energy of the hosts in use, and of all, where the platform gives watts; that of links."""
+    parts = []
+    if record.used_energy_j is not None:
+        parts.append(f"{record.used_energy_j:.6g} J on {number_of(len(set(record.host)), 'host')} in use")
+    if record.energy_j is not None:
+        parts.append(f"{record.total_energy_j:.6g} J on all {len(record.energy_j)}")
+    if record.link_energy_j is not None:
+        parts.append(
+            f"{math.fsum(record.link_energy_j.values()):.6g} J on {number_of(len(record.link_energy_j), 'link')}"
+        )
+    return [f"energy        {', '.join(parts)}"] if parts else []
 
 
 def _traffic(record: RunRecord) -> list[str]:
@@ -121,7 +138,7 @@ def _run(args: argparse.Namespace) -> int:
         for caution in (*cautions(settings), *_own_cautions(record, asked)):
             print(f"caution: {caution}", file=sys.stderr)
     if record.verified is False:
-        print(f"error: {asked} on {record.ranks} ranks: verification failed", file=sys.stderr)
+        print(f"error: {asked} on {number_of(record.ranks, 'rank')}: verification failed", file=sys.stderr)
         return 1
     return 0
 

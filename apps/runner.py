@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
+from apps.blockprobe.measure import BlockPlan, carry_out
+from apps.energy import idle_added
 from apps.engine import simulate
 from apps.identity import identity_hash
-from apps.netprobe.measure import Measurement, Plan, measure
+from apps.netprobe.measure import Measurement, Plan
 from apps.progress import Progress
 from apps.record import RunRecord
 from apps.record_events import record_events, recording_identity
@@ -79,7 +81,7 @@ class Runner:
         while not future.done():
             wait([future], timeout=_STEP_S)
         made = future.result()
-        record = replace(made, identity=self._identify(spec))
+        record = _on_its_platform(replace(made, identity=self._identify(spec)), spec, made.identity)
         if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
             self._store.put_record(record)
         return record
@@ -94,16 +96,21 @@ class Runner:
         self._recordings.move_to_end(key)
         return self._recordings[key]
 
-    def measure(self, plan: Plan) -> Measurement:
-        """The result of experiments with messages, waited for."""
+    def measure(self, plan: Plan | BlockPlan) -> Measurement:
+        """The result of experiments with messages or blocks, waited for."""
         identity = plan.identity()
         key = identity_hash(identity)
         if key not in self._measurements:
             known = self._store.get("measurement", key) if self._store is not None else None
             if known is not None:
-                made = Measurement(tuple(map(tuple, known["times_s"])), known["node_s"], known["wall_s"])
+                made = Measurement(
+                    tuple(map(tuple, known["times_s"])),
+                    known["node_s"],
+                    known["wall_s"],
+                    tuple(known.get("energies_j", ())),
+                )
             else:
-                made = measure(plan)
+                made = carry_out(plan)
                 if self._store is not None:
                     summary = f"{len(plan.experiments)} experiments"
                     self._store.put("measurement", key, identity, as_fields(made), summary=summary)
@@ -133,3 +140,11 @@ class Runner:
         if self._progress is not None:
             self._progress(spec, known=known is not None)
         return record
+
+
+def _on_its_platform(record: RunRecord, spec: RunSpec, made_identity: dict) -> RunRecord:
+    """The record of a run that was made on an equal part of another platform: the hosts without ranks are others."""
+    if record.energy_j is None or made_identity["platform_hash"] == spec.target.platform.content_hash:
+        return record
+    energy_j = idle_added(record.energy_j, spec.target.platform, used=record.host, span_s=record.energy_span_s)
+    return replace(record, energy_j=energy_j)

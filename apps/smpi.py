@@ -8,14 +8,17 @@ from pathlib import Path
 
 from apps.build import kernel_hash
 from apps.catalog import app
+from apps.energy import counted
 from apps.errors import KernelError
 from apps.launch import environment, launch, prepare, repeatable
+from apps.memorybus.library import bus_hash
 from apps.process import run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.recorder_library import user_program_hash
 from apps.s4u.program import layer_hash
 from apps.spec import RunSpec
 from apps.verdict import final_record
+from apps.wording import number_of
 from platforms.simgrid import check_simgrid, simgrid_version
 
 
@@ -27,6 +30,8 @@ def run_identity(spec: RunSpec) -> dict:
         program_hash = f"{own}{layer_hash()[:16]}"
     else:
         program_hash = kernel_hash(app(problem.app)) if problem.program is None else user_program_hash(problem.program)
+    if spec.memory_bus is not None:
+        program_hash += f"-{bus_hash()[:16]}"
     return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_version()}
 
 
@@ -45,19 +50,21 @@ def run_iterations(
 
         identity = run_identity(spec)
         return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)
-    started = launch(spec, iterations)
+    started = launch(spec, iterations, energy=counted(spec.target.platform))
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder = Path(name)
         command = prepare(spec, started, folder)
         done = run_bounded(
             command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder), stop=stop
         )
-        output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks")
+        ranks = number_of(spec.target.nranks, "rank")
+        output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {ranks}")
     if "refused" in output:
-        where = f"{spec.target.problem} on {spec.target.nranks} ranks"
+        where = f"{spec.target.problem} on {ranks}"
         raise KernelError(where, output["refused"], "Choose other ranks, or another class or size")
     return from_kernel(
         output,
+        spec.target.platform,
         identity=run_identity(spec),
         wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,

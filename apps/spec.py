@@ -15,6 +15,7 @@ MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
 COMPUTE = ("injected", "measured", "none")
 ITERATION_POLICIES = ("steady", "full")
+PLATFORM_MEMORY = "platform"  # the memory bus of each host is what the platform says
 # Of a method that iterates until it is done; one that is not done then has failed.
 MOST_ITERATIONS = 20_000
 LEAST_EFFICIENCY = 1e-9  # of the peak speed; less is no computer, and overflows
@@ -66,6 +67,11 @@ class RunSpec:
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, besides those of the platform
     host_speed_flops: float | None = None  # of this computer on the platform's scale; needed for "measured" alone
     engine: str = "smpi"  # "s4u" for programs in Python: a user's own, CG and EP
+    # byte/s between the cores of a node and its memory, which its ranks share; "platform": what that says of each host;
+    # None: memory never limits.  What moves over it are bytes_per_flop of all operations that are counted; None: as
+    # many as the kernel declares.
+    memory_bus: float | str | None = None
+    bytes_per_flop: float | None = None
 
     def __post_init__(self):
         if self.mode not in MODES:
@@ -76,17 +82,8 @@ class RunSpec:
         self._check_iterations()
         self._check_program()
         self._check_engine()
-        engine_options = self.engine_options
-        for key, value in self.target.platform.options:
-            if engine_options.get(key, value) != value:
-                where = f"platform {self.target.platform.name}"
-                problem = f"its <config> sets {key} to {value}, but runs need {engine_options[key]}"
-                raise KernelError(where, problem, "Take it out")
-        for key, value in self.options:
-            if key in _RESERVED_OPTIONS or key in engine_options:
-                raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
-            if set(key + value) & set(" \t\n*?[]\\'\"$`"):  # smpirun would take them apart
-                raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
+        self._check_memory_bus()
+        check_options(self.options, self.target.platform, self.engine_options)
 
     def _check_iterations(self) -> None:
         if self.ends_itself and self.iterations != "full":
@@ -135,6 +132,44 @@ class RunSpec:
             problem = f"{program.name} is a program in Python"
             raise KernelError(f"--engine {self.engine}", problem, "It needs --engine s4u")
 
+    def _check_memory_bus(self) -> None:
+        if self.memory_bus is None:
+            if self.bytes_per_flop is not None:
+                problem, remedy = "goes with --memory-bus", "Give that too, or leave it out"
+                raise KernelError(f"--bytes-per-flop {self.bytes_per_flop:g}", problem, remedy)
+            return
+        if self.bytes_per_flop is not None and not 0 <= self.bytes_per_flop < float("inf"):
+            raise KernelError(f"--bytes-per-flop {self.bytes_per_flop:g}", "not a number from 0 on", "Give bytes")
+        where, leave_out = "--memory-bus", "Leave it out"
+        if self.target.problem.program is not None:
+            raise KernelError(where, "a program of your own does not say how many bytes it moves", leave_out)
+        if self.engine != "smpi":
+            raise KernelError(where, f"engine {self.engine} has no memory bus", "Take engine smpi")
+        if self.compute == "none":
+            raise KernelError(where, "with --compute none computation is free, and so is its memory", "Drop one")
+        if isinstance(self.memory_bus, str):
+            self._check_memory_of_platform()
+        elif not 0 < self.memory_bus < float("inf"):
+            raise KernelError(f"{where} {self.memory_bus / 1e9:g}", "not a bandwidth", "Give GB/s, more than 0")
+
+    def _check_memory_of_platform(self) -> None:
+        platform = self.target.platform
+        if self.memory_bus != PLATFORM_MEMORY:
+            where = f"--memory-bus {self.memory_bus}"
+            raise KernelError(where, "neither a number nor a known word", f"Give GB/s of a node, or {PLATFORM_MEMORY}")
+        for host in dict.fromkeys(self.target.placement):
+            if platform.host(host).memory_Bps is None:
+                problem = f"platform {platform.name} does not say it of host {host}"
+                remedy = "Give GB/s of a node, or memory_gbyte_s in a scenario file, property memory_bandwidth in XML"
+                raise KernelError(f"--memory-bus {PLATFORM_MEMORY}", problem, remedy)
+
+    @property
+    def moved_bytes_per_flop(self) -> float:
+        """Bytes over the memory bus per operation; 0 without one."""
+        if self.memory_bus is None:
+            return 0.0
+        return self.target.problem.bytes_per_flop if self.bytes_per_flop is None else self.bytes_per_flop
+
     @property
     def ends_itself(self) -> bool:
         """Whether it is the run's arithmetic that tells how many iterations it takes."""
@@ -174,6 +209,8 @@ class RunSpec:
             own = {}
         if problem.iterative and self.iterations != "full":
             own["extrapolation_rule"] = RULE
+        if self.memory_bus is not None:
+            own |= {"memory_bus": self.memory_bus, "bytes_per_flop": self.moved_bytes_per_flop}
         return {
             **own,
             "app": problem.app,
@@ -200,6 +237,8 @@ class Settings:
     options: tuple[tuple[str, str], ...] = ()
     host_speed_flops: float | None = None  # of this computer, for "measured"; None: as calibrated
     engine: str | None = None  # None: s4u for a program in Python, smpi for all others
+    memory_bus: float | str | None = None  # as in RunSpec
+    bytes_per_flop: float | None = None
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """The run of a target under these settings."""
@@ -213,6 +252,8 @@ class Settings:
             options=self.options,
             host_speed_flops=self._host_speed_flops(),
             engine=self.engine or default_engine(target.problem),
+            memory_bus=self.memory_bus,
+            bytes_per_flop=self.bytes_per_flop,
         )
 
     def _host_speed_flops(self) -> float | None:
@@ -235,6 +276,31 @@ def parse_iterations(text: str) -> str | int:
     if not text.isdecimal():
         raise KernelError(f"iterations {text!r}", "neither steady nor full nor a number", "Write for example 5")
     return int(text)
+
+
+def parse_memory_bus(text: str) -> float | str:
+    """GB/s of a node as byte/s, or ``platform``."""
+    if text == PLATFORM_MEMORY:
+        return text
+    try:
+        return float(text) * 1e9
+    except ValueError:
+        where, problem = f"--memory-bus {text}", "neither a number nor a known word"
+        raise KernelError(where, problem, f"Give GB/s of a node, or {PLATFORM_MEMORY}") from None
+
+
+def check_options(options: Sequence[tuple[str, str]], platform: Platform, engine_options: dict[str, str]) -> None:
+    """Raises KernelError for SimGrid options, or a platform's own, that do not go with those of the engine."""
+    for key, value in platform.options:
+        if engine_options.get(key, value) != value:
+            where = f"platform {platform.name}"
+            problem = f"its <config> sets {key} to {value}, but runs need {engine_options[key]}"
+            raise KernelError(where, problem, "Take it out")
+    for key, value in options:
+        if key in _RESERVED_OPTIONS or key in engine_options:
+            raise KernelError(f"--cfg {key}:{value}", "set by the engine itself", "Leave it out")
+        if set(key + value) & set(" \t\n*?[]\\'\"$`"):  # smpirun would take them apart
+            raise KernelError(f"--cfg {key}:{value}", "smpirun cannot pass such characters", "Leave them out")
 
 
 def parse_options(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from apps.record import Extrapolation, RunRecord
+from apps.steady_energy import grown_energy, host_rows
 
 FIRST_TRY = 5  # iterations
 LEAST_ITERATIONS = 4  # that show a period: the last is not looked at, and two differences are compared
@@ -28,7 +29,7 @@ _ROUNDING_WEIGHT, _ROUNDING_GROWTH = 0.05, 1 / 155  # per message; more with eve
 # messages of a rank than this had them, by 3e-9, 5e-8 and 5e-8 of their time; of the other 226 one (2e-6), which had
 # shown some before.
 _ODD_FROM_MESSAGES, _ODD_REL = 65_000, 1e-7
-RULE = 2  # which of these rules made a record: to be counted up with every change of what is extrapolated or bounded
+RULE = 3  # which of these rules made a record: to be counted up with every change of what is extrapolated or bounded
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,18 @@ def extrapolate(record: RunRecord, iterations: int) -> RunRecord:
         compute_s + comm_s + added_s(ends, missing, period=lag, period_s=period.time_s)
         for compute_s, comm_s, ends in zip(record.compute_s, record.comm_s, record.iteration_s, strict=True)
     ]
+
+    def more(row: Sequence[float]) -> float:
+        return added_s(row, missing, period=lag, period_s=row[-2] - row[-2 - lag])
+
     compute_s = [
-        so_far_s + added_s(row, missing, period=lag, period_s=row[-2] - row[-2 - lag])
-        for so_far_s, row in zip(record.compute_s, record.iteration_compute_s, strict=True)
+        so_far_s + more(row) for so_far_s, row in zip(record.compute_s, record.iteration_compute_s, strict=True)
     ]
+    energy = grown_energy(record, time_added_s=max(elapsed_s) - record.time_s, more=more)
     bound_rel = _bound_rel(record, period, missing, max(elapsed_s))
-    how = Extrapolation(iterations, done, lag, period.time_s, bound_rel)
-    return _grown(record, missing, elapsed_s, compute_s, how)
+    energy_bound_rel = _energy_bound_rel(record, energy, period, missing, bound_rel) if energy else None
+    how = Extrapolation(iterations, done, lag, period.time_s, bound_rel, energy_bound_rel)
+    return _grown(record, missing, elapsed_s, compute_s, energy, how)
 
 
 def _like_the_last(record: RunRecord, iterations: int, missing: int) -> RunRecord:
@@ -123,14 +129,20 @@ def _like_the_last(record: RunRecord, iterations: int, missing: int) -> RunRecor
     elapsed_s = [c + m + missing * period_s for c, m in zip(record.compute_s, record.comm_s, strict=True)]
     more_s = [missing * last(row) for row in record.iteration_compute_s]
     compute_s = [c + more for c, more in zip(record.compute_s, more_s, strict=True)]
+    energy = grown_energy(record, time_added_s=max(elapsed_s) - record.time_s, more=lambda row: missing * last(row))
     how = Extrapolation(iterations, iterations - missing, 1, period_s, None)
-    return _grown(record, missing, elapsed_s, compute_s, how)
+    return _grown(record, missing, elapsed_s, compute_s, energy, how)
 
 
 def _grown(
-    record: RunRecord, missing: int, elapsed_s: Sequence[float], compute_s: Sequence[float], how: Extrapolation
+    record: RunRecord,
+    missing: int,
+    elapsed_s: Sequence[float],
+    compute_s: Sequence[float],
+    energy: dict,
+    how: Extrapolation,
 ) -> RunRecord:
-    """The record with these times per rank, and so many iterations more of everything that is counted."""
+    """The record with these times per rank, and energy, and so many iterations more of everything that is counted."""
     rank_flops = _grow(record.rank_flops, record.iteration_flops, missing)
     return replace(
         record,
@@ -151,6 +163,7 @@ def _grown(
             for name, used in record.collectives.items()
             for each in [record.iteration_collectives.get(name, {"calls": 0, "bytes": [0] * record.ranks})]
         },
+        **energy,
         extrapolation=how,
     )
 
@@ -192,6 +205,29 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
         + (_ROUNDING_WEIGHT + _ROUNDING_GROWTH * missing) * rounding
         + (_ODD_REL if missing * messages > _ODD_FROM_MESSAGES else 0.0)
     )
+
+
+def _energy_bound_rel(record: RunRecord, energy: dict, period: Period, missing: int, bound_rel: float) -> float:
+    """Error of any host's energy, or of any link's, relative, where the time is off by ``bound_rel`` at most.
+
+    Time that is added or taken away passes at full power at most (of a link: at its mean power).  Periods of different
+    energy count as those of different length do in ``_bound_rel``.
+    """
+    rows = {**host_rows(record), **record.iteration_energy.link_j}
+    span_s, lag, worst = energy["energy_span_s"], period.iterations, bound_rel
+    for name, joules in {**(energy["energy_j"] or {}), **(energy["link_energy_j"] or {})}.items():
+        if not joules:
+            continue
+        bound = bound_rel * max(1.0, record.iteration_energy.full_w.get(name, 0.0) * span_s / joules)
+        if name in rows:
+            row = rows[name]
+            last = len(row) - 1  # which is not looked at
+            advances_j = [row[i] - row[i - lag] for i in range(last - period.window, last)]
+            spread = replace(period, spread_s=max(advances_j) - min(advances_j))
+            other_half_j = abs((row[-2] - row[-3]) - (row[-3] - row[-4])) if missing % lag else 0.0
+            bound += _DRIFT_WEIGHT * drift_rel(spread, missing, joules) + other_half_j / joules
+        worst = max(worst, bound)
+    return worst
 
 
 def settle(run: Callable[[int], RunRecord], iterations: int, *, bound_rel: float = SETTLED_BOUND) -> RunRecord:

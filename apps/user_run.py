@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from apps.energy import counted
 from apps.errors import NoIterations, SimulationError
 from apps.launch import environment, launch, prepare, repeatable
 from apps.periodicity import told_apart
 from apps.process import run_bounded
-from apps.record import RunRecord
+from apps.record import RunRecord, energy_fields
 from apps.recorder_library import check_recorded, recorder_library
 from apps.recording import Kind, Mark, Op
-from apps.recording_io import MOMENT, Incomplete, read_events, read_moments
+from apps.recording_io import MOMENT, Incomplete, read_energies, read_events, read_moments
 from apps.spec import RunSpec
 from apps.verdict import check_success
+from apps.wording import number_of
 
 
 def run_user_iterations(
@@ -38,9 +42,10 @@ def run_user_iterations(
     KernelError for a call that cannot be recorded, NoIterations, and Stopped once ``stop`` is set.
     """
     problem = spec.target.problem
-    what = f"{problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
+    what = f"{problem} on {spec.target.platform.name}, {number_of(spec.target.nranks, 'rank')}"
     partial = iterations < spec.target.iterations
-    started = launch(spec, iterations)
+    energy = counted(spec.target.platform)
+    started = launch(spec, iterations, energy=energy)
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder, notes = Path(name), Path(name) / "notes"
         notes.mkdir()
@@ -48,6 +53,8 @@ def run_user_iterations(
         settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if partial else "no"}
         if spec.compute == "none":
             settings["RECORDER_COMPUTE"] = "none"
+        if energy:
+            settings["RECORDER_ENERGY"] = "+".join(energy)
         done = run_bounded(
             command,
             folder=folder,
@@ -61,6 +68,7 @@ def run_user_iterations(
         try:
             moments = read_moments(notes, spec.target.nranks)
             timeline = _marked(moments, iterations)
+            consumed = json.loads((notes / "energy").read_bytes()) if energy else None
             if timeline is None and partial:
                 timeline = _found(notes, spec, iterations)
         except Incomplete as err:
@@ -69,6 +77,12 @@ def run_user_iterations(
         raise NoIterations(
             what,
             f"{iterations} iterations of the program cannot be told apart",
+            "Mark them (docs/own-program.md), or give --iterations full",
+        )
+    if partial and not _tells_energy(timeline, spec.target.placement, energy):
+        raise NoIterations(
+            what,
+            "its iterations can be told apart, but not what they consume",
             "Mark them (docs/own-program.md), or give --iterations full",
         )
     whole = [_between(one[0], one[-1]) for one in moments]
@@ -97,6 +111,7 @@ def run_user_iterations(
         timed_wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
         command=repeatable(spec, started),
+        **energy_fields(consumed, spec.target.platform, () if timeline is None else timeline.energy_j),
     )
 
 
@@ -106,11 +121,14 @@ _COUNTED = ("messages", "bytes", "self_messages", "self_bytes")
 @dataclass(frozen=True)
 class _Timeline:
     """The iterations of a run, by rank: when each ended and how long the rank had computed by then, s from the start of
-    the timed section; and what one iteration did (a MOMENT that is a difference)."""
+    the timed section; what the rank's host had consumed, as in IterationEnergy; and what one iteration did (a MOMENT
+    that is a difference)."""
 
     end_s: tuple[tuple[float, ...], ...]
     compute_s: tuple[tuple[float, ...], ...]
+    energy_j: tuple[tuple[float, ...], ...]
     each: list[np.ndarray]
+    marked: bool  # by the program
 
 
 def _marked(moments: Sequence[np.ndarray], iterations: int) -> _Timeline | None:
@@ -123,15 +141,11 @@ def _marked(moments: Sequence[np.ndarray], iterations: int) -> _Timeline | None:
         first = one[one["op"] == Mark.FIRST_ITERATION]
         before = end[0] if iterations > 1 else first[0] if len(first) else one[0]
         each.append(_between(before, end[min(1, iterations - 1)]))
-    return _Timeline(
-        end_s=tuple(
-            tuple((end["clock_s"] - one[0]["clock_s"]).tolist()) for one, end in zip(moments, ends, strict=True)
-        ),
-        compute_s=tuple(
-            tuple((end["compute_s"] - one[0]["compute_s"]).tolist()) for one, end in zip(moments, ends, strict=True)
-        ),
-        each=each,
-    )
+
+    def since_start(name: str) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple((end[name] - one[0][name]).tolist()) for one, end in zip(moments, ends, strict=True))
+
+    return _Timeline(since_start("clock_s"), since_start("compute_s"), since_start("energy_j"), each, marked=True)
 
 
 def _found(notes: Path, spec: RunSpec, iterations: int) -> _Timeline | None:
@@ -140,7 +154,8 @@ def _found(notes: Path, spec: RunSpec, iterations: int) -> _Timeline | None:
     found = told_apart(recording, iterations)
     if found is None:
         return None
-    end_s, compute_s, each = [], [], []
+    energies = read_energies(notes, recording)
+    end_s, compute_s, energy_j, each = [], [], [], []
     for rank, (events, starts) in enumerate(zip(recording.events, found.starts, strict=True)):
         ends = starts[1:]
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
@@ -148,8 +163,23 @@ def _found(notes: Path, spec: RunSpec, iterations: int) -> _Timeline | None:
         # A COMPUTE has its flops there; what precedes it says how long the rank had computed until then.
         so_far = np.where(events["kind"][ends] == Kind.COMPUTE, ends - 1, ends)
         compute_s.append(tuple((events["amount"][so_far] - events["amount"][begin]).tolist()))
+        known = len(energies[rank]) and all(before < after for before, after in pairwise((0.0, *compute_s[-1])))
+        energy_j.append(tuple((energies[rank][so_far] - energies[rank][begin]).tolist()) if known else ())
         each.append(_summed(events[starts[-2] : starts[-1]], rank, recording.communicators))
-    return _Timeline(tuple(end_s), tuple(compute_s), each)
+    return _Timeline(tuple(end_s), tuple(compute_s), tuple(energy_j), each, marked=False)
+
+
+def _tells_energy(timeline: _Timeline, hosts: Sequence[str], energy: Sequence[str]) -> bool:
+    """Whether it is known what iterations consume.
+
+    In those that the program does not mark, that of a host is known if one of its ranks computes in each of them, or
+    none ever does; that of a link never is.
+    """
+    if timeline.marked:
+        return True
+    known = {host for host, row in zip(hosts, timeline.energy_j, strict=True) if row}
+    computing = {host for host, row in zip(hosts, timeline.compute_s, strict=True) if row[-1] > 0}
+    return "links" not in energy and ("hosts" not in energy or computing <= known)
 
 
 def _summed(events: np.ndarray, rank: int, communicators: Sequence[Sequence[int]]) -> np.ndarray:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from platforms.checked_toml import CheckedTable, read_checked
-from platforms.errors import PlatformError, nearest
+from platforms.errors import PlatformError
 from platforms.frequency import CUBIC, Frequencies, known_frequencies, known_speeds_flops
 from platforms.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
 from platforms.network import DEFAULT_NETWORK, named_network
 from platforms.platform import Power
+from platforms.wan_links import wan_links
 
 _TABLE = tomllib.loads(Path(__file__).with_name("scenarios.toml").read_text("utf-8"))
 
@@ -180,34 +181,10 @@ def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, 
     shape = entry.text("shape", "mesh")
     if shape not in WAN_SHAPES:
         raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
-    duplex = entry.boolean("duplex", False)
-    links = {ends: WanLink(*ends, wire_of(entry, default), duplex) for ends in wan_ends(shape, clusters)}
-    own = set()
-    for one in entry.tables("links", "wan.links"):
-        ends = _ends(one, shape, clusters)
-        if ends in own:
-            raise PlatformError(one.where, "this link is given twice", "Keep one")
-        own.add(ends)
-        links[ends] = WanLink(*ends, wire_of(one, wire_of(entry, default)), one.boolean("duplex", duplex))
-    return shape, tuple(links.values())
-
-
-def _ends(entry: CheckedTable, shape: str, clusters: list[str]) -> tuple[str, str | None]:
-    """The ends of a link as wan_ends orders them."""
-    if shape == "star":
-        if entry.has("between"):
-            raise PlatformError(entry.where, "'between' in a star", 'Write cluster = "c1": its link to the hub')
-        names = [entry.text("cluster")]
-    else:
-        if entry.has("cluster"):
-            raise PlatformError(entry.where, "'cluster' in a mesh", 'Write between = ["c1", "c2"]')
-        names = entry.texts("between", 2)
-    for name in names:
-        if name not in clusters:
-            raise PlatformError(entry.where, f"no cluster {name!r}", nearest(name, clusters))
-    if len(set(names)) != len(names):
-        raise PlatformError(entry.where, "both ends are the same cluster", "Name two")
-    return (names[0], None) if shape == "star" else tuple(sorted(names, key=clusters.index))
+    return shape, wan_links(
+        entry, shape, dict(zip(clusters, clusters, strict=True)), what="cluster", key="cluster", duplex=False,
+        wire=lambda one: wire_of(one, wire_of(entry, default)),
+    )  # fmt: skip
 
 
 def wire_of(entry: CheckedTable, default: Wire) -> Wire:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from apps.blockprobe.measure import BlockPlan
 from apps.netprobe.measure import Measurement, Plan
 from apps.record import RunRecord
 from apps.recording import Recording
@@ -28,13 +29,14 @@ class EvidenceRequest:
     ``run``: the record of a run of ``target``, which must not be the one to predict.
     ``trace``: a recording of what the target's program does on so many ranks, made elsewhere; ``iterations`` of it.
     ``exchange``: messages between the target's hosts, as ``plan`` says.
+    ``blocks``: single computations, collectives and accesses to disks on the target's platform, as ``plan`` says.
     ``declared``: what the user says of the simulation, for free.
     """
 
     kind: str
     target: Target
     iterations: int | None = None  # of a trace
-    plan: Plan | None = None  # of an exchange
+    plan: Plan | BlockPlan | None = None  # of an exchange or of blocks
 
 
 @dataclass(frozen=True)
@@ -66,17 +68,39 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class HostLoad:
+    """What a host does in a run."""
+
+    core_s: float  # core-seconds of computation, at the speed that a core has to itself
+    busy_low_s: float  # bounds of the time during which at least one of its ranks computes
+    busy_high_s: float
+
+
+@dataclass(frozen=True)
 class Prediction:
-    """The predicted run time of a target."""
+    """The predicted run time of a target.
+
+    Models say ``loads``; its energy is made of them in one place (predictor/energy.py).
+    """
 
     time_s: float
     parts: Mapping[str, float] = field(default_factory=dict)  # what the time is made of, s
     flags: tuple[str, ...] = ()  # reasons to distrust it
     low_s: float | None = None  # interval, where the model has one
     high_s: float | None = None
-    energy_j: float | None = None
+    loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model knows the time alone
+    # For which energy is counted: from the start of the first rank to the end of the last; None: for time_s.
+    span_s: float | None = None
+    energy_j: float | None = None  # of the hosts in use; None: the platform gives no watts
+    energy_low_j: float | None = None  # interval: a point where the loads are known exactly
+    energy_high_j: float | None = None
     evidence: tuple[str, ...] = ()  # ids of what it rests on
     cost: Cost = Cost()
+
+    @property
+    def counted_s(self) -> float:
+        """For which energy is counted."""
+        return self.time_s if self.span_s is None else self.span_s
 
 
 class Model(Protocol):

@@ -6,9 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from apps.blockprobe.measure import BlockPlan, carry_out
 from apps.identity import identity_hash
-from apps.netprobe.measure import Measurement, Plan, measure
+from apps.netprobe.measure import Measurement, Plan
 from apps.record import RunRecord
 from apps.record_events import record_events, recording_identity
 from apps.recording import Kind, Recording
@@ -16,6 +18,9 @@ from apps.smpi import run_identity
 from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
 from predictor.base import Cost, Declared, Evidence, EvidenceRequest
+
+if TYPE_CHECKING:
+    from apps.runner import Runner
 
 
 class RefusedEvidence(UserError):
@@ -37,7 +42,7 @@ class Broker:
         *,
         record: Callable[[RunSpec], RunRecord],
         trace: Callable[[RunSpec, int], Recording] = record_events,
-        measure: Callable[[Plan], Measurement] = measure,
+        measure: Callable[[Plan | BlockPlan], Measurement] = carry_out,
         identify: Callable[[RunSpec], dict] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
     ):
@@ -48,6 +53,13 @@ class Broker:
         self._measure = measure
         self._identify = identify
         self._start = start
+
+    @classmethod
+    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner) -> Broker:
+        """One whose evidence a runner makes, so that nothing is made twice."""
+        return cls(
+            settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure, start=runner.start
+        )
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
         """The evidence, in the order of the requests.
@@ -74,6 +86,12 @@ class Broker:
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
+        if request.kind == "trace" and self._settings.memory_bus is not None:
+            raise RefusedEvidence(
+                f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
+                "the evidence asked for is a recording, which says nothing of a memory bus",
+                "Take another predictor, or leave the bus out",
+            )
 
     def _run(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
@@ -95,7 +113,7 @@ class Broker:
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
 
-    def _exchange(self, request: EvidenceRequest) -> Evidence:
+    def _experiments(self, request: EvidenceRequest) -> Evidence:
         plan = replace(request.plan, options=self._settings.options)  # the world is the same for all
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
@@ -108,7 +126,13 @@ class Broker:
 
 
 # The kinds of evidence; what each is, EvidenceRequest says.
-_ANSWERS = {"run": Broker._run, "trace": Broker._recording, "exchange": Broker._exchange, "declared": Broker._declared}
+_ANSWERS = {
+    "run": Broker._run,
+    "trace": Broker._recording,
+    "exchange": Broker._experiments,
+    "blocks": Broker._experiments,
+    "declared": Broker._declared,
+}
 
 
 def _essence(target: Target) -> tuple:

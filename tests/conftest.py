@@ -15,15 +15,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _record(target, time_s, flops):
-    """A record of which only the time, the work and the hosts mean anything."""
+def _record(target, time_s, flops, compute_s=None):
+    """A record of which only the time, what of it is computation, the work and the hosts mean anything."""
     zeros = (0,) * target.nranks
+    compute_s = (time_s,) * target.nranks if compute_s is None else tuple(compute_s)
     return RunRecord(
         identity={},
         time_s=time_s,
         simulated_s=time_s,
-        compute_s=(time_s,) * target.nranks,
-        comm_s=zeros,
+        compute_s=compute_s,
+        comm_s=tuple(time_s - s for s in compute_s),
         flops=flops,
         rank_flops=zeros,
         messages=zeros,
@@ -39,7 +40,7 @@ def _record(target, time_s, flops):
         iteration_flops=zeros,
         host=target.placement,
         iteration_s=((time_s,),) * target.nranks,
-        iteration_compute_s=((time_s,),) * target.nranks,
+        iteration_compute_s=tuple((s,) for s in compute_s),
         verified=None,
         checks={},
         wall_s=0.25,
@@ -51,8 +52,27 @@ def _record(target, time_s, flops):
 
 @pytest.fixture
 def record_of():
-    """``record_of(target, time_s, flops)``: a record of which only these and the hosts mean anything."""
+    """``record_of(target, time_s, flops, compute_s=None)``: a record of which only these and the hosts mean anything.
+
+    ``compute_s``: of each rank; None: all of the time.
+    """
     return _record
+
+
+@pytest.fixture
+def refused(capsys):
+    """``refused(main, arguments, *messages)``: a command ends with status 2 and says these, in one line of error."""
+
+    def check(main, arguments, *messages):
+        assert main(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert captured.err.startswith("error: ")
+        for message in messages:
+            assert message in captured.err
+
+    return check
 
 
 @pytest.fixture

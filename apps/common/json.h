@@ -1,8 +1,10 @@
-/* Text for the record. */
+/* Text as JSON has it. */
 #ifndef APPS_COMMON_JSON_H
 #define APPS_COMMON_JSON_H
 
-/* Prints a JSON string literal. */
-void print_text(const char *text);
+#include <stdio.h>
+
+/* Writes a JSON string literal. */
+void write_text(FILE *file, const char *text);
 
 #endif

@@ -6,7 +6,8 @@
 
 /* --- between two ranks --- */
 
-void run_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag)
+/* What precedes every send: pending computation is injected, the message is counted. */
+static void outgoing(Run *run, int count, MPI_Datatype type, int destination)
 {
   run_compute(run);
   int size;
@@ -18,6 +19,11 @@ void run_send_any(Run *run, const void *data, int count, MPI_Datatype type, int 
     run->sent.self_messages++;
     run->sent.self_bytes += bytes;
   }
+}
+
+void run_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag)
+{
+  outgoing(run, count, type, destination);
   MPI_Send(data, count, type, destination, tag, MPI_COMM_WORLD);
 }
 
@@ -25,6 +31,14 @@ void run_receive_any(Run *run, void *data, int count, MPI_Datatype type, int sou
 {
   run_compute(run);
   MPI_Recv(data, count, type, source, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+MPI_Request run_start_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag)
+{
+  outgoing(run, count, type, destination);
+  MPI_Request request;
+  MPI_Isend(data, count, type, destination, tag, MPI_COMM_WORLD, &request);
+  return request;
 }
 
 MPI_Request run_start_receive_any(Run *run, void *data, int count, MPI_Datatype type, int source, int tag)
@@ -54,6 +68,12 @@ void run_wait(Run *run, MPI_Request *request)
 {
   run_compute(run);
   MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+void run_wait_all(Run *run, int count, MPI_Request *requests)
+{
+  run_compute(run);
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
 /* --- collectives --- */

@@ -1,4 +1,5 @@
-/* The benchmarks' random numbers: x' = 5^13 x mod 2^46 (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 2.3). */
+/* The benchmarks' random numbers: x' = 5^13 x mod 2^46 (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
+ * 2.3). */
 #ifndef APPS_COMMON_RANDOM_H
 #define APPS_COMMON_RANDOM_H
 

@@ -7,19 +7,6 @@
 #include "json.h"
 #include "run.h"
 
-void print_text(const char *text)
-{
-  putchar('"');
-  for (; *text; text++)
-    if (*text == '"' || *text == '\\')
-      printf("\\%c", *text);
-    else if ((unsigned char)*text < 0x20)
-      printf("\\u%04x", *text);
-    else
-      putchar(*text);
-  putchar('"');
-}
-
 typedef struct {
   char host[MPI_MAX_PROCESSOR_NAME];
   double start_s, stop_s, compute_s, flops, flops_per_iteration;
@@ -49,8 +36,8 @@ static void print_collectives(const char *name, const RankRecord *records, int n
     if (!first->calls[kind])
       continue;
     printf("%s\"%s\": {\"calls\": %ld", printed++ ? ", " : "", names[kind], first->calls[kind]);
-    print_per_rank("bytes", records, nranks, traffic + offsetof(Traffic, collective_bytes) + (size_t)kind * sizeof(long),
-                   false);
+    size_t bytes = traffic + offsetof(Traffic, collective_bytes) + (size_t)kind * sizeof(long);
+    print_per_rank("bytes", records, nranks, bytes, false);
     putchar('}');
   }
   putchar('}');
@@ -82,8 +69,38 @@ static void print_rows(const char *name, const double *values, int nranks, int c
   putchar(']');
 }
 
-static void print_record(const Run *run, const RankRecord *records, const double *ends_s, const double *computes_s,
-                         const Check *checks, int nchecks, double epsilon, bool official)
+/* One row per rank of what it has at the end of each iteration; NULL but on rank 0. */
+typedef struct {
+  double *ends_s, *computes_s, *energies_j;
+} Iterations;
+
+/* Nothing where energy is not counted. */
+static void print_energy(const Run *run, const double *energies_j)
+{
+  const Shared *shared = run->shared;
+  if (!shared->to_j)
+    return;
+  printf(", \"energy\": {\"span_s\": %.17g", shared->to_s - shared->from_s);
+  if (run->counts_hosts) {
+    printf(", \"hosts\": ");
+    energy_write_hosts(stdout, &shared->meter, shared->from_j, shared->to_j);
+    print_rows("iteration_host_j", energies_j, run->nranks, run->iterations_done);
+  }
+  if (run->counts_links) {
+    printf(", \"links\": ");
+    energy_write_links(stdout, &shared->meter, shared->from_j, shared->to_j);
+    printf(", \"iteration_links\": [");
+    for (int i = 0; i < run->iterations_done; i++) {
+      printf(i ? ", " : "");
+      energy_write_links(stdout, &shared->meter, shared->from_j, shared->iteration_j[i]);
+    }
+    putchar(']');
+  }
+  putchar('}');
+}
+
+static void print_record(const Run *run, const RankRecord *records, const Iterations *each, const Check *checks,
+                         int nchecks, double epsilon, bool official)
 {
   printf("{\"ranks\": %d, \"iterations\": %d", run->nranks, run->iterations);
   printf(", \"timed_wall_s\": %.9g", run->wall_stop_s - run->wall_start_s);
@@ -98,7 +115,7 @@ static void print_record(const Run *run, const RankRecord *records, const double
   printf("}, \"host\": [");
   for (int r = 0; r < run->nranks; r++) {
     printf(r ? ", " : "");
-    print_text(records[r].host);
+    write_text(stdout, records[r].host);
   }
   putchar(']');
 #define REAL(field) print_per_rank(#field, records, run->nranks, offsetof(RankRecord, field), true)
@@ -120,8 +137,9 @@ static void print_record(const Run *run, const RankRecord *records, const double
 #undef COUNT
   print_collectives("collectives", records, run->nranks, offsetof(RankRecord, sent));
   print_collectives("iteration_collectives", records, run->nranks, offsetof(RankRecord, per_iteration));
-  print_rows("iteration_end_s", ends_s, run->nranks, run->iterations_done);
-  print_rows("iteration_compute_s", computes_s, run->nranks, run->iterations_done);
+  print_rows("iteration_end_s", each->ends_s, run->nranks, run->iterations_done);
+  print_rows("iteration_compute_s", each->computes_s, run->nranks, run->iterations_done);
+  print_energy(run, each->energies_j);
   printf("}\n");
   fflush(stdout);
 }
@@ -137,19 +155,26 @@ static double *gather_rows(const Run *run, const double *mine, int count)
 
 void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official)
 {
-  RankRecord mine = {.start_s = run->start_s, .stop_s = run->stop_s, .compute_s = run->compute_s,
-                     .flops = run->flops, .flops_per_iteration = run->flops_per_iteration, .sent = run->timed, .per_iteration = run->per_iteration};
+  RankRecord mine = {.start_s = run->start_s,
+                     .stop_s = run->stop_s,
+                     .compute_s = run->compute_s,
+                     .flops = run->flops,
+                     .flops_per_iteration = run->flops_per_iteration,
+                     .sent = run->timed,
+                     .per_iteration = run->per_iteration};
   int length;
   MPI_Get_processor_name(mine.host, &length);
 
   size_t n = (size_t)run->nranks;
   RankRecord *records = run->rank == 0 ? checked(malloc(n * sizeof *records)) : NULL;
   MPI_Gather(&mine, sizeof mine, MPI_BYTE, records, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
-  double *ends_s = gather_rows(run, run->iteration_end_s, run->iterations_done);
-  double *computes_s = gather_rows(run, run->iteration_compute_s, run->iterations_done);
+  Iterations each = {.ends_s = gather_rows(run, run->iteration_end_s, run->iterations_done),
+                     .computes_s = gather_rows(run, run->iteration_compute_s, run->iterations_done),
+                     .energies_j = gather_rows(run, run->iteration_energy_j, run->iterations_done)};
   if (run->rank == 0)
-    print_record(run, records, ends_s, computes_s, checks, nchecks, epsilon, official);
+    print_record(run, records, &each, checks, nchecks, epsilon, official);
   free(records);
-  free(ends_s);
-  free(computes_s);
+  free(each.ends_s);
+  free(each.computes_s);
+  free(each.energies_j);
 }

@@ -7,8 +7,12 @@
 #define APPS_COMMON_RUN_H
 
 #include <mpi.h>
+#include <simgrid/forward.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "energy.h"
+#include "memory.h"
 
 typedef enum { ALLREDUCE, REDUCE, BCAST, ALLTOALL, ALLTOALLV, COLLECTIVES } Collective;
 
@@ -20,6 +24,15 @@ typedef struct {
   long calls[COLLECTIVES], collective_bytes[COLLECTIVES];
 } Traffic;
 
+/* What the ranks of a program, which are one process, share. */
+typedef struct {
+  sg_bar_t all; /* for run_stop() */
+  int stopped;  /* ranks that have come to it */
+  EnergyMeter meter;
+  double from_s, to_s;                   /* simulated clock when the first rank starts and when the last one stops */
+  double *from_j, *to_j, **iteration_j; /* read there, and when rank 0 ends an iteration; NULL: energy is not counted */
+} Shared;
+
 typedef struct {
   int argc;
   char **argv;
@@ -27,23 +40,34 @@ typedef struct {
   char problem[256];  /* first complaint about the arguments; empty: none */
 
   int rank, nranks;
+  char ranks[16];    /* "1 rank", "2 ranks": for complaints */
   bool verify;       /* arithmetic is done and checked */
   double flop_scale; /* flops injected per flop counted: 1 / sustained fraction of peak; 0: none injected */
 
-  double start_s, stop_s; /* simulated clock at the two ends of the timed section */
+  double start_s, stop_s;           /* simulated clock at the two ends of the timed section */
   double wall_start_s, wall_stop_s; /* the real clock there */
-  double compute_s;       /* simulated time this rank spent computing, in the timed section */
-  double pending_flops;   /* charged, and not yet injected */
-  double flops;           /* counted in the timed section */
-  Traffic sent, timed;    /* since the timed section began; in it alone */
+  double compute_s;                 /* simulated time this rank spent computing, in the timed section */
+  double pending_flops;             /* charged, and not yet injected */
+  Memory memory;                    /* that its computation uses */
+  double flops;                     /* counted in the timed section */
+  Traffic sent, timed;              /* since the timed section began; in it alone */
   Traffic before_iterations, per_iteration;
   int iterations, iterations_done;
   double *iteration_end_s;     /* simulated clock at the end of each iteration */
   double *iteration_compute_s; /* compute_s there */
   double flops_before_iterations, flops_per_iteration;
+
+  Shared *shared;                  /* NULL: not asked for yet */
+  bool counts_hosts, counts_links; /* energy is counted */
+  bool metered;                    /* that of this rank's host is */
+  bool computed;                   /* since the last iteration ended */
+  /* J that the host had consumed when the section started and when it was last looked at, as this rank finished
+   * computing; from the one to the other at the end of each iteration. */
+  double energy_from_j, energy_j, *iteration_energy_j;
 } Run;
 
-/* Starts MPI and reads the arguments `mode=verify|skeleton`, `flop_scale=X`, `iterations=K`. */
+/* Starts MPI and reads the arguments `mode=verify|skeleton`, `flop_scale=X`, `iterations=K`, and, if it is given,
+ * `energy=hosts|links|hosts+links`, which needs SimGrid's plugins for them, and those of memory_make(). */
 Run run_begin(int argc, char **argv);
 
 /* The value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
@@ -82,7 +106,8 @@ void run_first_iteration(Run *run);
 void run_iteration(Run *run);
 void run_stop(Run *run);
 
-/* This rank computes: busy for flops * flop_scale / host speed seconds.  Charges in a row are injected as one, before
+/* This rank computes: busy for flops * flop_scale / host speed seconds, and then, where there is a memory bus, for as long
+ * as it takes to move what they need.  Charges in a row are injected as one, before
  * the next message or the end of the iteration, which costs the simulator less and changes nothing else. */
 void charge_flops(Run *run, double flops);
 
@@ -93,11 +118,13 @@ void run_compute(Run *run);
 /* Point-to-point messages in MPI_COMM_WORLD: `count` of a type, or doubles. */
 void run_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag);
 void run_receive_any(Run *run, void *data, int count, MPI_Datatype type, int source, int tag);
+MPI_Request run_start_send_any(Run *run, const void *data, int count, MPI_Datatype type, int destination, int tag);
 MPI_Request run_start_receive_any(Run *run, void *data, int count, MPI_Datatype type, int source, int tag);
 void run_send(Run *run, const double *data, int count, int destination, int tag);
 void run_receive(Run *run, double *data, int count, int source, int tag);
 MPI_Request run_start_receive(Run *run, double *data, int count, int source, int tag);
 void run_wait(Run *run, MPI_Request *request);
+void run_wait_all(Run *run, int count, MPI_Request *requests);
 
 /* values := sum over all ranks of values. */
 void run_sum(Run *run, double *values, int count);
@@ -126,8 +153,8 @@ typedef struct {
 } Check;
 
 /* The record: one JSON line on standard output, by rank 0.  `checks` are the verification values, those that must
- * agree compared by relative error with `epsilon`; a run of fewer iterations than the official number passes official=false and is
- * not judged.  Every rank must call it. */
+ * agree compared by relative error with `epsilon`; a run of fewer iterations than the official number passes
+ * official=false and is not judged.  Every rank must call it. */
 void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official);
 
 /* Frees what run_begin took and ends MPI; main returns its value. */

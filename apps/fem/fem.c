@@ -38,8 +38,8 @@ static Problem read_problem(Run *run)
   /* Messages and the columns of the matrix are counted in ints. */
   double plane = 3 * (problem.n + 1.0) * (problem.layers + 1.0), planes = run->verify ? problem.n / run->nranks + 3 : 1;
   if (plane * planes > INT_MAX)
-    run_refuse(run, "%d x %d x %d elements are too many for %d ranks", problem.n, problem.n, problem.layers,
-               run->nranks);
+    run_refuse(run, "%d x %d x %d elements are too many for %s", problem.n, problem.n, problem.layers,
+               run->ranks);
   return problem;
 }
 

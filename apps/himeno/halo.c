@@ -40,17 +40,6 @@ static void copy_plane(const Fields *f, int axis, int place, float *message, Dir
 
 /* --- messages --- */
 
-/* As run_send_any(), without waiting. */
-static MPI_Request start_send(Run *run, const float *data, int count, int to, int tag)
-{
-  MPI_Request request;
-  run_compute(run);
-  run->sent.messages++;
-  run->sent.bytes += (long)count * (long)sizeof *data;
-  MPI_Isend(data, count, MPI_FLOAT, to, tag, MPI_COMM_WORLD, &request);
-  return request;
-}
-
 /* Both ways at once, as in the original: receives from above and below, sends down and up, all awaited together. */
 static void exchange_along(Halo *halo, const Fields *f, int axis)
 {
@@ -69,10 +58,10 @@ static void exchange_along(Halo *halo, const Fields *f, int axis)
   if (from_lower)
     request[requests++] = run_start_receive_any(halo->run, halo->in[LOWER], count, MPI_FLOAT, lower, TAG_UP);
   if (from_lower)
-    request[requests++] = start_send(halo->run, halo->out[LOWER], count, lower, TAG_DOWN);
+    request[requests++] = run_start_send_any(halo->run, halo->out[LOWER], count, MPI_FLOAT, lower, TAG_DOWN);
   if (from_upper)
-    request[requests++] = start_send(halo->run, halo->out[UPPER], count, upper, TAG_UP);
-  MPI_Waitall(requests, request, MPI_STATUSES_IGNORE);
+    request[requests++] = run_start_send_any(halo->run, halo->out[UPPER], count, MPI_FLOAT, upper, TAG_UP);
+  run_wait_all(halo->run, requests, request);
 
   if (verify && from_upper)
     copy_plane(f, axis, last + 1, halo->in[UPPER], UNPACK);

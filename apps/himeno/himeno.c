@@ -59,7 +59,7 @@ int main(int argc, char **argv)
   if (n < LEAST_N || n > MOST_N)
     run_refuse(&run, "n is %d, not from %d to %d", n, LEAST_N, MOST_N);
   else if (!grid_fits(n, run.nranks))
-    run_refuse(&run, "%d ranks cannot own a point each along every axis, %d points inside the boundary", run.nranks,
+    run_refuse(&run, "%s cannot own a point each along every axis, %d points inside the boundary", run.ranks,
                n - 2);
   if (niter < 1)
     run_refuse(&run, "niter is %d, not positive", niter);

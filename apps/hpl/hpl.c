@@ -60,7 +60,7 @@ static void refuse_bad(Run *run, int n, int nb, int grid_rows)
   else if (2.0 * nb * ((double)n + nb + 2) > INT_MAX)
     run_refuse(run, "panels of %d columns of %d rows are too large for a message", nb, n);
   else if (grid_rows < 1 || run->nranks % grid_rows)
-    run_refuse(run, "%d ranks do not make a grid of %d rows", run->nranks, grid_rows);
+    run_refuse(run, "%s cannot make a grid of %d rows", run->ranks, grid_rows);
 }
 
 int main(int argc, char **argv)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from apps.common.random import advanced, centred, states
 from apps.errors import KernelError
 
-_SEED = 314159265
-_MULTIPLIER = 5**13
-_MODULUS = 2**46  # Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 2.3
 _HPL_LIMIT = 16
 _EPSILON = 2.0**-53
 
@@ -44,18 +42,10 @@ def system(n: int):
     """A (n x n, columns contiguous) and b: random numbers less 1/2, column by column, b after the last one."""
     import numpy as np
 
-    mask = np.uint64(_MODULUS - 1)
-    state = _SEED
     matrix, right_hand_side = np.empty((n, n), order="F"), np.empty(n)
-    column = np.empty(n, dtype=np.uint64)
-    for i in range(n):
-        state = state * _MULTIPLIER % _MODULUS
-        column[i] = state
-    over_a_column = np.uint64(pow(_MULTIPLIER, n, _MODULUS))
+    column = states(n)
     for j in range(n + 1):
         values = matrix[:, j] if j < n else right_hand_side
-        values[:] = column
-        values *= 1 / _MODULUS
-        values -= 0.5
-        column = column * over_a_column & mask  # wraps at 2^64, a multiple of the modulus
+        values[:] = centred(column)
+        column = advanced(column, n)
     return matrix, right_hand_side

@@ -278,7 +278,7 @@ static Problem problem_of(Run *run)
   if (problem.log_buckets > problem.log_max_key)
     run_refuse(run, "more buckets than keys that differ");
   if (run->nranks < problem.min_ranks)
-    run_refuse(run, "%d ranks are too few for the keys, the least is %d", run->nranks, problem.min_ranks);
+    run_refuse(run, "the keys need at least %d ranks, %s cannot hold them", problem.min_ranks, run->ranks);
   if (problem.max_iterations < run->iterations || problem.max_iterations > INT_MAX / 4)
     run_refuse(run, "more iterations than the %d that have keys to change", problem.max_iterations);
   else if (problem.total_keys / run->nranks <= 2 * problem.max_iterations)

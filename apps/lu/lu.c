@@ -134,8 +134,8 @@ int main(int argc, char **argv)
   if (n < 6 || n > 10000)
     run_refuse(&run, "n is %d, not between 6 and 10000", n);
   if (n / block.dims[0] < BLOCK_HALO)
-    run_refuse(&run, "%d ranks form a grid of %d x %d, which needs at least %d points per direction, n is %d",
-               run.nranks, block.dims[0], block.dims[1], BLOCK_HALO * block.dims[0], n);
+    run_refuse(&run, "%s would form a grid of %d x %d, which needs at least %d points per direction, n is %d",
+               run.ranks, block.dims[0], block.dims[1], BLOCK_HALO * block.dims[0], n);
   if (!(problem.dt > 0 && problem.omega > 0 && problem.omega < 2))
     run_refuse(&run, "dt is not positive, or omega is not between 0 and 2");
   if (!run_ready(&run))

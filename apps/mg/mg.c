@@ -182,7 +182,7 @@ int main(int argc, char **argv)
   if (!decomposition_halves(problem.n))
     run_refuse(&run, "n is %d, not a power of two from 4 to %d", problem.n, 1 << MAX_LEVELS);
   else if (!decomposition_fits(problem.n, run.nranks))
-    run_refuse(&run, "%d ranks cannot have a point each along every axis, n is %d", run.nranks, problem.n);
+    run_refuse(&run, "%s cannot have a point each along every axis, n is %d", run.ranks, problem.n);
   if (problem.nit < 1)
     run_refuse(&run, "nit is %d, not positive", problem.nit);
   if (!run_ready(&run))

@@ -21,7 +21,10 @@
 
 static void injected(Rank *r, double flops)
 {
-  r->now.compute_s += simgrid_get_clock() - r->entry_s;
+  double now_s = simgrid_get_clock();
+  r->now.compute_s += now_s - r->entry_s;
+  if (now_s > r->entry_s)
+    power_computed(r);
   if (flops > 0)
     note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = flops});
 }

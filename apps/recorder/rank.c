@@ -66,6 +66,10 @@ Event *note(Rank *r, Event event)
   r->events = grown(r->events, r->nevents, &r->room, sizeof *r->events);
   Event *place = &r->events[r->nevents];
   *place = event;
+  if (r->metered) {
+    r->energies_j = grown(r->energies_j, r->nevents, &r->energies_room, sizeof *r->energies_j);
+    r->energies_j[r->nevents] = r->now.energy_j;
+  }
   r->nevents += !r->counting;
   return place;
 }
@@ -82,9 +86,12 @@ Rank *enter(void)
   if (!r || r->inside)
     return NULL;
   r->inside = true;
+  double before_s = simgrid_get_clock();
   if (r->measured) /* injects what the program computed since its last call, and starts timing anew */
     smpi_bench_end();
   double now_s = simgrid_get_clock();
+  if (now_s > before_s)
+    power_computed(r);
   if (now_s > r->left_s) {
     r->now.compute_s += now_s - r->left_s;
     r->entry_s = r->left_s;
@@ -109,6 +116,7 @@ void leave(Rank *r)
 
 static void mark(Rank *r, int op)
 {
+  power_mark(r, op);
   note(r, (Event){.kind = MARK, .op = (uint16_t)op, .comm = -1, .peer = -1, .tag = -1, .request = -1});
   r->now.clock_s = r->entry_s;
   r->now.op = op;
@@ -146,6 +154,7 @@ void begin_rank(void)
   }
   ranks[actor] = r;
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
+  power_begin(r);
   mark(r, BEGIN);
 }
 
@@ -174,8 +183,11 @@ static void end_rank(Rank *r)
 {
   size_t kept = 0;
   for (size_t i = 0; i < r->nevents; i++)
-    if (r->events[i].kind != DELETED)
+    if (r->events[i].kind != DELETED) {
+      if (r->metered)
+        r->energies_j[kept] = r->energies_j[i];
       r->events[kept++] = r->events[i];
+    }
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
       fail("unsupported: MPI_Finalize before a receive is complete");
@@ -184,12 +196,16 @@ static void end_rank(Rank *r)
   write_array(r->rank, "counts", r->counts, sizeof *r->counts, r->ncounts);
   write_array(r->rank, "events", r->events, sizeof *r->events, kept);
   write_array(r->rank, "moments", r->moments, sizeof *r->moments, r->nmoments);
+  write_array(r->rank, "energies", r->energies_j, sizeof *r->energies_j, r->metered ? kept : 0);
   if (++nfinished == nranks) {
     char path[4096];
     snprintf(path, sizeof path, "%s/communicators", getenv("RECORDER_FOLDER"));
     write_comms(path);
+    snprintf(path, sizeof path, "%s/energy", getenv("RECORDER_FOLDER"));
+    power_write(path);
   }
   free(r->events);
+  free(r->energies_j);
   free(r->counts);
   free(r->moments);
   free(r->requests);

@@ -4,8 +4,9 @@
  * and does the work by its PMPI twin.  All ranks live in one process, so the state of a rank is found by its actor.
  * At MPI_Finalize a rank's events are written to the folder that RECORDER_FOLDER names; without it nothing is noted.
  * With RECORDER_EVENTS=no only the moments that the program marks are, and what was counted until then.  With
- * RECORDER_COMPUTE=none what the program injects takes no time.  The binary layouts are those of EVENT in
- * apps/recording.py and MOMENT in apps/recording_io.py. */
+ * RECORDER_COMPUTE=none what the program injects takes no time.  With RECORDER_ENERGY=hosts, links or hosts+links,
+ * which need SimGrid's plugins, what they consume is noted.  The binary layouts are those of EVENT in apps/recording.py
+ * and MOMENT in apps/recording_io.py. */
 #ifndef APPS_RECORDER_H
 #define APPS_RECORDER_H
 
@@ -22,7 +23,8 @@ enum {                                                                     /* Op
 };
 /* A Mark is noted by recorder_mark(mark) and MPI_Pcontrol(FIRST_MARK_LEVEL + mark); BEGIN and END, at the ends of MPI,
  * are the recorder's own. */
-enum { FIRST_MARK_LEVEL = 1000, MARKS = 4, BEGIN = 254, END = 255 };
+enum { FIRST_MARK_LEVEL = 1000, BEGIN = 254, END = 255 };
+enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP, MARKS }; /* Mark */
 
 typedef struct {
   uint8_t kind, mode;
@@ -39,6 +41,7 @@ typedef struct {
   int64_t op; /* Mark, BEGIN or END */
   int64_t messages, bytes, self_messages, self_bytes;
   int64_t calls[OPS], call_bytes[OPS]; /* collectives; all that a rank sends in an all-to-all */
+  double energy_j; /* what the host had consumed, as in apps.record.IterationEnergy; 0: not counted */
 } Moment;
 
 /* A communicator as all its members know it. */
@@ -70,6 +73,10 @@ typedef struct {
   size_t nmoments, moments_room;
   Event *events;
   size_t nevents, room;
+  bool metered;       /* the energy of the host is counted */
+  bool computed;      /* since the last iteration ended */
+  double *energies_j; /* now.energy_j at each event */
+  size_t energies_room;
   int64_t *counts;
   size_t ncounts, counts_room;
   int64_t operations;
@@ -92,6 +99,12 @@ Event *note(Rank *r, Event event);
 void recorder_mark(int moment); /* for programs; a Mark */
 void *grown(void *array, size_t count, size_t *room, size_t size); /* with room for one more */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- power.c --- */
+void power_begin(Rank *r);         /* after MPI_Init */
+void power_computed(Rank *r);      /* right after a computation of the rank */
+void power_mark(Rank *r, int op);  /* a Mark, or BEGIN or END */
+void power_write(const char *path); /* when all ranks have ended; writes nothing where no energy is counted */
 
 /* --- comms.c --- */
 const Comm *find_comm(Rank *r, MPI_Comm comm);

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import simgrid
 
+from apps.energy import plugin_options
 from apps.s4u.ranks import Rank
 from apps.s4u.section import output
 
@@ -25,8 +26,14 @@ def main(job_path: str, result_path: str) -> None:
     job, result = json.loads(Path(job_path).read_bytes()), Path(result_path)
     _stay_on_one_core()
     body = _guarded(_program(job, result), result, job["program"])
-    engine = simgrid.Engine(["s4u", *(f"--cfg={key}:{value}" for key, value in job["options"].items())])
+    options = [f"--cfg={key}:{value}" for key, value in job["options"].items()]
+    engine = simgrid.Engine(["s4u", *options, *plugin_options(job["energy"])])
     engine.load_platform(job["platform"])
+    meter = None
+    if job["energy"]:
+        from apps.s4u.energy import Meter
+
+        meter = Meter(job["energy"], len(job["hosts"]))
     events = None
     if job["events"] is not None:
         from apps.s4u.events import Events, write_events  # NumPy takes its time
@@ -42,6 +49,7 @@ def main(job_path: str, result_path: str) -> None:
             flop_scale=job["flop_scale"],
             detached_below_bytes=job["detached_below_bytes"],
             events=events and events[number],
+            meter=meter and meter.of_rank(number, job["hosts"][number]),
         )
         for number in range(len(job["hosts"]))
     ]
@@ -56,6 +64,9 @@ def main(job_path: str, result_path: str) -> None:
         if events is not None:
             write_events(Path(job["events"]), events)
         made = output([rank.section for rank in ranks], job["hosts"], ranks[0].timed_wall_s, job["iterations"])
+        if meter is not None:
+            marked = len(made["iteration_end_s"][0]) > 0
+            made["energy"] = meter.said(made["start_s"], [rank.meter for rank in ranks], iterations=marked)
     result.write_text(json.dumps(made))
 
 

@@ -12,12 +12,14 @@ import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from apps.energy import counted
 from apps.errors import KernelError, NoIterations, SimulationError
 from apps.process import Finished, run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.s4u.limits import detached_below_bytes
 from apps.spec import RunSpec
 from apps.verdict import check_success
+from apps.wording import number_of
 from platforms.errors import UserError
 from platforms.simgrid import INSTALL, check_simgrid
 
@@ -38,13 +40,15 @@ def run_iterations(
     exception in a program of the user's own included), Stopped once ``stop`` is set, and NoIterations where such a
     program was asked for fewer iterations than all, and has not marked so many on every rank.
     """
-    done, output = _run(spec, iterations, time_limit_s=time_limit_s, stop=stop)
+    energy = counted(spec.target.platform)
+    done, output = _run(spec, iterations, time_limit_s=time_limit_s, energy=energy, stop=stop)
     problem = spec.target.problem
     if problem.program is not None and iterations < spec.target.iterations and not output["iteration_end_s"][0]:
         remedy = "Call rank.iteration() at the end of each, or give --iterations full"
         raise NoIterations(_what(spec), f"the ranks do not mark {iterations} iterations each", remedy)
     return from_kernel(
         output,
+        spec.target.platform,
         identity=identity,
         wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
@@ -64,6 +68,7 @@ def _run(
     iterations: int,
     *,
     time_limit_s: float | None,
+    energy: tuple[str, ...] = (),
     notes: Path | None = None,
     stop: threading.Event | None = None,
 ) -> tuple[Finished, dict]:
@@ -75,7 +80,9 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="s4u-") as name:
         folder = Path(name)
         job, result = folder / "job.json", folder / "result.json"
-        job.write_text(json.dumps({**_job(spec, iterations), "events": None if notes is None else str(notes)}))
+        job.write_text(
+            json.dumps({**_job(spec, iterations), "energy": energy, "events": None if notes is None else str(notes)})
+        )
         done = run_bounded(
             [sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
             folder=folder,
@@ -89,7 +96,7 @@ def _run(
 
 def _what(spec: RunSpec) -> str:
     """The run, in errors."""
-    return f"{spec.target.problem} on {spec.target.platform.name}, {spec.target.nranks} ranks"
+    return f"{spec.target.problem} on {spec.target.platform.name}, {number_of(spec.target.nranks, 'rank')}"
 
 
 def _check_problem(spec: RunSpec) -> None:
@@ -100,7 +107,7 @@ def _check_problem(spec: RunSpec) -> None:
         kernel = importlib.import_module(f"apps.s4u.{problem.app}")
         refusal = kernel.refusal(dict(problem.params), spec.target.nranks)
         if refusal is not None:
-            where = f"{problem} on {spec.target.nranks} ranks"
+            where = f"{problem} on {number_of(spec.target.nranks, 'rank')}"
             raise KernelError(where, refusal, "Choose other ranks or another class")
 
 

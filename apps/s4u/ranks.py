@@ -20,6 +20,7 @@ from apps.s4u import collectives
 from apps.s4u.section import Section
 
 if TYPE_CHECKING:
+    from apps.s4u.energy import RankMeter
     from apps.s4u.events import Events
 
 ENVELOPE_BYTES = 16
@@ -60,6 +61,7 @@ class Rank:
         flop_scale: float = 1.0,
         detached_below_bytes: int = 65536,
         events: Events | None = None,
+        meter: RankMeter | None = None,
     ):
         self.rank = rank
         self.size = size
@@ -74,6 +76,7 @@ class Rank:
         self._pending_flops = 0.0
         self._mailboxes: dict[tuple, simgrid.Mailbox] = {}
         self._events = events  # to be noted; None: nothing is
+        self.meter = meter  # None: energy is not counted
         self.waits_for: Request | None = None
 
     # --- the timed section ---
@@ -89,6 +92,8 @@ class Rank:
         self.barrier()
         self._wall_start_s = time.perf_counter()
         self.section.begin(simgrid.Engine.clock)
+        if self.meter is not None:
+            self.meter.start()
         if self._events is not None:
             self._events.start(simgrid.Engine.clock)
 
@@ -102,6 +107,8 @@ class Rank:
         """An iteration of the program ends here."""
         if self.section.end is None:
             self.section.iterations.append(self.section.now(self.clock_s))
+            if self.meter is not None:
+                self.meter.iteration()
             self._mark(Mark.ITERATION)
 
     def stop(self) -> None:
@@ -109,6 +116,8 @@ class Rank:
         if self.section.end is None:
             self.section.end = self.section.now(self.clock_s)
             self.timed_wall_s = time.perf_counter() - self._wall_start_s
+            if self.meter is not None:
+                self.meter.stop()
             self._mark(Mark.STOP)
 
     def _mark(self, mark: Mark) -> None:
@@ -136,6 +145,8 @@ class Rank:
                 self._events.compute(from_s, flops)
             simgrid.this_actor.execute(flops)
             self.section.compute_s += simgrid.Engine.clock - from_s
+            if self.meter is not None:
+                self.meter.computed()
 
     # --- messages ---
 

@@ -1,7 +1,8 @@
 """Frozen dataclasses as JSON and back without loss, driven by their fields and annotations alone.
 
 A dataclass that gains, loses or retypes a field needs nothing here: what was written before no longer fits, and is
-refused as a whole rather than filled up with guesses.
+refused as a whole rather than filled up with guesses.  A field may bring a JSON form of its own as its metadata
+``to_json`` and ``from_json`` (which raises ValueError or TypeError), and one with ``kept`` False is left out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,7 +25,9 @@ def as_fields(value: Any) -> dict:
     """Field by field, for json.dumps; as its ``default`` this also takes dataclasses that are nested anywhere."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} is neither JSON nor a dataclass")
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    return {
+        field.name: field.metadata.get("to_json", _as_it_is)(getattr(value, field.name)) for field in _kept(type(value))
+    }
 
 
 def from_fields(cls: type[T], data: Any) -> T:
@@ -44,7 +47,29 @@ def from_fields(cls: type[T], data: Any) -> T:
 @cache
 def _readers(cls: type) -> dict[str, Callable[[Any], Any]]:
     hints = typing.get_type_hints(cls)
-    return {field.name: _reader(hints[field.name]) for field in fields(cls)}
+    return {field.name: _field_reader(field, _reader(hints[field.name])) for field in _kept(cls)}
+
+
+@cache
+def _kept(cls: type) -> tuple[Field, ...]:
+    return tuple(field for field in fields(cls) if field.metadata.get("kept", True))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _field_reader(field: Field, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    if "from_json" not in field.metadata:
+        return read
+
+    def read_own_form(data: Any) -> Any:
+        try:
+            return read(field.metadata["from_json"](data))
+        except (ValueError, TypeError) as err:
+            raise DoesNotFit(f"{field.name}: {err}") from err
+
+    return read_own_form
 
 
 # The JSON types that an annotation admits; a whole number may stand where a float is meant, and stays one.
@@ -66,6 +91,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return lambda data: from_fields(hint, data)
     if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
         return _tuple_reader(arguments[0])
+    if origin is dict and arguments[0] is str:
+        return _dict_reader(arguments[1])
     if origin in (types.UnionType, typing.Union):
         return _union_reader([_reader(one) for one in arguments])
     raise TypeError(f"no rule for reading {hint} from JSON")
@@ -94,6 +121,17 @@ def _tuple_reader(item: Any) -> Callable[[Any], tuple]:
         if not allowed.issuperset(map(type, data)):  # as fast as it gets for the long lists of a record
             raise DoesNotFit(f"a list with something else than {item.__name__}")
         return tuple(data)
+
+    return read
+
+
+def _dict_reader(item: Any) -> Callable[[Any], dict]:
+    read_item = _reader(item)
+
+    def read(data: Any) -> dict:
+        if type(data) is not dict or not all(type(name) is str for name in data):
+            raise DoesNotFit(f"{type(data).__name__} instead of an object")
+        return {name: read_item(one) for name, one in data.items()}
 
     return read
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import shlex
 import typing
@@ -14,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from apps.energy import unpacked
 from apps.record import RunRecord
 from apps.store.database import StoreError
 from apps.store.store import Entry, Store
@@ -21,12 +23,14 @@ from platforms.errors import UserError
 
 SUFFIXES = (".csv", ".parquet")
 RUNS = ("record", "measurement")  # the kinds that have a row
+_ENERGIES = ("energy_j", "link_energy_j")
 COLUMNS_HELP = """\
 columns: kind, key and created_s (seconds since 1970), then the identity's and the record's fields.  Numbers and words
 are columns of their own name.  A list with one number per rank becomes NAME_sum and NAME_max, one with a list per
 rank NAME_max.  Hosts become ranks (processes) and nodes (different hosts), and node_s is nodes x time_s.
-An extrapolation becomes extrapolation_NAME, empty where everything was simulated.  Other groups of values are JSON in
-one column.  Units are those of the records: s, byte, flop."""
+An extrapolation becomes extrapolation_NAME, empty where everything was simulated.  energy_j is the sum over all hosts
+that have watts, used_energy_j over those with ranks, link_energy_j over all links.  Other groups of values are JSON in
+one column.  Units are those of the records: s, byte, flop, J."""
 
 
 def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
@@ -54,6 +58,11 @@ def flat_row(entry: Entry, payload: dict) -> dict[str, Any]:
     hosts = entry.identity.get("host") or payload.get("host")
     for name, value in (*entry.identity.items(), *payload.items()):
         if name == "host":
+            continue
+        if name in _ENERGIES and (joules := _joules(value)) is not None:
+            row[name] = math.fsum(joules.values())
+            if name == "energy_j" and hosts and joules.keys() >= set(hosts):
+                row["used_energy_j"] = math.fsum(joules[host] for host in dict.fromkeys(hosts))
             continue
         for column, scalar in _flat(name, value):
             # An identity and a record that use one name for two things: both are kept.
@@ -85,6 +94,15 @@ def _flat(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(value, list) and all(_all(row, (int, float)) for row in value):
         return [(f"{name}_max", max((one for row in value for one in row), default=None))]
     return [(name, _scalar(value))]
+
+
+def _joules(value: Any) -> dict[str, float] | None:
+    """Energy by host or link; None: there is none, or it is kept in another form."""
+    try:
+        joules = unpacked(value)
+    except (ValueError, TypeError):
+        return None
+    return joules if joules is not None and all(map(_is_number, joules.values())) else None
 
 
 @cache

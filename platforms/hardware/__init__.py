@@ -1,7 +1,8 @@
 """The hardware database: processors, networks and disks by name, from TOML files with the source of every entry.
 
 An entry lists in ``assumed`` the keys whose values are not published.  Files of the user's own have the same form: top
-tables ``cpus``, ``gpus``, ``networks``, ``disks``, each with a table per name.
+tables ``cpus``, ``gpus``, ``networks``, ``disks``, each with a table per name.  Prices and watts are kept of
+processors only; what else a node takes a system file says (``base_w``).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from platforms.network import DEFAULT_NETWORK, network_names
 
 _OWN = ("cpus.toml", "gpus.toml", "networks.toml", "disks.toml")
 KINDS = {"cpus": "cpu", "gpus": "gpu", "networks": "network", "disks": "disk"}
-_COMMON = ("title", "source", "assumed", "price_usd")
+_COMMON = ("title", "source", "assumed")
+_OF_PROCESSORS = (*_COMMON, "price_usd", "double_per_cycle", "single_per_cycle", "idle_w", "full_w")
 _KEYS = {
     "": tuple(KINDS),
-    "cpu": (*_COMMON, "cores", "threads", "clock_ghz", "double_per_cycle", "single_per_cycle", "idle_w", "full_w"),
-    "gpu": (*_COMMON, "cores", "clock_ghz", "double_per_cycle", "single_per_cycle", "idle_w", "full_w"),
+    "cpu": (*_OF_PROCESSORS, "cores", "threads", "clock_ghz"),
+    "gpu": (*_OF_PROCESSORS, "cores", "clock_ghz"),
     "network": (*_COMMON, "bandwidth_gbit_s", "latency_us", "options_of"),
     "disk": (*_COMMON, "read_mbyte_s", "write_mbyte_s", "read_latency_us", "write_latency_us"),
 }
@@ -73,7 +75,6 @@ class Network:
     bandwidth_Bps: float  # byte/s of data, each direction
     latency_s: float  # from end to end
     options_of: str  # the network of platforms/networks.toml whose SimGrid options say how it carries messages
-    price_usd: float | None  # of a port: adapter or switch port
     source: str
     assumed: tuple[str, ...] = ()
 
@@ -88,7 +89,6 @@ class DiskArray:
     write_Bps: float
     read_latency_s: float  # before the first byte, >= 0; SimGrid's disks have none: <disk> carries it as a property
     write_latency_s: float
-    price_usd: float | None
     source: str
     assumed: tuple[str, ...] = ()
 
@@ -159,7 +159,7 @@ def _processor(name: str, entry: CheckedTable, kind: str) -> Processor:
     return Processor(
         name, kind, entry.text("title", name), cores, threads,
         _positive(entry, "clock_ghz") * 1e9, _positive(entry, "double_per_cycle"), _positive(entry, "single_per_cycle"),
-        idle_w, full_w, *_told(entry),
+        idle_w, full_w, _not_negative(entry, "price_usd") if entry.has("price_usd") else None, *_told(entry),
     )  # fmt: skip
 
 
@@ -191,14 +191,13 @@ _READERS = {
 }
 
 
-def _told(entry: CheckedTable) -> tuple[float | None, str, tuple[str, ...]]:
-    """Price, source, and what is assumed."""
-    price = _not_negative(entry, "price_usd") if entry.has("price_usd") else None
+def _told(entry: CheckedTable) -> tuple[str, tuple[str, ...]]:
+    """Source, and what is assumed."""
     assumed = tuple(entry.list_of("assumed", [], str, "keys"))
     for key in assumed:
         if not entry.has(key):
             raise PlatformError(f"{entry.where}, assumed", f"{key!r} is not given", "Name keys of this entry")
-    return price, entry.text("source"), assumed
+    return entry.text("source"), assumed
 
 
 def _positive(entry: CheckedTable, key: str, value: float | None = None) -> float:

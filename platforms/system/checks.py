@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from platforms.system.model import ComputeUnit, DiskArray, Level, Node, System
 
 KINDS = ("cpu", "gpu")
+_OF_A_LAN = ("hub", "hub_router", "switch_in", "switch_out", "fabric")  # as platforms.system.ways and xml name them
+_NUMBERED = re.compile(r"\d+([-_]|$)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _USE_NAME = "Use letters, digits, '_', '-' and '.', a letter first"
 
@@ -126,21 +128,24 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _names(level: Level) -> Iterator[str]:
+    """All that the platform file calls by a name made of the level's or of a group's, but for what has a number."""
     yield level.zone
-    for node in level.nodes:
-        if node.name != level.zone:
-            yield node.name
+    if not level.alone:
+        suffixes = ("hub", "hub_router") if level.kind == "wan" else _OF_A_LAN
+        yield from (f"{level.name}_{suffix}" for suffix in suffixes)
+        yield from (node.name for node in level.nodes)
     for below in level.levels:
         yield from _names(below)
 
 
 def _check_host_names(system: System, where: str) -> None:
-    """Two groups called a and a-1 could both have a host a-1-0: refused where it happens, without listing hosts."""
+    """Two groups called a and a-1 could both have a host a-1-0, and one called a-1_node is a node's zone: refused
+    where it happens, without listing hosts."""
     names = {node.name for lan in system.top.lans() for node in lan.nodes}
     zones = set(_names(system.top)) | {system.top.name}
     for lan in system.top.lans():
         for node in lan.nodes:
-            for other in names | zones:
+            for other in sorted(names | zones):
                 number = other.removeprefix(f"{node.name}-")
-                if number != other and number.partition("-")[0].isdecimal():
+                if number != other and _NUMBERED.match(number):
                     raise PlatformError(where, f"{other!r} may stand for two things", "Rename a group")

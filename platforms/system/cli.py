@@ -13,6 +13,8 @@ from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.scheduler import POLICIES, Schedule, schedule
 
+_MOST_DIGITS = 18  # of a number of processes
+
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -57,8 +59,11 @@ def counts_of(entries: Sequence[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for entry in entries:
         label, _, number = entry.partition("=")
-        if not label or not number.isdecimal():
+        if not label or not (number.isascii() and number.isdecimal()):
             raise UserError(f"--count {entry}", "not a label and a number", "Write for example --count slave=128")
+        if len(number) > _MOST_DIGITS:
+            problem = f"a number of {len(number)} digits"
+            raise UserError(f"--count {label}", problem, f"Give one of at most {_MOST_DIGITS}")
         if label in counts:
             raise UserError(f"--count {entry}", "this label is given twice", "Keep one")
         counts[label] = int(number)
@@ -83,7 +88,29 @@ def _system_values(system: System) -> dict:
         }
         for group in system.groups
     ]
-    return {"name": system.name, "network": system.network, "nodes": system.nodes, "groups": groups}
+    idle_w, full_w = watts_of(system)
+    return {
+        "name": system.name,
+        "network": system.network,
+        "nodes": system.nodes,
+        "idle_w": idle_w,
+        "full_w": full_w,
+        "price_usd": price_of(system),
+        "groups": groups,
+    }
+
+
+def watts_of(system: System) -> tuple[float, float]:
+    """Of all its units whose watts are known, idle and at full load, W."""
+    powers = [(group.units, group.unit.power) for group in system.groups if group.unit.power is not None]
+    idle_w, full_w = (sum(n * getattr(power, key) for n, power in powers) for key in ("idle_w", "full_w"))
+    return idle_w, full_w
+
+
+def price_of(system: System) -> float | None:
+    """Of all its processors, USD; None where that of one is not known."""
+    prices = [(group.units, group.unit.price_usd) for group in system.groups]
+    return None if any(price is None for _, price in prices) else sum(n * price for n, price in prices)
 
 
 def _plan_values(plan: Schedule) -> dict:
@@ -111,10 +138,10 @@ def _system_text(system: System) -> str:
             )
         )  # fmt: skip
     flops = sum(group.units * group.unit.unit_flops for group in system.groups)
-    powers = [(group.units, group.unit.power) for group in system.groups if group.unit.power is not None]
-    idle_w, full_w = (sum(n * getattr(power, key) for n, power in powers) for key in ("idle_w", "full_w"))
+    (idle_w, full_w), price_usd = watts_of(system), price_of(system)
     head = f"{system.name}: {system.nodes:,} nodes, network {system.network}, {flops / 1e9:,.6g} Gflop/s"
-    return f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load\n\n{_aligned(rows)}"
+    price = "" if price_usd is None else f", processors {price_usd:,.0f} USD"
+    return f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load{price}\n\n{_aligned(rows)}"
 
 
 def _plan_text(plan: Schedule) -> str:

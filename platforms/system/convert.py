@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from platforms.errors import PlatformError
 from platforms.platform import Cluster, Platform
 from platforms.read import kept_file, materialise, read_platform
 from platforms.scenario import read_grid
@@ -12,13 +13,27 @@ from platforms.system.description import is_system_file
 from platforms.system.grids import as_grid
 from platforms.system.model import System
 from platforms.system.named import system_named
+from platforms.system.ways import is_zone
 from platforms.system.xml import system_xml
 from platforms.xml import platform_xml
 
+MOST_NODE_ZONES = 3_000  # in a LAN: SimGrid's start-up grows with their square
+
 
 def platform_file(system: System) -> bytes:
-    """The SimGrid platform file of a system; that of the grid, where it is one."""
+    """The SimGrid platform file of a system; that of the grid, where it is one.
+
+    Raises PlatformError for a LAN of more than MOST_NODE_ZONES nodes that are zones of their own.
+    """
     grid = as_grid(system)
+    for lan in system.top.lans():
+        zones = sum(node.count for node in lan.nodes if not is_zone(lan, node))
+        if zones > MOST_NODE_ZONES:
+            raise PlatformError(
+                f"system {system.name!r}, lan {lan.name!r}",
+                f"{zones} nodes of several units, or on a shared fabric: too many for SimGrid to load",
+                f"Give at most {MOST_NODE_ZONES}; nodes of one unit each may be many more",
+            )
     return system_xml(system) if grid is None else platform_xml(grid)
 
 

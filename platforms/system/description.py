@@ -8,13 +8,14 @@ from itertools import count
 from pathlib import Path
 
 from platforms.checked_toml import CheckedTable, read_checked, read_toml
-from platforms.errors import PlatformError, nearest
-from platforms.grid import WAN_SHAPES, WanLink, Wire, wan_ends
+from platforms.errors import PlatformError
+from platforms.grid import WAN_SHAPES, WanLink, Wire
 from platforms.hardware import Hardware, read_hardware
 from platforms.network import named_network
 from platforms.scenario import WIRE_KEYS, wire_of
 from platforms.system.model import Level, Node, System
 from platforms.system.units import PRECISIONS, units_of, wire_of_network, wire_under
+from platforms.wan_links import wan_links
 
 OWN = "own"  # the network of a LAN that gives its values itself
 _LEVEL = ("name", "network", *WIRE_KEYS)
@@ -61,11 +62,12 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         to = "old"                          # in a mesh: between = ["old", "new"]
         latency_us = 500                    # or network, bandwidth_gbit_s
         [[wan.lan]]
-        name = "new"                        # default lan1, lan2, ... as they come in the file
+        name = "new"                        # default lan1, lan2, ...: those without a name are
+                                            # numbered as they come, the ones in WANs first
         network = "infiniband-qdr"          # between two nodes of it
         fabric = { bandwidth_gbit_s = 640 } # what all its messages share; default: its switch blocks nobody
         [[wan.lan.node]]
-        name = "n"                          # hosts n-0, n-1, ...; default c1, c2, ... as they come
+        name = "n"                          # hosts n-0, n-1, ...; default c1, c2, ... likewise
         count = 12                          # default 1
         cpu = "xeon-l5640"                  # or gpu = "tesla-k20"
         sockets = 2                         # CPUs that share memory: one unit
@@ -120,6 +122,7 @@ class _Reading:
     precision: str
     networks: list[str] = field(default_factory=list)  # of its LANs, as they come
     _families: dict[str, str] = field(default_factory=dict)  # of SimGrid options: name -> the network that asks for it
+    _wans: Iterator[int] = field(default_factory=lambda: count(1))
     _lans: Iterator[int] = field(default_factory=lambda: count(1))
     _groups: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -137,14 +140,14 @@ class _Reading:
         levels += [self.lan(one, depth + 1) for one in entry.tables("lan")]
         if len(levels) == 1:  # nothing to join
             return levels[0]
-        name = entry.text("name", "wan" if depth == 0 else f"wan{next(self._lans)}")
+        name = _name(entry, "wan" if depth == 0 else None, "wan", self._wans)
         shape = entry.text("shape", "star")
         if shape not in WAN_SHAPES:
             raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
         return Level(name, "wan", levels=tuple(levels), shape=shape, links=self._links(entry, shape, levels))
 
     def lan(self, entry: CheckedTable, depth: int) -> Level:
-        name = entry.text("name", "lan" if depth == 0 else f"lan{next(self._lans)}")
+        name = _name(entry, "lan" if depth == 0 else None, "lan", self._lans)
         between_nodes = wire_of_network(entry, self.hardware)
         network = entry.text("network", OWN)
         self.networks.append(network)
@@ -162,27 +165,20 @@ class _Reading:
         zones = {level.name: level.zone for level in levels}
         if len(zones) != len(levels):
             raise PlatformError(entry.where, "two levels of one name", "Give each a name of its own")
-        ends = wan_ends(shape, list(zones.values()))
-        if not ends:
-            return ()  # without levels, which the system will say
+        if len(levels) < 2:
+            return ()  # which the system will say
         share = 2 if shape == "star" else 1  # of a star's links, a message crosses two
-        duplex = entry.boolean("duplex", True)
         usual = wire_of_network(entry, self.hardware)
-        links = {pair: WanLink(*pair, Wire(usual.bandwidth_Bps, usual.latency_s / share), duplex) for pair in ends}
-        own = set()
-        for one in entry.tables("links", "wan.links"):
-            pair = _ends(one, shape, zones)
-            if pair in own:
-                raise PlatformError(one.where, "this link is given twice", "Keep one")
-            own.add(pair)
-            wire = wire_of_network(one, self.hardware, usual)
-            wire = Wire(wire.bandwidth_Bps, wire.latency_s / share)
-            links[pair] = WanLink(*pair, wire, one.boolean("duplex", duplex))
-        return tuple(links.values())
+
+        def wire(one: CheckedTable) -> Wire:
+            whole = wire_of_network(one, self.hardware, usual)
+            return Wire(whole.bandwidth_Bps, whole.latency_s / share)
+
+        return wan_links(entry, shape, zones, what="level", key="to", duplex=True, wire=wire)
 
     def _node(self, entry: CheckedTable, link: Wire) -> Node:
         return Node(
-            entry.text("name", f"c{next(self._groups)}"),
+            _name(entry, None, "c", self._groups),
             entry.integer("count", 1),
             units_of(entry, self.hardware, self.precision),
             wire_of(entry.table("link", "values"), link),
@@ -191,21 +187,8 @@ class _Reading:
         )
 
 
-def _ends(entry: CheckedTable, shape: str, zones: dict[str, str]) -> tuple[str, str | None]:
-    """The ends of a link as wan_ends orders them, by the zones of the levels."""
-    if shape == "star":
-        if entry.has("between"):
-            raise PlatformError(entry.where, "'between' in a star", 'Write to = "lan1": its link to the hub')
-        names = [entry.text("to")]
-    else:
-        if entry.has("to"):
-            raise PlatformError(entry.where, "'to' in a mesh", 'Write between = ["lan1", "lan2"]')
-        names = entry.texts("between", 2)
-    for name in names:
-        if name not in zones:
-            raise PlatformError(entry.where, f"no level {name!r}", nearest(name, zones))
-    if len(set(names)) != len(names):
-        raise PlatformError(entry.where, "both ends are the same level", "Name two")
-    order = list(zones)
-    first, *second = (zones[name] for name in sorted(names, key=order.index))
-    return first, second[0] if second else None
+def _name(entry: CheckedTable, usual: str | None, prefix: str, numbers: Iterator[int]) -> str:
+    """Its own; else the usual one, or the prefix with the next number: those that have names take none."""
+    if entry.has("name"):
+        return entry.text("name")
+    return usual if usual is not None else f"{prefix}{next(numbers)}"

@@ -166,46 +166,62 @@ class _Piece:
 
 
 class _Slots:
-    """What is still free.  Slots of ANY are shared by all labels, after those of the label's own."""
+    """What is still free.  A label takes the slots of its own first, then those of ANY, which all labels share."""
 
     def __init__(self, system: System):
-        self._groups = system.groups
-        self._own = {}
-        self._any = {}
-        for number, group in enumerate(system.groups):
-            for label, slots in group.unit.slots:
-                whole = [_Piece(group, 0, group.units, slots)]
-                if label == ANY:
-                    self._any[number] = whole
-                else:
-                    self._own[number, label] = whole
-        self._numbers = {id(group): number for number, group in enumerate(system.groups)}
+        whole = ((group, 0, group.units, dict(group.unit.slots)) for group in system.groups)
+        self._free = {id(group): [_Free(group, *rest)] for group, *rest in whole}
 
     def of(self, label: str) -> list[_Piece]:
-        """Free slots for a label, in the order of the units.  A unit has slots of the label's own or of ANY."""
-        pieces = []
-        for number in range(len(self._groups)):
-            pieces += self._own.get((number, label)) or self._any.get(number) or []
-        return [piece for piece in pieces if piece.slots > 0]
+        """Free slots for a label, in the order of the units."""
+        pieces: list[_Piece] = []
+        for one in (one for several in self._free.values() for one in several):
+            slots = _slots(one.slots, label)
+            last = pieces[-1] if pieces else None
+            if last and last.group is one.group and last.slots == slots and last.first + last.units == one.first:
+                pieces[-1] = replace(last, units=last.units + one.units)
+            elif slots:
+                pieces.append(_Piece(one.group, one.first, one.units, slots))
+        return pieces
 
     def take(self, placed: Sequence[Placed]) -> None:
         for one in placed:
-            number = self._numbers[id(one.group)]
-            key, table = ((number, one.label), self._own) if (number, one.label) in self._own else (number, self._any)
-            table[key] = [part for piece in table[key] for part in _less(piece, one)]
+            self._free[id(one.group)] = [part for free in self._free[id(one.group)] for part in _less(free, one)]
 
 
-def _less(piece: _Piece, taken: Placed) -> Iterator[_Piece]:
-    """What a piece has left, in up to three parts."""
-    begin, end = max(piece.first, taken.first), min(piece.first + piece.units, taken.first + taken.units)
+@dataclass(frozen=True)
+class _Free:
+    """Consecutive units of a group with the same free slots."""
+
+    group: UnitGroup
+    first: int
+    units: int
+    slots: Mapping[str, int]  # by label
+
+
+def _slots(slots: Mapping[str, int], label: str) -> int:
+    """How many of these a label may use: its own and those of any."""
+    own = 0 if label == ANY else slots.get(label, 0)
+    return own + slots.get(ANY, 0)
+
+
+def _less(free: _Free, taken: Placed) -> Iterator[_Free]:
+    """What is left, in up to three parts."""
+    begin, end = max(free.first, taken.first), min(free.first + free.units, taken.first + taken.units)
     if begin >= end:
-        yield piece
+        yield free
         return
-    if piece.first < begin:
-        yield replace(piece, units=begin - piece.first)
-    yield replace(piece, first=begin, units=end - begin, slots=piece.slots - taken.per_unit)
-    if end < piece.first + piece.units:
-        yield replace(piece, first=end, units=piece.first + piece.units - end)
+    if free.first < begin:
+        yield replace(free, units=begin - free.first)
+    own = 0 if taken.label == ANY else min(free.slots.get(taken.label, 0), taken.per_unit)
+    left = dict(free.slots)
+    if own:
+        left[taken.label] -= own
+    if taken.per_unit > own:
+        left[ANY] -= taken.per_unit - own
+    yield replace(free, first=begin, units=end - begin, slots=left)
+    if end < free.first + free.units:
+        yield replace(free, first=end, units=free.first + free.units - end)
 
 
 def _fill(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
@@ -229,13 +245,12 @@ def _cheapest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Plac
         if piece.group.unit.price_usd is None:
             where = f"unit {piece.group.name}"
             raise PlatformError(where, "its price is not known", "Give it one in a hardware file, or another policy")
-    return _fill(label, count, sorted(pieces, key=lambda piece: piece.group.unit.price_usd / _slots_of(piece, label)))
 
+    def price_usd(piece: _Piece) -> float:
+        unit = piece.group.unit
+        return unit.price_usd / _slots(dict(unit.slots), label)
 
-def _slots_of(piece: _Piece, label: str) -> int:
-    """The slots of a whole unit for a label."""
-    slots = dict(piece.group.unit.slots)
-    return slots.get(label) or slots[ANY]
+    return _fill(label, count, sorted(pieces, key=price_usd))
 
 
 def _round_robin(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
@@ -272,6 +287,8 @@ POLICIES: dict[str, Callable[[str, int, Sequence[_Piece]], Iterator[Placed]]] = 
 def _too_few(system: System, label: str, count: int, slots: int) -> PlatformError:
     where = f"system {system.name!r}, label {label!r}"
     labels = dict.fromkeys(one for group in system.groups for one, _ in group.unit.slots)
+    if not labels:
+        return PlatformError(where, "no unit has slots for any label", "Give units slots, such as { slave = 4 }")
     if label not in labels and ANY not in labels:
         return PlatformError(where, "no unit has slots for it", nearest(label, labels))
     problem = f"{count} processes, but {slots} free slots"

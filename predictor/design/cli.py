@@ -33,9 +33,9 @@ from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import candidates
 from predictor.design.times import PredictorTimes, Times
-from predictor.design.writing import check_writable, write_text
 from predictor.progress import Progress
 from predictor.registry import PREDICTORS, predictor
+from predictor.writing import check_writable, write_text
 
 if TYPE_CHECKING:
     from apps.runner import Runner

@@ -36,11 +36,12 @@ from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.design.offer import NetworkKind
 from predictor.design.request import Program, Request
 from predictor.design.space import Candidate
-from predictor.design.times import NoAnswer, Report, Told, broker_for
+from predictor.design.times import NoAnswer, Report, Told
 from predictor.dpgraph.evaluate import SETTLED_REL, estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.predictors import RECORDED_ITERATIONS
 from predictor.dpgraph.program import Sections
+from predictor.evidence import Broker
 
 if TYPE_CHECKING:
     from apps.runner import Runner
@@ -147,7 +148,7 @@ class GraphTimes:
         if key not in self._sections:
             target = self._target(self.request.programs[number], ranks)
             request = EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
-            (evidence,) = broker_for(self.settings, (), self.runner).gather([request])
+            (evidence,) = Broker.of(self.settings, (), self.runner).gather([request])
             self._costs.setdefault(evidence.id, evidence.cost)
             self._sections[key] = Sections(evidence.answer)
             if len(self._sections) > _SECTIONS_KEPT:

@@ -67,7 +67,7 @@ class PredictorTimes:
         """Nothing: what a grid needs is gathered with its times."""
 
     def bounds_s(self, candidate: Candidate, level: int) -> tuple[float, ...]:
-        raise NotImplementedError("it has no levels of bounds")
+        return (0.0,) * len(self.request.programs)  # true of any grid
 
     def times(self, candidate: Candidate) -> Told:
         grid = candidate.grid()
@@ -76,7 +76,7 @@ class PredictorTimes:
         for target in targets:
             self.settings.spec(target)  # what is wrong with the settings is not the grid's fault
         try:
-            answers = predict(self.predictor, targets, broker_for(self.settings, targets, self.runner))
+            answers = predict(self.predictor, targets, Broker.of(self.settings, targets, self.runner))
         except (KernelError, RefusedEvidence) as err:
             raise NoAnswer(str(err)) from err
         for answer in answers:
@@ -98,10 +98,3 @@ class PredictorTimes:
     @property
     def cost(self) -> Cost:
         return sum(self._costs.values(), Cost())
-
-
-def broker_for(settings: Settings, targets: Sequence[Target], runner: Runner) -> Broker:
-    """Gathers evidence with the runner's help, but never a run of one of these targets."""
-    return Broker(
-        settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure, start=runner.start
-    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from apps.catalog import app, sized_problem
-from apps.fft.reference import centred_numbers
+from apps.common.random import centred, states
 from apps.run import main
 from apps.smpi import run_iterations
 from apps.spec import RunSpec, Target
@@ -79,7 +79,7 @@ def test_the_inverse_returns_the_input_as_hpc_challenge_asks(sized, n, ranks):
 
 
 def test_the_references_start_from_the_generators_own_numbers():
-    assert list(centred_numbers(1000)) == numbers_by_definition(1000)
+    assert list(centred(states(1000))) == numbers_by_definition(1000)
 
 
 def repeat(record, tmp_path, **changed):

@@ -311,8 +311,8 @@ def run_on_one_node(size):
 @pytest.mark.parametrize(
     ("size", "ranks", "parameters", "reason"),
     [
-        (100, 5, {"grid_rows": 2}, "5 ranks do not make a grid of 2 rows"),
-        (100, 4, {"grid_rows": -1}, "4 ranks do not make a grid of -1 rows"),
+        (100, 5, {"grid_rows": 2}, "5 ranks cannot make a grid of 2 rows"),
+        (100, 4, {"grid_rows": -1}, "4 ranks cannot make a grid of -1 rows"),
         (100, 2, {"nb": 0}, "nb is 0, not positive"),
         (100, 2, {"broadcast": "tree"}, "broadcast=tree is none of ring, binomial"),
         (2**22, 2, {}, "size 4194304: too large for hpl. Give an integer from 1 to 4194303"),

@@ -108,5 +108,5 @@ def test_a_wrong_rank_fails_the_verification():
 
 
 def test_class_d_is_refused_on_fewer_ranks_than_the_benchmark_allows(kernel):
-    with pytest.raises(KernelError, match="3 ranks are too few"):
+    with pytest.raises(KernelError, match="3 ranks cannot hold them"):
         kernel("is", "D", 3)

@@ -224,7 +224,7 @@ def test_an_interrupted_command_stops_runs_that_would_try_for_ever(death):
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
 def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_path, death):
     """Many runs of LU, long enough to be hit in the middle of one."""
-    arguments = "-m validation.run --scenario all --app mg,lu --class A --iterations full --jobs 2 --store".split()
+    arguments = "-m validation.run --scenario all --app mg,lu --class W --iterations full --jobs 2 --store".split()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen(
         [sys.executable, *arguments, str(tmp_path / "store")], env=environment, stdout=subprocess.DEVNULL,

@@ -143,6 +143,22 @@ def test_an_extrapolation_has_columns_of_its_own(tmp_path, capsys):
     assert {name: row[f"extrapolation_{name}"] for name in known} == known
 
 
+def test_energies_are_summed_over_hosts_and_links(tmp_path, capsys):
+    # By hand: c1-0 and c1-1 take 1.5 J each, c1-2 2 J; ranks run on c1-0 and c1-2.
+    known = {
+        "energy_j": [[1.5, "c1-", 0, 1, ""], [2.0, "c1-2"]],
+        "link_energy_j": [[0.25, "wan"]],
+        "energy_span_s": 1.0,
+    }
+    with Store(tmp_path / "store") as store:
+        store.put("record", "aa", {"app": "cg", "host": ["c1-0", "c1-2", "c1-0"]}, payload(1.0, **known))
+        store.put("record", "bb", {"app": "cg"}, payload(1.0, energy_j=None, link_energy_j=None))
+    assert run(capsys, f"export {tmp_path}/runs.csv", tmp_path / "store")[0] == 0
+    first, second = pd.read_csv(tmp_path / "runs.csv").to_dict("records")
+    assert [first[name] for name in ("energy_j", "used_energy_j", "link_energy_j")] == [5.0, 3.5, 0.25]
+    assert math.isnan(second["energy_j"]) and math.isnan(second["used_energy_j"])
+
+
 def test_odd_values_are_exported_too(tmp_path, capsys):
     with Store(tmp_path / "store") as store:
         store.put("record", "a", {"x": 1}, {"x": True, "text": '\udcff,\n"', "number": math.inf, "large": 2**80})

@@ -45,6 +45,15 @@ def test_single_precision_is_never_slower_and_idle_is_below_full_load():
         assert 0 < processor.idle_w < processor.full_w
         assert processor.source and processor.title
         assert "idle_w" in processor.assumed  # nobody publishes it
+        assert processor.price_usd > 0  # else the policy "cheapest" would refuse it
+
+
+def test_prices_are_of_processors_only(tmp_path):
+    for kind, values in (("networks", "bandwidth_gbit_s = 1\nlatency_us = 1"), ("disks", "read_mbyte_s = 1")):
+        path = tmp_path / f"{kind}.toml"
+        path.write_text(f'[{kind}.x]\nsource = "me"\nprice_usd = 5\n{values}\n')
+        with pytest.raises(PlatformError, match="unknown key 'price_usd'"):
+            read_hardware([path])
 
 
 def test_line_codes_of_infiniband_and_pcie():

@@ -33,33 +33,34 @@ def one_by_one(system, counts, policy):
     units = [(group, i) for group in system.groups for i in range(group.units)]
     free = {(group.name, i, label): number for group, i in units for label, number in group.unit.slots}
     hosts = []
+
+    def take(group, i, label):
+        """A slot of the label's own, else one of any; whether there was one."""
+        for key in ((group.name, i, label), (group.name, i, ANY)):
+            if free.get(key, 0) > 0:
+                free[key] -= 1
+                return True
+        return False
+
     for label, count in counts.items():
-        keys = {
-            (group.name, i): (group.name, i, label if label in dict(group.unit.slots) else ANY)
-            for group, i in units
-            if {label, ANY} & dict(group.unit.slots).keys()
-        }
-        open_units = [(group, i) for group, i in units if (group.name, i) in keys]
+        slots = {group.name: sum(dict(group.unit.slots).get(one, 0) for one in {label, ANY}) for group, _ in units}
+        open_units = [(group, i) for group, i in units if slots[group.name]]
         if policy == "fastest":
             open_units.sort(key=lambda one: -one[0].unit.speed_flops)
         elif policy == "cheapest":
-            open_units.sort(
-                key=lambda one: one[0].unit.price_usd
-                / dict(one[0].unit.slots)[keys[one[0].name, one[1]][2]]
-            )  # fmt: skip
+            open_units.sort(key=lambda one, slots=slots: one[0].unit.price_usd / slots[one[0].name])
         dealt = []
         if policy == "round-robin":
             while len(dealt) < count:
-                turn = [one for one in open_units if free[keys[one[0].name, one[1]]] > 0]
-                if not turn:
+                before = len(dealt)
+                for group, i in open_units:
+                    if len(dealt) < count and take(group, i, label):
+                        dealt.append(group.host(i))
+                if len(dealt) == before:
                     return None
-                for group, i in turn[: count - len(dealt)]:
-                    free[keys[group.name, i]] -= 1
-                    dealt.append(group.host(i))
         else:
             for group, i in open_units:
-                while len(dealt) < count and free[keys[group.name, i]] > 0:
-                    free[keys[group.name, i]] -= 1
+                while len(dealt) < count and take(group, i, label):
                     dealt.append(group.host(i))
             if len(dealt) < count:
                 return None
@@ -124,6 +125,22 @@ def test_labels_come_in_the_order_of_their_counts_and_share_slots_of_any_label()
     assert schedule(system, {"b": 3, "a": 1}).placement() == ("n0-0", "n0-0", "n0-1", "n0-1")
     with pytest.raises(PlatformError, match="label 'a': 2 processes, but 1 free slots"):
         schedule(system, {"b": 3, "a": 2})
+
+
+def test_a_label_that_has_used_its_own_slots_goes_on_with_those_of_any():
+    system = system_of((1, 1e9, 1.0, {"a": 4, ANY: 2}))
+    plan = schedule(system, {"a": 6})
+    assert plan.placement() == ("n0-0",) * 6
+    assert schedule(system, {"a": 5, "b": 1}).counts == {"a": 5, "b": 1}
+    with pytest.raises(PlatformError, match="label 'b': 1 processes, but 0 free slots"):
+        schedule(system, {"a": 6, "b": 1})
+    with pytest.raises(PlatformError, match="label 'b': 3 processes, but 2 free slots"):  # the four are a's own
+        schedule(system, {"b": 3})
+
+
+def test_where_nobody_has_slots_it_is_said():
+    with pytest.raises(PlatformError, match=r"no unit has slots for any label\. Give units slots"):
+        schedule(system_of((2, 1e9, 1.0, {})), {"a": 1})
 
 
 def test_the_slaves_of_the_papers_figure_2_are_two_values_at_most():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, UserError
 from platforms.generate import main as generate
 from platforms.system.cli import main
 from platforms.system.convert import materialise_file
@@ -58,10 +58,10 @@ def system_file(tmp_path):
 def test_a_system_file_has_defaults(system_file):
     system = read_system(system_file(LAB))
     assert (system.name, system.network) == ("lab", "infiniband-qdr+own")
-    assert [group.name for group in system.groups] == ["n", "c2.cpu", "c2.gpu1", "c2.gpu2"]
+    assert [group.name for group in system.groups] == ["n", "c1.cpu", "c1.gpu1", "c1.gpu2"]
     assert [group.unit.slots for group in system.groups] == [(("slave", 12),), (("*", 4),), (("*", 1),), (("*", 1),)]
     assert system.groups[0].unit.power.full_w == 151
-    assert system.groups[1].lan.name == "lan2"
+    assert system.groups[1].lan.name == "lan1"
     # Each half of the way: 50 us to "new" of which a star's link has half; the others 100 us.
     assert [link.wire.latency_s for link in system.top.links] == [pytest.approx(25e-6), pytest.approx(50e-6)]
     assert all(link.duplex for link in system.top.links)
@@ -78,8 +78,8 @@ def test_a_system_file_has_defaults(system_file):
         ),
         ('network = "wan-campus"', "", "lab.toml, wan: what its links are is not said. Give network, or bandwidth"),
         ('network = "wan-campus"', 'network = "wan-campus"\nshape = "ring"', "no shape 'ring'"),
-        ('to = "new"', 'to = "newer"', "links 1: no level 'newer'. Known: new, lan2"),
-        ('to = "new"', 'between = ["new", "lan2"]', "'between' in a star"),
+        ('to = "new"', 'to = "newer"', "links 1: no level 'newer'. Known: new, lan1"),
+        ('to = "new"', 'between = ["new", "lan1"]', "'between' in a star"),
         ("latency_us = 50", "latency_us = -50", "link wan_n_hub: latency is"),
         ("[[wan.lan]]\nname", '[[wan.links]]\nto = "new"\n[[wan.lan]]\nname', "this link is given twice"),
         ('cpu = "xeon-l5640"', 'cpu = "xeon-l5641"', "lan 1, node 1: no cpu 'xeon-l5641'"),
@@ -96,7 +96,7 @@ def test_a_system_file_has_defaults(system_file):
         ('bus = "pcie2-x16"', 'bus = "pcie2-x16"\nslots = { a = 1 }', "'slots' beside units"),
         ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\ncount = 0', "unit 2: 0 units"),
         ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\nname = "cpu"', "two units of one name"),
-        ('name = "n"', 'name = "c2-0"', "'c2-0' may stand for two things"),
+        ('name = "n"', 'name = "c1-0"', "'c1-0' may stand for two things"),
         ('name = "n"', 'name = "galera+"', "not a name that SimGrid can use"),
         ('name = "n"', 'name = "n"\ndisks = ["ssd-sata", "ssd-sata"]', "two disks of one name"),
         ('precision = "double"', 'precision = "half"', "no 'half'. Known: double, single"),
@@ -165,8 +165,8 @@ def test_system_files_are_told_from_scenario_files(system_file):
 def test_a_system_file_is_taken_where_a_scenario_file_is(system_file, capsys):
     path = system_file(LAB)
     assert generate(["--scenario", str(path)]) == 0
-    assert '<host id="c2-0-gpu2" speed="1174.784Gf" core="1">' in capsys.readouterr().out
-    assert [cluster.name for cluster in materialise_file(path).clusters] == ["n", "c2.cpu", "c2.gpu1", "c2.gpu2"]
+    assert '<host id="c1-0-gpu2" speed="1174.784Gf" core="1">' in capsys.readouterr().out
+    assert [cluster.name for cluster in materialise_file(path).clusters] == ["n", "c1.cpu", "c1.gpu1", "c1.gpu2"]
     campaign = system_file(f'scenarios = ["{path.name}"]\napps = ["ep"]\nclasses = ["S"]\n', "campaign.toml")
     (case,) = read_campaign(campaign).cases
     assert case.target.platform.content_hash == materialise_file(path).content_hash
@@ -226,3 +226,88 @@ def test_the_command_refuses_in_one_line(args, said, capsys):
     assert main(args) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+TWO_GROUPS = """
+[lan]
+name = "{lan}"
+network = "gigabit-ethernet"
+[[lan.node]]
+name = "{group}"
+cpu = "xeon-l5640"
+[[lan.node]]
+name = "b"
+bus = "pcie3-x16"
+[[lan.node.unit]]
+cpu = "xeon-l5640"
+[[lan.node.unit]]
+gpu = "tesla-k20"
+"""
+
+
+@pytest.mark.parametrize(
+    ("lan", "group", "name"),
+    [
+        ("lan", "lan", "lan"),
+        ("x", "x_hub", "x_hub"),
+        ("x", "x_hub_router", "x_hub_router"),
+        ("x", "x_switch_in", "x_switch_in"),
+        ("x", "x_fabric", "x_fabric"),
+        ("x", "b-0_node", "b-0_node"),
+        ("b-0_node_router", "a", "b-0_node_router"),
+    ],
+)
+def test_names_that_the_platform_file_needs_itself_are_refused(system_file, lan, group, name):
+    with pytest.raises(PlatformError, match=f"'{name}' (stands|may stand) for two things"):
+        read_system(system_file(TWO_GROUPS.format(lan=lan, group=group)))
+
+
+def test_a_lone_group_may_be_called_as_its_lan(system_file):
+    text = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "lan"\ncpu = "xeon-l5640"\n'
+    assert materialise_file(system_file(text)).hosts[0].name == "lan-0"
+
+
+def test_default_names_skip_no_number(system_file):
+    lan = '[[wan.lan]]\n{}network = "gigabit-ethernet"\n[[wan.lan.node]]\ncpu = "xeon-l5640"\n'
+    text = '[wan]\nnetwork = "wan-metro"\n' + "".join(lan.format(name) for name in ("", 'name = "x"\n', "", ""))
+    lans = list(read_system(system_file(text)).top.lans())
+    assert [one.name for one in lans] == ["lan1", "x", "lan2", "lan3"]
+    assert [one.nodes[0].name for one in lans] == ["c1", "c2", "c3", "c4"]
+
+
+def test_more_nodes_of_several_units_than_simgrid_can_load_are_refused_at_once(system_file):
+    text = TWO_GROUPS.format(lan="lan", group="a").replace('name = "b"', 'name = "b"\ncount = 12800')
+    path = system_file(text)
+    assert read_system(path).nodes == 12801  # predictions without SimGrid go on
+    with pytest.raises(PlatformError, match=r"12800 nodes of several units.*Give at most 3000"):
+        materialise_file(path)
+
+
+def test_a_campaign_of_choices_takes_a_system_file(system_file):
+    from validation.optimize.campaign_file import read_allocation_campaign
+
+    node = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 4\ncpu = "xeon-e5345"\n'
+    folder = system_file(node, "cluster.toml").parent
+    study = '[[studies]]\napp = "himeno"\nevaluation = [64]\nnodes = [4]\nprocesses = [1]\nstatic = ["(4,1)"]\n'
+    campaign = folder / "campaign.toml"
+    campaign.write_text('scenario = "cluster.toml"\n' + study)
+    platform = read_allocation_campaign(campaign).studies[0].study.platform
+    assert [(cluster.name, len(cluster.hosts)) for cluster in platform.clusters] == [("n", 4)]
+    campaign.write_text('scenario = "cluster.toml"\nnetwork = "gigabit"\n' + study)
+    with pytest.raises(UserError, match="does not go with a system file"):
+        read_allocation_campaign(campaign)
+
+
+def test_the_command_shows_the_price_and_the_watts_of_all_processors(capsys):
+    assert main([str(EXAMPLE), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["price_usd"] == 294 + 3200 * 330
+    assert (shown["idle_w"], shown["full_w"]) == (26 + 3200 * 19, 130 + 3200 * 95)
+    assert main(["galera+"]) == 0
+    assert "USD\n" not in capsys.readouterr().out.partition("\n")[0]  # of a scenario nobody knows the price
+
+
+def test_a_number_of_processes_has_a_bound(capsys):
+    for number in ("9" * 5000, "9" * 19, "\u0664"):
+        assert main([str(EXAMPLE), "--count", f"slave1={number}"]) == 2
+        assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,1 @@
+"""What kernels share: C, and what references of theirs have in common with it."""

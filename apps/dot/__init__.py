@@ -1,0 +1,1 @@
+"""The scalar product: its C source, and what a run with arithmetic is compared with."""

@@ -1,0 +1,1 @@
+"""SUMMA: its C sources, and what a run with arithmetic is compared with."""

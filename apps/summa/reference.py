@@ -1,0 +1,35 @@
+"""What SUMMA's product must be: the same random matrices, multiplied by numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from apps.common.random import advanced, centred, states
+from apps.errors import KernelError
+
+
+def references(params: Mapping, nranks: int) -> dict[str, float]:
+    """u A B w with weights u and w of rows and columns, and three elements of A B, named as in matrices.h.
+
+    Takes 16 n^2 bytes.  Raises KernelError where memory is too small.
+    """
+    import numpy as np
+
+    n = params["n"]
+    try:
+        a, b = np.empty((n, n), order="F"), np.empty((n, n), order="F")
+    except MemoryError:
+        problem = f"the matrices, {16 * n * n / 1e9:.3g} GB, do not fit into memory"
+        raise KernelError(f"size {n}", problem, "Take a smaller one, or --mode skeleton") from None
+    column = states(n)
+    for matrix in (a, b):
+        for j in range(n):
+            matrix[:, j] = centred(column)
+            column = advanced(column, n)
+    rows, columns = centred(column), centred(advanced(column, n))
+    return {
+        "c_weighted": float((rows @ a) @ (b @ columns)),
+        "c_first": float(a[0] @ b[:, 0]),
+        "c_inner": float(a[n // 3] @ b[:, n // 2]),
+        "c_last": float(a[n - 1] @ b[:, n - 1]),
+    }

@@ -1,0 +1,8 @@
+"""Words for messages."""
+
+from __future__ import annotations
+
+
+def number_of(count: int, noun: str, plural: str | None = None) -> str:
+    """``1 rank``, ``2 ranks``; ``plural`` where it is not the noun with an s."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"

@@ -1,0 +1,83 @@
+"""Files that are written after a long search or run: whether they can be is asked before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = ("png", "svg", "pdf")  # endings of the pictures that are written
+
+
+def check_writable(option: str, text: str) -> None:
+    """Raises UserError for a place where no file can be written.  What is there stays as it is."""
+    if not text:
+        raise UserError(option, "an empty name", "Name a file")
+    try:
+        path = Path(text).resolve()
+        if not path.exists():
+            path.open("xb").close()
+            path.unlink()
+        elif path.is_file() or path.is_dir():  # a pipe would take this for its end
+            path.open("ab").close()
+    except (OSError, RuntimeError) as err:  # RuntimeError: links that go round in a circle
+        raise _unwritable(option, text, err) from err
+
+
+def usable_folder(option: str, text: str) -> Path:
+    """The folder, made if absent.  Raises UserError for a place that is none and where none can be written."""
+    if not text:
+        raise UserError(option, "an empty name", "Name a folder")
+    folder = Path(text)
+    probe = folder / ".writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as err:
+        problem = "not a folder" if folder.is_file() else f"cannot be written: {err.strerror or err}"
+        raise UserError(f"{option} {text}", problem, "Choose another folder") from err
+    return folder
+
+
+def write_text(option: str, path: str, text: str) -> None:
+    """Raises UserError where it cannot be written."""
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as err:
+        raise _unwritable(option, path, err) from err
+
+
+def check_picture(option: str, text: str) -> None:
+    """Raises UserError for a name whose ending is not of PICTURES, or for a place where no file can be written."""
+    if text and _ending(text) not in PICTURES:
+        known = ", ".join(f".{name}" for name in PICTURES)
+        raise UserError(f"{option} {text}", f"no format for the ending {_ending(text)!r}", f"Write one of {known}")
+    check_writable(option, text)
+
+
+def write_picture(option: str, path: str | Path, figure: Figure, *, dpi: int = 150) -> None:
+    """As its ending says; dots per inch count for .png.  Raises UserError as check_picture, or where it fails."""
+    check_picture(option, str(path))
+    try:
+        save_figure(figure, path, dpi=dpi)
+    except OSError as err:
+        raise _unwritable(option, str(path), err) from err
+
+
+def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
+    """The same figure gives the same bytes: an SVG file without its date.  Raises OSError where it fails."""
+    figure.savefig(path, dpi=dpi, metadata={"Date": None} if _ending(path) == "svg" else None)
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lstrip(".").lower()
+
+
+def _unwritable(option: str, path: str, err: Exception) -> UserError:
+    reason = getattr(err, "strerror", None) or err
+    return UserError(f"{option} {path}", f"cannot be written: {reason}", "Choose another place")

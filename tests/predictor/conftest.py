@@ -1,0 +1,15 @@
+"""What tests of the predictors share."""
+
+import pytest
+
+
+@pytest.fixture
+def design(tmp_path):
+    """``design(*tables)``: the path of a design of these nodes, networks and programs (docs/grid-design.md)."""
+
+    def written(*tables, budget=2600, clusters="most = 1\nmost_nodes = 8", top="", name="design"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(f"budget = {budget}\n{top}\n" + "\n".join(tables) + f"\n[clusters]\n{clusters}\n")
+        return path
+
+    return written
