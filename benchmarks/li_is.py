@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     settings = Settings()
     with runner_from_arguments(args) as runner:
         runner.start(settings.spec(target) for target in targets)
-        broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
+        broker = Broker.of(settings, targets, runner)
         answers = [predict(model, targets, broker) for model in PREDICTORS]
         records = [runner.record(settings.spec(target)) for target in targets]
     print(f"{args.app} on {args.cluster}; errors: 100 (predicted - simulated) / simulated")

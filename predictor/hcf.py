@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from apps.catalog import Problem
 from apps.spec import Target
 from platforms.placement import probe_placement
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 
 # Below this share of computation in the prediction the paper's accuracy is not to be expected: its errors belong to
 # runs in which computation dominates (docs/hcf.md).
@@ -98,8 +98,11 @@ class HcfModel:
         """The probe that a prediction for the target rests on."""
         return self.probes[target.problem, target.platform.content_hash]
 
-    def predict(self, target: Target) -> Prediction:
+    def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """Eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
+
+        ``slowdown``: by cluster, f_max / f of nodes that compute at another frequency than they were probed at, which
+        lengthens eq. (5) and leaves eq. (7) (predictor/frequency).
 
         Raises OutOfRange for more than one rank per node, and where some ranks of the probe compute and others do not:
         eq. (4) has no value for a node that takes no time.
@@ -122,10 +125,13 @@ class HcfModel:
                     f"its rank on cluster {idle[0]} computes nothing, and eq. (4) divides by its computation time",
                     "Use a predictor that follows the program's events, such as dpgraph",
                 )
-            factors = [heterogeneity_factor(probe.Tcp_slower_s, probe.Tcp_s[cluster]) for cluster in used]
-            compute_s = max(self.node_time(homogeneous_s, factor) for factor in factors)
+            factors = {cluster: heterogeneity_factor(probe.Tcp_slower_s, probe.Tcp_s[cluster]) for cluster in used}
+            node_s = {cluster: self.node_time(homogeneous_s, factor) for cluster, factor in factors.items()}
         else:  # communication only
-            compute_s = 0.0
+            node_s = dict.fromkeys(used, 0.0)
+        slower = slowdown or {}
+        node_s = {cluster: time_s * slower.get(cluster, 1.0) for cluster, time_s in node_s.items()}
+        compute_s = max(node_s.values())
         comm_s = self.comm_time(probe.Tcm_s, probe.NCT, nodes)
         return Prediction(
             time_s=compute_s + comm_s,
@@ -133,7 +139,14 @@ class HcfModel:
             flags=_flags(probe, nodes, compute_s, comm_s),
             evidence=(probe.evidence,),
             cost=probe.cost,
+            loads=_loads(target, node_s),
         )
+
+
+def _loads(target: Target, node_s: Mapping[str, float]) -> dict[str, HostLoad]:
+    """One rank on each node, which computes for eq. (5) of its cluster."""
+    times_s = {host: node_s[target.platform.cluster_of(host).name] for host in target.placement}
+    return {host: HostLoad(time_s, time_s, time_s) for host, time_s in times_s.items()}
 
 
 def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float) -> tuple[str, ...]:

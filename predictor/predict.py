@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from apps.catalog import Problem, app_names, sized_names
 from apps.options import (
@@ -35,9 +35,13 @@ from platforms.options import (
     placement_from_arguments,
     platform_from_arguments,
 )
-from predictor.base import Evidence, OutOfRange, Prediction, Predictor
+from predictor.base import Evidence, Model, OutOfRange, Prediction, Predictor
+from predictor.energy import with_energy
 from predictor.evidence import Broker
 from predictor.registry import ALL, PREDICTORS, predictors
+from predictor.writing import check_writable
+
+_SAME_ENERGY = 1e-9  # relative: an interval this narrow is a point
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,14 @@ class Answer:
     wall_s: float  # of this computer, for the prediction alone
 
 
+def fit(model: Predictor, targets: Sequence[Target], broker: Broker) -> tuple[Model, tuple[Evidence, ...]]:
+    """The model for these targets, and all the evidence that it asked for."""
+    evidence = tuple(broker.gather(model.requests(targets)))
+    while more := model.further(targets, evidence):
+        evidence += tuple(broker.gather(more))
+    return model.fit(evidence), evidence
+
+
 def predict(
     model: Predictor,
     targets: Sequence[Target],
@@ -63,16 +75,13 @@ def predict(
 
     ``progress`` is told of each: whose answer it is, how many there are by now, and of how many.
     """
-    evidence = tuple(broker.gather(model.requests(targets)))
-    while more := model.further(targets, evidence):
-        evidence += tuple(broker.gather(more))
-    fitted = model.fit(evidence)
+    fitted, evidence = fit(model, targets, broker)
     answers = []
     for target in targets:
         started = time.perf_counter()
         prediction, refusal = None, None
         try:
-            prediction = fitted.predict(target)
+            prediction = with_energy(fitted.predict(target), target)
         except OutOfRange as err:
             refusal = str(err)
         answers.append(Answer(model.name, target, prediction, refusal, evidence, time.perf_counter() - started))
@@ -133,9 +142,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def answer_to_json(answer: Answer) -> dict:
-    """One answer as JSON values."""
+    """One answer as JSON values; without the loads of single hosts, which may be thousands."""
     target = answer.target
-    prediction = None if answer.prediction is None else asdict(answer.prediction)
+    prediction = None if answer.prediction is None else asdict(replace(answer.prediction, loads=None))
+    if prediction is not None:
+        del prediction["loads"]
     return {
         "predictor": answer.predictor,
         "platform": target.platform.name,
@@ -162,11 +173,33 @@ def _lines(answer: Answer) -> str:
         return head + f"no answer\n    {answer.refusal}"
     parts = ", ".join(f"{name.removesuffix('_s')} {value:.4g} s" for name, value in prediction.parts.items())
     cost = f"{prediction.cost.node_s:.4g} node-seconds, simulated in {prediction.cost.wall_s:.3g} s"
-    lines = [f"{head}{prediction.time_s:.4g} s", f"    of it {parts}", f"    evidence costs {cost}"]
+    lines = [
+        f"{head}{prediction.time_s:.4g} s",
+        f"    of it {parts}",
+        *_energy(prediction),
+        f"    evidence costs {cost}",
+    ]
     return "\n".join([*lines, *(f"    caution: {flag}" for flag in prediction.flags)])
 
 
+def _energy(prediction: Prediction) -> list[str]:
+    """A line about the energy, if there is any."""
+    if prediction.energy_j is None:
+        return []
+    low_j, high_j = prediction.energy_low_j, prediction.energy_high_j
+    known = high_j - low_j <= _SAME_ENERGY * high_j
+    range_ = "" if known else f" (between {low_j:.4g} and {high_j:.4g} J)"
+    most = "" if prediction.loads is not None else "at most "
+    return [f"    energy {most}{prediction.energy_j:.4g} J{range_}, energy-delay product {_edp(prediction):.4g} J s"]
+
+
+def _edp(prediction: Prediction) -> float:
+    return prediction.energy_j * prediction.time_s
+
+
 def _run(args: argparse.Namespace) -> int:
+    if args.write_hostfile is not None:
+        check_writable("--write-hostfile", args.write_hostfile)
     models = predictors_from_arguments(args)
     problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
@@ -176,7 +209,7 @@ def _run(args: argparse.Namespace) -> int:
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]
     with runner_from_arguments(args) as runner:
-        broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
+        broker = Broker.of(settings, targets, runner)
         runner.start(spec for model in models for spec in broker.specs(model.requests(targets)))
         answers = [answer for model in models for answer in predict(model, targets, broker)]
     if args.write_hostfile is not None:

@@ -21,7 +21,7 @@ from apps.spec import Settings, Target, parse_iterations
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
 from platforms.placement import MAPPINGS, probe_placement
-from platforms.scenario import SCENARIOS, named_grid, read_grid
+from platforms.scenario import SCENARIOS, named_grid
 from predictor.registry import HCF_FAMILY, predictors
 from validation.output import Output
 
@@ -62,7 +62,7 @@ def read_campaign(path: str | Path) -> Campaign:
 
     ::
 
-        scenarios = ["all"]                 # names, or scenario files; "all" for the six of the HCF paper
+        scenarios = ["all"]                 # names, scenario or system files; "all" for the six of the HCF paper
         platforms = ["site.xml"]            # SimGrid platform files
         networks = ["gigabit", "metro"]     # of the scenarios; default: each one's own, or gigabit
         apps = ["cg", "mg", "lu"]           # default these
@@ -124,13 +124,16 @@ def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
 
 def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
     from platforms.read import materialise, read_platform
+    from platforms.system.convert import materialise_file
 
     networks = _names(table, "networks", []) if table.has("networks") else [None]
     for name in table.list_of("scenarios", [], str, "names"):
         for one in SCENARIOS if name == "all" else (name,):
             for network in networks:
-                grid = read_grid(folder / one, network) if one.endswith(".toml") else named_grid(one, network)
-                yield materialise(grid)
+                if one.endswith(".toml"):
+                    yield materialise_file(folder / one, network)
+                else:
+                    yield materialise(named_grid(one, network))
     for name in table.list_of("platforms", [], str, "file names"):
         yield read_platform(folder / name)
     yield from map(materialise, _random_grids(table))
@@ -209,6 +212,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
     parser.add_argument("--dry-run", action="store_true", help="only say how many runs it is, and roughly how long")
     parser.add_argument("--out", metavar="DIR", help="write results.csv and summary.csv there")
+    parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     add_runner_arguments(parser)
     parser.add_argument(
@@ -231,7 +235,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return 0
     with (
-        Output(args.out, as_json=args.json, figures=False) as output,
+        Output(args.out, as_json=args.json, figures=False, energy=args.energy) as output,
         runner_from_arguments(args, scheduler=args.scheduler) as runner,
     ):
         from validation.compare import runs, validate

@@ -51,6 +51,12 @@ class Result:
     efficiency: float  # share of the nodes' speed that the kernel sustains
     flags: str  # the prediction's cautions, or why there is none
     truth: str  # "simulation", or "measurement" on a real machine
+    # Of the hosts in use over the timed section; None where the platform gives no watts, or the truth was measured.
+    energy_predicted_j: float | None
+    energy_simulated_j: float | None
+    energy_error_pct: float | None  # 100 (predicted - simulated) / simulated
+    edp_predicted_js: float | None  # energy-delay product: energy times run time
+    edp_simulated_js: float | None
 
     def to_json(self) -> dict:
         """Field names and values; ``preset`` under its column name ``class``."""
@@ -91,7 +97,7 @@ def validate(
         runner.start(runs(targets, models, settings))
     else:
         runner.start(runs([one for one in targets if measured.knows(one)], models, settings, simulating=False))
-    broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
+    broker = Broker.of(settings, targets, runner)
     for target in targets:
         try:
             truth = None if measured is None else measured.record(settings.spec(target))
@@ -141,6 +147,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     predicted_s = None if prediction is None else prediction.time_s
     error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
     node_s = sum(e.cost.node_s for e in answer.evidence)
+    energy_j, simulated_j = None if prediction is None else prediction.energy_j, truth.used_energy_j
     iterations = target.iterations if target.problem.iterative else 0
     simulated, extrapolation = truth.source == "simulation", truth.extrapolation
     return Result(
@@ -171,6 +178,11 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         efficiency=truth.identity["efficiency"],
         flags=answer.refusal or "; ".join(prediction.flags),
         truth=truth.source,
+        energy_predicted_j=energy_j,
+        energy_simulated_j=simulated_j,
+        energy_error_pct=100 * (energy_j - simulated_j) / simulated_j if energy_j and simulated_j else None,
+        edp_predicted_js=None if energy_j is None else energy_j * predicted_s,
+        edp_simulated_js=None if simulated_j is None else simulated_j * truth.time_s,
     )
 
 

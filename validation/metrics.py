@@ -11,21 +11,28 @@ from platforms.scenario import SCENARIOS, named_grid
 if TYPE_CHECKING:
     import pandas as pd
 
-SUMMARY_COLUMNS = ("predictor", "app", "n", "mean_error_pct", "mean_abs_error_pct", "max_abs_error_pct")
+SUMMARY_COLUMNS = (
+    *("predictor", "app", "n", "mean_error_pct", "mean_abs_error_pct", "max_abs_error_pct"),
+    *("mean_abs_energy_error_pct", "max_abs_energy_error_pct"),
+)
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """Per predictor and app: number of predictions, mean error, mean absolute error and largest absolute error, in %.
+    """Per predictor and app: number of predictions, mean error, mean absolute error and largest absolute error, in %;
+    of the energy, where it is known, the last two.
 
     The mean absolute error is the mean percentage error of the HCF paper: mean of |predicted - simulated| / simulated.
     Targets outside a predictor's range are not counted; a predictor with none left has n = 0 and no errors.
     """
+    results = results.assign(abs_energy_error_pct=results["energy_error_pct"].astype(float).abs())
     groups = results.groupby(["predictor", "app"], sort=False)
     table = groups.agg(
         n=("error_pct", "count"),
         mean_error_pct=("error_pct", "mean"),
         mean_abs_error_pct=("abs_error_pct", "mean"),
         max_abs_error_pct=("abs_error_pct", "max"),
+        mean_abs_energy_error_pct=("abs_energy_error_pct", "mean"),
+        max_abs_energy_error_pct=("abs_energy_error_pct", "max"),
     )
     return table.reset_index()[list(SUMMARY_COLUMNS)]
 

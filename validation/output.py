@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from apps.options import print_failure
 from platforms.errors import UserError
+from predictor import writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +21,13 @@ class Output:
     """Collects what a validation yields; on leaving the context, by an error or interrupt too, writes and prints it.
 
     ``folder``: for results.csv, summary.csv and, with ``figures``, a figure per app; None: no files.  ``as_json``: one
-    JSON object instead of tables.  Raises UserError for a folder that cannot be written, before anything is run.
+    JSON object instead of tables.  ``energy``: the tables show energies, and there are figures of them too.  Raises
+    UserError for a folder that cannot be written, before anything is run.
     """
 
-    def __init__(self, folder: str | None, *, as_json: bool, figures: bool):
+    def __init__(self, folder: str | None, *, as_json: bool, figures: bool, energy: bool = False):
         self._folder = None if folder is None else usable_folder(folder)
-        self._as_json, self._figures = as_json, figures
+        self._as_json, self._figures, self._energy = as_json, figures, energy
         self._rows: list[dict] = []
         self._bad_input = self._failed = False
 
@@ -64,7 +66,7 @@ class Output:
         if self._as_json:
             print(json.dumps({"results": _records(results), "summary": _records(summary)}))
         elif self._rows:
-            _print(results, summary)
+            _print(results, summary, energy=self._energy)
         if self._rows and self._folder is not None:
             self._write(results, summary, self._folder)
 
@@ -75,7 +77,7 @@ class Output:
             if self._figures:
                 from validation.plots import write_figures
 
-                write_figures(results, folder)
+                write_figures(results, folder, energy=self._energy)
         except OSError as err:
             where = f"--out {folder}"
             raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
@@ -83,17 +85,7 @@ class Output:
 
 def usable_folder(text: str) -> Path:
     """The folder of an option --out, made if absent.  Raises UserError for one that cannot be written."""
-    if not text:
-        raise UserError("--out", "an empty name", "Name a folder")
-    folder = Path(text)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink()
-    except OSError as err:
-        raise UserError(f"--out {text}", f"cannot be written: {err.strerror}", "Choose another folder") from err
-    return folder
+    return writing.usable_folder("--out", text)
 
 
 def _records(table: pd.DataFrame) -> list[dict]:
@@ -101,13 +93,13 @@ def _records(table: pd.DataFrame) -> list[dict]:
     return rows.to_dict("records")
 
 
-def _print(results: pd.DataFrame, summary: pd.DataFrame) -> None:
+def _print(results: pd.DataFrame, summary: pd.DataFrame, *, energy: bool) -> None:
     from validation.metrics import published_errors
     from validation.tables import results_text, summary_text
 
-    print(results_text(results))
+    print(results_text(results, energy=energy))
     print()
-    print(summary_text(summary, published_errors(results)))
+    print(summary_text(summary, published_errors(results), energy=energy))
     cautious = results["flags"] != ""
     if cautious.any():
         example = results["flags"][cautious].iloc[0]

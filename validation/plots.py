@@ -1,10 +1,15 @@
-"""Figures like the HCF paper's 3 to 5: predicted and simulated times over the scenarios, one figure per app."""
+"""Figures like the HCF paper's 3 to 5: predicted and simulated times over the scenarios, one figure per app.
+
+The same of energies and energy-delay products.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predictor.writing import save_figure
 from validation.tables import truth_name
 
 if TYPE_CHECKING:
@@ -12,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles and markers tell them apart in grey.
-_STYLES = (
+STYLES = (
     ("#D55E00", "s", "--"),
     ("#0072B2", "o", "-."),
     ("#009E73", "^", ":"),
@@ -23,8 +28,30 @@ _STYLES = (
 )
 
 
-def times_figure(results: pd.DataFrame, app: str) -> Figure:
-    """Simulated times of ``app`` in black and each predictor's times beside them, in seconds on a logarithmic axis.
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is predicted and simulated."""
+
+    name: str  # of the file
+    label: str  # of the axis, with the unit
+    title: str  # follows the program and the network
+    predicted: str  # column
+    simulated: str  # column
+
+
+TIMES = Quantity("times", "execution time, s", "predicted and {truth}", "predicted_s", "simulated_s")
+ENERGIES = Quantity(
+    "energy", "energy of the nodes in use, J", "energy, predicted and {truth}", "energy_predicted_j",
+    "energy_simulated_j",
+)  # fmt: skip
+DELAY_PRODUCTS = Quantity(
+    "edp", "energy-delay product, J s", "energy-delay product, predicted and {truth}", "edp_predicted_js",
+    "edp_simulated_js",
+)  # fmt: skip
+
+
+def results_figure(results: pd.DataFrame, app: str, quantity: Quantity = TIMES) -> Figure:
+    """Simulated values of ``app`` in black and each predictor's beside them, on a logarithmic axis.
 
     Predictors stand side by side within a scenario, so that equal predictions do not hide each other.
     """
@@ -38,17 +65,17 @@ def times_figure(results: pd.DataFrame, app: str) -> Figure:
     figure = Figure(figsize=(max(5.5, 2.8 + 0.9 * len(places)), 4.2), layout="constrained")
     axes = figure.add_subplot()
     axes.hlines(
-        cases["simulated_s"], [i - 0.4 for i in range(len(cases))], [i + 0.4 for i in range(len(cases))], color="black",
-        linewidth=3, label=truth_name(rows),
+        cases[quantity.simulated].astype(float), [i - 0.4 for i in range(len(cases))],
+        [i + 0.4 for i in range(len(cases))], color="black", linewidth=3, label=truth_name(rows),
     )  # fmt: skip
     for number, name in enumerate(predictors):
         lines = rows[rows["predictor"] == name]
-        color, marker, style = _STYLES[number % len(_STYLES)]
+        color, marker, style = STYLES[number % len(STYLES)]
         offset = 0.6 * ((number + 0.5) / len(predictors) - 0.5)
         x = [offset + places[case] for case in zip(lines["scenario"], lines["network"], strict=True)]
         axes.plot(
-            x, lines["predicted_s"], color=color, marker=marker, linestyle=style, linewidth=1, markersize=7,
-            markeredgecolor="black", markeredgewidth=0.6, label=name,
+            x, lines[quantity.predicted].astype(float), color=color, marker=marker, linestyle=style, linewidth=1,
+            markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
         )  # fmt: skip
     ranks = cases["ranks"].to_list()
     axes.set_xticks(range(len(cases)), [f"{s}\n{p} ranks" for s, p in zip(cases["scenario"], ranks, strict=True)])
@@ -57,24 +84,33 @@ def times_figure(results: pd.DataFrame, app: str) -> Figure:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylabel("execution time, s")
+    axes.set_ylabel(quantity.label)
     networks = ", ".join(dict.fromkeys(str(name or "network of the file") for name in cases["network"]))
     preset = cases["class"].iloc[0]
     program = f"{app.upper()} class {preset}" if isinstance(preset, str) else app
-    axes.set_title(f"{program}, {networks}: predicted and {truth_name(rows)}", fontsize=11)
+    title = quantity.title.format(truth=truth_name(rows))
+    axes.set_title(f"{program}, {networks}: {title}", fontsize=11)
     axes.grid(axis="y", which="major", color="0.9")
     axes.set_axisbelow(True)
     axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 
-def write_figures(results: pd.DataFrame, folder: Path) -> list[Path]:
-    """``times-APP.png`` and ``.svg`` for every app in the results."""
+def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) -> list[Path]:
+    """``times-APP.png`` and ``.svg`` for every app in the results; with ``energy`` also ``energy-`` and ``edp-``.
+
+    An app none of whose energies is known has no figure of them.
+    """
     written = []
     for app in dict.fromkeys(results["app"]):
-        figure = times_figure(results, app)
-        for suffix in ("png", "svg"):
-            path = folder / f"times-{app}.{suffix}"
-            figure.savefig(path, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
-            written.append(path)
+        rows = results[results["app"] == app]
+        wanted = [TIMES]
+        if energy:
+            wanted += [one for one in (ENERGIES, DELAY_PRODUCTS) if rows[one.simulated].notna().any()]
+        for quantity in wanted:
+            figure = results_figure(results, app, quantity)
+            for suffix in ("png", "svg"):
+                path = folder / f"{quantity.name}-{app}.{suffix}"
+                save_figure(figure, path, dpi=150)
+                written.append(path)
     return written

@@ -59,6 +59,10 @@ def build_parser() -> argparse.ArgumentParser:
         "platform, ranks, time_s (docs/own-program.md)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")
+    parser.add_argument(
+        "--energy", action="store_true",
+        help="show energies and energy-delay products in the tables, and draw them too; results.csv always has them",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     return parser
 
@@ -91,7 +95,7 @@ def _run(args: argparse.Namespace) -> int:
         settings.spec(target)  # says what does not fit before anything runs
     measured = None if args.truth is None else read_measured(args.truth)
     with (
-        Output(args.out, as_json=args.json, figures=True) as output,
+        Output(args.out, as_json=args.json, figures=True, energy=args.energy) as output,
         runner_from_arguments(args) as runner,
     ):
         from validation.compare import validate

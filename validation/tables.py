@@ -14,11 +14,14 @@ _NONE = "-"
 _CASE_COLUMNS = ("network", "class", "ranks", "mapping", "efficiency")
 
 
-def results_text(results: pd.DataFrame) -> str:
+def results_text(results: pd.DataFrame, *, energy: bool = False) -> str:
     """One line per prediction; an exclamation mark where it carries a caution.
 
     Class, ranks and the like have a column where they differ between lines of the same scenario and program.
+    ``energy``: energies take the place of what is said of the probe, the iterations and the evidence.
     """
+    if energy:
+        return _table(_energy_columns(results))
     columns = {
         "scenario": results["scenario"],
         "app": results["app"],
@@ -41,8 +44,30 @@ def results_text(results: pd.DataFrame) -> str:
     return _table(columns)
 
 
-def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
-    """One line per predictor and app; beside those of HCF the paper's errors by app, where they apply."""
+def _energy_columns(results: pd.DataFrame) -> dict[str, pd.Series]:
+    truth = truth_name(results)
+    return {
+        "scenario": results["scenario"],
+        "app": results["app"],
+        **{name: results[name].map(str) for name in _told_apart_by(results)},
+        "predictor": results["predictor"],
+        "predicted s": _format(results["predicted_s"], "{:.5g}"),
+        truth + " s": _format(results["simulated_s"], "{:.5g}"),
+        "error %": _format(results["error_pct"], "{:+.2f}"),
+        "": results["flags"].map(lambda flags: "!" if flags else " "),
+        "predicted J": _format(results["energy_predicted_j"], "{:.5g}"),
+        truth + " J": _format(results["energy_simulated_j"], "{:.5g}"),
+        "energy error %": _format(results["energy_error_pct"], "{:+.2f}"),
+        "EDP predicted J s": _format(results["edp_predicted_js"], "{:.5g}"),
+        "EDP " + truth + " J s": _format(results["edp_simulated_js"], "{:.5g}"),
+    }
+
+
+def summary_text(summary: pd.DataFrame, published: Mapping[str, float], *, energy: bool = False) -> str:
+    """One line per predictor and app; beside those of HCF the paper's errors by app, where they apply.
+
+    ``energy``: errors of the energy too.
+    """
     columns = {
         "predictor": summary["predictor"],
         "app": summary["app"],
@@ -51,6 +76,9 @@ def summary_text(summary: pd.DataFrame, published: Mapping[str, float]) -> str:
         "mean |error| %": _format(summary["mean_abs_error_pct"], "{:.2f}"),
         "max |error| %": _format(summary["max_abs_error_pct"], "{:.2f}"),
     }
+    if energy:
+        columns["mean |energy error| %"] = _format(summary["mean_abs_energy_error_pct"], "{:.2f}")
+        columns["max |energy error| %"] = _format(summary["max_abs_energy_error_pct"], "{:.2f}")
     if published:
         of_hcf = summary["predictor"].isin(HCF_FAMILY)
         columns["paper's mean |error| %"] = _format(summary["app"].map(published).where(of_hcf), "{:.2f}")

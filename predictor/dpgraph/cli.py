@@ -19,6 +19,7 @@ from apps.options import (
 )
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
+from predictor.writing import check_picture, check_writable
 
 if TYPE_CHECKING:
     from apps.catalog import Problem
@@ -86,6 +87,10 @@ def _check(args: argparse.Namespace, problem: Problem) -> None:
         raise UserError(f"--collectives {args.collectives}", "no such choice", f"Known: {', '.join(COLLECTIVES)}")
     if args.elements is not None and args.elements < 1:
         raise UserError(f"--elements {args.elements}", "not positive", "Give at least 1")
+    if args.graphml is not None:
+        check_writable("--graphml", args.graphml)
+    if args.draw is not None:
+        check_picture("--draw", args.draw)
 
 
 def _run(args: argparse.Namespace) -> int:

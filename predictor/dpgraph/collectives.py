@@ -123,18 +123,27 @@ def _all_gather(call: Call) -> Iterator[Step]:
     yield Step(tuple(operations))
 
 
+def all_to_all_algorithm(ranks: int, size_bytes: float) -> str:
+    """What SMPI takes for blocks of this size: "linear" (all at once), "bruck" or "pairwise".
+
+    It has no pairwise exchange for numbers of ranks that are no power of two, and stops where it would take it.
+    """
+    rules = next(rules for below, rules in _ALL_TO_ALL if below > ranks)
+    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
+    return chosen[0] if chosen else "linear"
+
+
 def _all_to_all(call: Call) -> Iterator[Step]:
     """All at once, Bruck's, or one partner after the other, by size and ranks."""
     P, size_bytes = call.ranks, call.size_bytes
-    rules = next(rules for below, rules in _ALL_TO_ALL if below > P)
-    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
-    if chosen == ["bruck"]:
+    chosen = all_to_all_algorithm(P, size_bytes)
+    if chosen == "bruck":
         reach = 1
         while reach < P:
             blocks = sum(1 for block in range(1, P) if block & reach)
             yield Step((_send((call.rank + reach) % P, blocks * size_bytes), _receive((call.rank - reach) % P)))
             reach *= 2
-    elif chosen == ["pairwise"]:
+    elif chosen == "pairwise":
         if P & (P - 1):
             problem = f"SMPI has no algorithm for blocks of {size_bytes} bytes among {P} ranks, and would stop"
             raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")

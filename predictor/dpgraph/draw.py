@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from apps.recording import Mode
 from platforms.errors import UserError
 from predictor.dpgraph.graph import DPGraph, Element, Node, Relation
+from predictor.writing import write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,15 +67,7 @@ def graph_figure(graph: DPGraph, *, title: str = "", highlight: Collection[int] 
 def draw_graph(graph: DPGraph, path: str | Path, *, title: str = "", highlight: Collection[int] = ()) -> None:
     """Writes the picture in the format of the name's end.  Raises UserError as graph_figure, and where it cannot."""
     figure = graph_figure(graph, title=title, highlight=highlight)
-    formats = figure.canvas.get_supported_filetypes()
-    suffix = Path(path).suffix.lstrip(".").lower()
-    if suffix not in formats:
-        known = ", ".join(name for name in ("png", "svg", "pdf") if name in formats)
-        raise UserError(f"picture {path}", f"no format for the ending {suffix!r}", f"Write for example {known}")
-    try:
-        figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == "svg" else None)
-    except OSError as err:
-        raise UserError(f"picture {path}", f"cannot be written: {err.strerror or err}", "Choose another place") from err
+    write_picture("picture", path, figure, dpi=110)
 
 
 def _rows(graph: DPGraph) -> list[int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from apps.recording import Mark
 from apps.steady import FIRST_TRY, LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
+from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.cores import share_cores
 from predictor.dpgraph.network import Network
 from predictor.dpgraph.program import Program, Sections
@@ -53,6 +54,9 @@ class Estimate:
 
     time_s: float
     iterations: int  # evaluated: as many as it took to see that they repeat, or all
+    span_s: float  # from the start of the first rank to the end of the last one
+    # By host, of those that it was asked for: the time during which at least one of its ranks computes, s.
+    busy_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def execute(
@@ -89,23 +93,34 @@ def estimate(
     placement: tuple[str, ...],
     s_per_flop: Sequence[float],
     cores: Sequence[int] | None = None,
+    *,
+    busy_hosts: Collection[str] = (),
 ) -> Estimate:
     """The time of so many iterations: as many evaluated as it takes to see that they repeat, the rest extrapolated.
 
-    As in simulation (apps.steady), only by whole periods.  The other arguments are those of ``execute``.
+    As in simulation (apps.steady), only by whole periods.  ``busy_hosts``: whose busy time is to be told, which is
+    extrapolated likewise.  The other arguments are those of ``execute``.
     """
+    watched = {host: [rank for rank, at in enumerate(placement) if at == host] for host in busy_hosts}
     tried = FIRST_TRY
     while True:
         tried = iterations if iterations < LEAST_ITERATIONS else min(tried, iterations)
         program = sections.program(tried if sections.iterations else None)
+        if watched:
+            program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
         run = execute(program, network, placement, s_per_flop, cores)
+        busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
-            return Estimate(float(elapsed_s.max()), tried)
+            busy_s = {host: one.total_s() for host, one in busy.items()}
+            return Estimate(float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s)
         ends_s, missing = run.iteration_s.tolist(), iterations - tried
         period = find_period(ends_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]
         time_s = float((elapsed_s + more_s).max())
         if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
-            return Estimate(time_s, tried)
+            periods = missing // period.iterations
+            span_s = float((run.stop_s + more_s).max() - run.start_s.min())
+            busy_s = {host: one.total_s() + periods * one.period_s(period.iterations) for host, one in busy.items()}
+            return Estimate(time_s, tried, span_s, busy_s)
         tried = next_try(tried, missing, period.iterations)

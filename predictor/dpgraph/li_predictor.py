@@ -21,10 +21,10 @@ from apps.catalog import Problem
 from apps.netprobe.measure import Exchange, Late, Measurement, Plan
 from apps.recording import Mode, Op, Recording
 from apps.spec import Target
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.dpgraph import li_tables
 from predictor.dpgraph.li import MessageComponents, identify_components
-from predictor.dpgraph.scaling import Process, ScaledProcess, Work, work_of
+from predictor.dpgraph.scaling import Curve, Process, ScaledProcess, Work, work_of
 from predictor.dpgraph.send_model import Line, SendModel, Side
 
 RECORDED_ITERATIONS = 3
@@ -221,10 +221,23 @@ class LiModel:
             flags=tuple(flags),
             evidence=tuple(e.id for e in used),
             cost=sum((e.cost for e in used), Cost()),
+            loads=_loads(target, works),
         )
 
     def _seconds(self, model: SendModel, s_per_flop: float) -> Callable[[Process], Times]:
         return lambda process: (process.flops * s_per_flop, communication(process, model, duplex=self.duplex))
+
+
+def _loads(target: Target, works: Mapping[int, Work]) -> dict[str, HostLoad]:
+    """Equal shares of all flops, fitted over the recorded numbers of nodes, on each node at its own speed.
+
+    Not what T_exec is made of: that counts the slowest process and the slowest node for all.
+    """
+    counts = sorted(works)
+    flops = [sum(process.flops for process in works[count].processes) for count in counts]
+    share_flops = max(0.0, Curve.fit(counts, flops).value(target.nranks)) / target.nranks
+    times_s = {host: share_flops / target.platform.host(host).speed_flops for host in target.placement}
+    return {host: HostLoad(time_s, time_s, time_s) for host, time_s in times_s.items()}
 
 
 def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping[Pair | None, Sum]) -> list[str]:

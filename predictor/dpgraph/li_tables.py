@@ -7,13 +7,12 @@ moved it.  Slips of the paper stay as they are printed; docs/dpgraph-li.md lists
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from apps.recording import Mode
+from platforms.commented_csv import commented_rows
 from predictor.dpgraph.send_model import Line, SendModel, Side
 
 INTEGER_BYTES = 4  # the paper counts messages in MPI_INT
@@ -143,6 +142,5 @@ def _printed(text: str, unit: float = 1) -> Printed:
     return Printed(float(text) / unit, half / unit)
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    with open(Path(__file__).with_name(name), newline="", encoding="utf-8") as file:
-        yield from csv.DictReader(line for line in file if not line.startswith("#"))
+def _rows(name: str) -> list[dict[str, str]]:
+    return commented_rows(Path(__file__).with_name(name))

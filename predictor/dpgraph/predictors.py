@@ -9,6 +9,7 @@ protocols and shared links.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,9 +21,10 @@ from apps.netprobe.measure import Measurement
 from apps.recording import Recording
 from apps.spec import Target
 from platforms.platform import Platform
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 
 if TYPE_CHECKING:  # numba takes a third of a second to import
+    from predictor.dpgraph.evaluate import Estimate
     from predictor.dpgraph.network import Network
     from predictor.dpgraph.program import Sections
 
@@ -57,8 +59,11 @@ class GraphModel:
     programs: Mapping[tuple[Problem, int], _Program]  # by problem and number of ranks
     surroundings: Mapping[str, _Surroundings]  # by content hash of the platform
 
-    def predict(self, target: Target) -> Prediction:
-        """The evaluated graph's time.  Raises OutOfRange for a network whose messages make no lines."""
+    def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
+        """The evaluated graph's time.  Raises OutOfRange for a network whose messages make no lines.
+
+        ``slowdown``: by cluster, f_max / f of nodes that compute at another frequency (predictor/frequency).
+        """
         from predictor.dpgraph.evaluate import estimate
 
         program = self.programs[target.problem, target.nranks]
@@ -66,26 +71,64 @@ class GraphModel:
         sections = _sections(program.recording)
         network = self._network(target, around, sections)
         hosts = [target.platform.host(host) for host in target.placement]
-        s_per_flop, cores = [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
-        made = estimate(sections, target.iterations, network, target.placement, s_per_flop, cores)
-        compute_s = float((sections.flops(target.iterations) * s_per_flop).max())
+        slower = slowdown or {}
+        s_per_flop = [slower.get(target.platform.cluster_of(host.name).name, 1.0) / host.speed_flops for host in hosts]
+        cores = [host.cores for host in hosts]
+        made = estimate(
+            sections,
+            target.iterations,
+            network,
+            target.placement,
+            s_per_flop,
+            cores,
+            busy_hosts=_unknown_from_totals(target),
+        )
+        each_s = sections.flops(target.iterations) * s_per_flop
+        compute_s = float(each_s.max())
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
             flags=("computation was measured as it ran, and varies",) if program.recording.measured else (),
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
+            loads=_loads(target, each_s.tolist(), made),
+            span_s=made.span_s,
         )
 
     def _network(self, target: Target, around: _Surroundings, sections: Sections) -> Network:
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
-        from platforms.read import read_routes
+        from platforms.routes import routes_between
         from predictor.dpgraph.known import known_network
 
         pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
         pairs |= {pair[::-1] for pair in pairs}
-        return known_network(read_routes(target.platform.path, sorted(pairs)), around.options)
+        return known_network(routes_between(target.platform, sorted(pairs)), around.options)
+
+
+def _unknown_from_totals(target: Target) -> frozenset[str]:
+    """Hosts whose energy depends on how far the computations of their ranks coincide."""
+    several = (target.platform.host(name) for name, ranks in Counter(target.placement).items() if ranks > 1)
+    return frozenset(host.name for host in several if host.power and host.power.epsilon_w != host.power.idle_w)
+
+
+def _loads(target: Target, compute_s: Sequence[float], made: Estimate) -> dict[str, HostLoad]:
+    """``compute_s``: of each rank, had it a core to itself."""
+    from predictor.energy import host_load
+
+    ranks: dict[str, list[float]] = {}
+    for host, own_s in zip(target.placement, compute_s, strict=True):
+        ranks.setdefault(host, []).append(own_s)
+    return {
+        name: host_load(
+            sum(own_s),
+            own_s,
+            cores=target.platform.host(name).cores,
+            time_s=made.span_s,
+            busy_s=made.busy_s.get(name),
+        )
+        for name, own_s in ranks.items()
+    }
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from platforms.errors import UserError
 
 METHODS = ("ls", "nnls")
-WEIGHTS = ("absolute", "relative")
+WEIGHTS = ("absolute", "relative")  # the paper's, and the ones that searches use unless told otherwise
 
 
 @dataclass(frozen=True, eq=False)

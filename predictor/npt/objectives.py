@@ -17,13 +17,14 @@ class Objective:
     """A value of the time T and of a rate R = sum P_i r_i, the sum over the nodes in use.
 
     ``value(T, R)`` takes arrays.  Branch and bound rests on this: it never falls as T grows; and as R grows, it either
-    never falls or never rises.
+    never falls or never rises.  ``of_energy(T, E)`` takes its place where the energies of configurations are known.
     """
 
     name: str
     unit: str
     rates: tuple[float, ...] | None  # r_i, per node in use, of each sub-cluster; None: R is 0
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    of_energy: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # None: energy does not matter
 
     def rate(self, sub_cluster: int, pes: np.ndarray) -> np.ndarray:
         """What ``pes`` nodes of a sub-cluster add to R."""
@@ -35,15 +36,21 @@ class Objective:
             problem = f"{len(self.rates)} values for {sub_clusters} sub-clusters"
             raise UserError(f"objective {self.name}", problem, "Give one per sub-cluster")
 
-    def values(self, times_s: np.ndarray, pes: np.ndarray) -> np.ndarray:
-        """Of configurations: their times in s and P_i (configurations x sub-clusters)."""
+    def values(self, times_s: np.ndarray, pes: np.ndarray, energies_j: np.ndarray | None = None) -> np.ndarray:
+        """Of configurations: their times in s, P_i (configurations x sub-clusters), and energies in J.
+
+        Energies that are not known are None, or NaN where only some are.
+        """
         R = np.zeros(len(times_s))
         if self.rates is not None:
             for i in range(
                 pes.shape[1]
             ):  # one after the other, as branch and bound adds them up: equal to the last bit
                 R = R + self.rate(i, pes[:, i])
-        return self.value(times_s, R)
+        values = self.value(times_s, R)
+        if self.of_energy is None or energies_j is None:
+            return values
+        return np.where(np.isnan(energies_j), values, self.of_energy(times_s, energies_j))
 
 
 def _time(T, R):
@@ -54,6 +61,18 @@ def _energy(T, R):
     return T * R
 
 
+def _edp(T, R):
+    return T * _energy(T, R)
+
+
+def _known_energy(T, E):
+    return E
+
+
+def _known_edp(T, E):
+    return T * E
+
+
 def _cost(T, R):
     return T * R / S_PER_HOUR
 
@@ -62,8 +81,17 @@ TIME = Objective("time", "s", None, _time)
 
 
 def energy(power_w: Sequence[float]) -> Objective:
-    """Energy in J: T times the power of the nodes in use, W per node of each sub-cluster; other nodes count nothing."""
-    return Objective("energy", "J", _rates("power", power_w), _energy)
+    """Energy in J; nodes that are not in use count nothing.
+
+    Where a model or a simulation tells it: computation at full power, the rest idle (predictor/energy.py).  Else T
+    times the full power of the nodes in use, ``power_w`` of a node of each sub-cluster, W: an upper bound.
+    """
+    return Objective("energy", "J", _rates("power", power_w), _energy, _known_energy)
+
+
+def edp(power_w: Sequence[float]) -> Objective:
+    """The energy-delay product in J s: T times the energy, which is that of ``energy``."""
+    return Objective("edp", "J s", _rates("power", power_w), _edp, _known_edp)
 
 
 def cost(price_per_node_hour: Sequence[float]) -> Objective:

@@ -31,9 +31,10 @@ def exhaustive(
     objective: Objective = TIME,
     *,
     table_s: np.ndarray | None = None,
+    energies_j: np.ndarray | None = None,
     time_limit_s: float = np.inf,
 ) -> Choice:
-    """The configuration with the smallest value, given the times of all of them, from any model.
+    """The configuration with the smallest value, given the times of all of them, from any model; energies if it has.
 
     Negative times, which wrecked models give, are taken as they are (section 5.8) and flagged; NaN, no model, never is
     the best.  Among equals, and models of T_i(N, P)|M_i make many, those with the fewest processes; then, where
@@ -49,7 +50,7 @@ def exhaustive(
     count = int(np.count_nonzero(eligible))
     if not count:
         raise nothing_found(not len(space), time_limit_s)
-    values = objective.values(times_s, space.pes)
+    values = objective.values(times_s, space.pes, energies_j)
     if count < len(times_s):
         values = np.where(eligible, values, np.inf)
     best = values.min()

@@ -13,20 +13,22 @@ from apps.options import add_runner_arguments, add_settings_arguments, parse_par
 from platforms.errors import UserError
 from platforms.grid import default_power
 from platforms.options import add_platform_arguments, platform_from_arguments
-from platforms.platform import Platform
+from platforms.platform import Cluster, Platform
 from predictor.npt.branch_and_bound import branch_and_bound
 from predictor.npt.configuration import Limits
 from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE
-from predictor.npt.objectives import TIME, Objective, cost, energy
+from predictor.npt.objectives import TIME, Objective, cost, edp, energy
+from predictor.npt.predictor import NptPredictor
 from predictor.npt.search import Choice, cheapest_within, check_slack
 from predictor.npt.sizes import paper_sizes
 from predictor.npt.space import Space
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.study import Study
-from predictor.registry import PREDICTORS
+from predictor.registry import PREDICTORS, predictor
 
-OBJECTIVES = ("time", "energy", "cost", "cheapest")
+OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
+OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 SEARCHES = ("exhaustive", "branch-and-bound")
 FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, beside the predictors
 BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # those that branch and bound works with
@@ -56,7 +58,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
     parser.add_argument(
         "--weights", metavar="absolute|relative",
-        help="what the fit makes small: errors in seconds, as in the paper (default), or relative ones",
+        help="what the fit makes small: relative errors (default), or errors in seconds, as in the paper",
     )  # fmt: skip
     parser.add_argument(
         "--drop", action="append", default=[], metavar="TERM", help='leave a term out of the models, such as "log P"'
@@ -76,7 +78,8 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="of the noise (default: 0)")
     parser.add_argument(
         "--objective", default="time", metavar="NAME",
-        help=f"what is to be small: {', '.join(OBJECTIVES)}; cheapest: the lowest cost within --slack of the best time",
+        help=f"what is to be small: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the lowest cost within "
+        "--slack of the best time",
     )  # fmt: skip
     parser.add_argument(
         "--slack",
@@ -145,7 +148,7 @@ def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
     return NptSettings(
         form=args.predictor,
         method="nnls" if args.fit is None else args.fit,
-        weights="absolute" if args.weights is None else args.weights,
+        weights="relative" if args.weights is None else args.weights,
         drop=tuple(dict.fromkeys(args.drop)),
         glitch_k=args.glitches,
         noise=Noise(0.0 if args.noise is None else args.noise, 0 if args.seed is None else args.seed),
@@ -216,8 +219,8 @@ def _slack(args: argparse.Namespace) -> float | None:
 def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
     if args.objective == "time":
         return TIME
-    if args.objective == "energy":
-        return energy(_full_power_w(platform))
+    if args.objective in OF_POWER:
+        return OF_POWER[args.objective](_full_power_w(platform, args.objective))
     objective = cost(numbers(args.prices, "--prices", float))
     objective.check(len(platform.clusters))
     return objective
@@ -225,23 +228,33 @@ def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
 
 def objective_cautions(args: argparse.Namespace, platform: Platform) -> list[str]:
     """Reasons to distrust what is made small."""
-    if args.objective != "energy":
+    if args.objective not in OF_POWER:
         return []
-    for cluster in platform.clusters:
-        host = cluster.hosts[0]
-        usual_w = default_power(cluster.speed_flops * host.cores).full_w
-        if host.power is None or not math.isclose(host.power.full_w, usual_w, rel_tol=1e-9):
-            return []
-    return [
-        "the watts of the nodes are the default, in proportion to their speeds: where computing is most of the time, "
-        "energy hardly tells configurations apart; give the clusters of a scenario file their power"
-    ]
+    found = []
+    if args.predictor in FORMS or isinstance(predictor(args.predictor), NptPredictor):
+        found.append(
+            f"models of {args.predictor} do not tell computing from waiting: energy counts the nodes in use at full "
+            "power all the time; those of dpgraph and hcf tell"
+        )
+    if all(_usual_power(cluster) for cluster in platform.clusters):
+        found.append(
+            "the watts of the nodes are the default, in proportion to their speeds: where computing is most of the "
+            "time, energy hardly tells configurations apart; give the clusters of a scenario file their power"
+        )
+    return found
 
 
-def _full_power_w(platform: Platform) -> Sequence[float]:
+def _usual_power(cluster: Cluster) -> bool:
+    """Whether its watts are those that a grid's nodes have where nothing is said."""
+    host = cluster.hosts[0]
+    usual_w = default_power(cluster.speed_flops * host.cores).full_w
+    return host.power is not None and math.isclose(host.power.full_w, usual_w, rel_tol=1e-9)
+
+
+def _full_power_w(platform: Platform, objective: str) -> Sequence[float]:
     """Of a node of each cluster, all its cores busy."""
     for cluster in platform.clusters:
         if cluster.hosts[0].power is None:
-            where = f"--objective energy, cluster {cluster.name}"
+            where = f"--objective {objective}, cluster {cluster.name}"
             raise UserError(where, "the platform gives no watts", "Give its hosts a wattage_per_state")
     return [cluster.hosts[0].power.full_w for cluster in platform.clusters]

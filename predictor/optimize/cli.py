@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
@@ -39,6 +37,7 @@ from predictor.optimize.drivers import Driver, measure, npt_driver
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.study import Study
 from predictor.registry import predictor
+from predictor.writing import check_writable
 
 if TYPE_CHECKING:
     from apps.runner import Runner
@@ -108,28 +107,17 @@ def _run(args: argparse.Namespace) -> int:
     how = search_from_arguments(args, study.platform)
     study.space(args.size)  # says what does not fit before anything runs
     if args.write_hostfile is not None:
-        _check_writable(args.write_hostfile)
+        check_writable("--write-hostfile", args.write_hostfile)
     for caution in (*cautions(settings_from_arguments(args)), *objective_cautions(args, study.platform)):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
         driver = driver_from_arguments(args, study, runner)
         found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
-    placements = _placements(study, found)
-    cost = driver.gathered.cost
-    if args.json:
-        print(json.dumps(_to_json(args, study, how, found, placements, cost, ended)))
-    else:
-        print(_text(args, study, how, found, placements, cost, ended))
+    results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
+    print(json.dumps(results.to_json()) if args.json else results.text())
     if args.write_hostfile is not None:
-        write_host_file(args.write_hostfile, placements[0])
+        write_host_file(args.write_hostfile, results.placements[0])
     return 0
-
-
-def _check_writable(path: str) -> None:
-    """Raises UserError for a place that no file can be written to, before a search that may take long."""
-    file = Path(path)
-    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise UserError(f"--write-hostfile {path}", "cannot be written", "Choose another place")
 
 
 def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
@@ -199,68 +187,64 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
     }
 
 
-def _to_json(
-    args: argparse.Namespace,
-    study: Study,
-    how: Search,
-    found: Sequence[Found],
-    placements: Sequence[Placement],
-    cost: Cost,
-    ended: str | None,
-) -> dict:
-    choices = [
-        {
-            "chosen": str(one.choice.configuration),
-            "ranks": one.choice.configuration.total,
-            "nodes": one.choice.configuration.nodes,
-            "estimated_s": one.choice.time_s,
-            "value": one.choice.value,
-            "configurations": one.configurations,
-            "examined": one.choice.examined,
-            "search_s": one.search_s,
-            "gather_s": one.gather_s,
-            "flags": list(one.choice.flags),
-            "hostfile": list(placement),
+@dataclass(frozen=True)
+class Results:
+    """What one command found, and all that it takes to show it."""
+
+    args: argparse.Namespace
+    study: Study
+    how: Search
+    found: Sequence[Found]  # the first search, then those on the nodes that remained
+    placements: Sequence[Placement]  # of each
+    cost: Cost  # of all evidence
+    ended: str | None  # why there were fewer searches than asked for
+
+    def to_json(self) -> dict:
+        choices = [
+            {
+                "chosen": str(one.choice.configuration),
+                "ranks": one.choice.configuration.total,
+                "nodes": one.choice.configuration.nodes,
+                "estimated_s": one.choice.time_s,
+                "value": one.choice.value,
+                "configurations": one.configurations,
+                "examined": one.choice.examined,
+                "search_s": one.search_s,
+                "gather_s": one.gather_s,
+                "flags": list(one.choice.flags),
+                "hostfile": list(placement),
+            }
+            for one, placement in zip(self.found, self.placements, strict=True)
+        ]
+        return {
+            **settings_to_json(self.args, self.study, self.how),
+            **choices[0],
+            "then": choices[1:],
+            "ended": self.ended,
+            "evidence": asdict(self.cost),
         }
-        for one, placement in zip(found, placements, strict=True)
-    ]
-    return {
-        **settings_to_json(args, study, how),
-        **choices[0],
-        "then": choices[1:],
-        "ended": ended,
-        "evidence": asdict(cost),
-    }
 
-
-def _text(
-    args: argparse.Namespace,
-    study: Study,
-    how: Search,
-    found: Sequence[Found],
-    placements: Sequence[Placement],
-    cost: Cost,
-    ended: str | None,
-) -> str:
-    lines = [f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"]
-    for number, (one, placement) in enumerate(zip(found, placements, strict=True)):
-        choice = one.choice
-        nodes = ", ".join(
-            f"{pes} {cluster.name} x {processes}"
-            for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
-            if pes
-        )
-        lines.append(
-            f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
-        )
-        lines.append(f"    estimated {choice.time_s:.4g} s" + _value(how, choice))
-        lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
-        lines += [f"    caution: {flag}" for flag in choice.flags]
-        lines.append(f"    host file: {' '.join(placement)}")
-    if ended is not None:
-        lines.append(f"then nothing: {ended}")
-    lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, simulated in {cost.wall_s:.3g} s")
-    return "\n".join(lines)
+    def text(self) -> str:
+        study = self.study
+        lines = [f"{study.problem(self.args.size)} on {study.platform.name}, by {driver_name(self.args)}"]
+        for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
+            choice = one.choice
+            nodes = ", ".join(
+                f"{pes} {cluster.name} x {processes}"
+                for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
+                if pes
+            )
+            lines.append(
+                f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
+            )
+            lines.append(f"    estimated {choice.time_s:.4g} s" + _value(self.how, choice))
+            lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
+            lines += [f"    caution: {flag}" for flag in choice.flags]
+            lines.append(f"    host file: {' '.join(placement)}")
+        if self.ended is not None:
+            lines.append(f"then nothing: {self.ended}")
+        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
+        return "\n".join(lines)
 
 
 def _value(how: Search, choice: Choice) -> str:

@@ -42,6 +42,8 @@ class Estimates:
 
     times_s: np.ndarray  # of every configuration; NaN where there is no answer
     table_s: np.ndarray | None = None  # T_i by (i, M_i, P), of models that have such a table
+    # J of the hosts in use, of every configuration; None: not known, by the platform or by the model.
+    energies_j: np.ndarray | None = None
     flags: tuple[str, ...] = ()  # reasons to distrust all of them
     own_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # reasons to distrust one, by its row
     refusals: tuple[str, ...] = ()  # why there is no answer, of each that has none
@@ -55,7 +57,14 @@ class Estimates:
             ((reason, count),) = Counter(self.refusals).most_common(1)
             problem = f"no answer for any of {len(space)} configurations; for {count} of them: {reason.rstrip('.')}"
             raise OutOfRange("search", problem, "Use another predictor, or other nodes and processes")
-        choice = exhaustive(space, self.times_s, objective, table_s=self.table_s, time_limit_s=time_limit_s)
+        choice = exhaustive(
+            space,
+            self.times_s,
+            objective,
+            table_s=self.table_s,
+            energies_j=self.energies_j,
+            time_limit_s=time_limit_s,
+        )
         (row,) = space.rows([choice.configuration])
         return replace(choice, flags=(*choice.flags, *self.flags, *self.own_flags.get(int(row), ())))
 
@@ -114,7 +123,7 @@ class NptSettings:
 
     form: str = "npt"
     method: str = "nnls"
-    weights: str = "absolute"
+    weights: str = "relative"  # the paper's are absolute: docs/allocation.md compares them
     drop: tuple[str, ...] = ()
     glitch_k: float | None = None
     noise: Noise = Noise()

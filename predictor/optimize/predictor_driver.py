@@ -26,13 +26,7 @@ Brokers = Callable[[Sequence[Target]], Broker]  # a broker that refuses runs of 
 
 def brokers(settings: Settings, runner: Runner) -> Brokers:
     """Those that gather evidence with a runner."""
-
-    def refusing(targets: Sequence[Target]) -> Broker:
-        return Broker(
-            settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure, start=runner.start
-        )
-
-    return refusing
+    return lambda targets: Broker.of(settings, targets, runner)
 
 
 @dataclass(eq=False)
@@ -53,9 +47,13 @@ class PredictorDriver:
         finally:
             progress.close()
         times_s = [np.nan if prediction is None else prediction.time_s for prediction, _ in answers]
+        energies_j = [np.nan if one is None or one.energy_j is None else one.energy_j for one, _ in answers]
         flags = {row: one.flags for row, (one, _) in enumerate(answers) if one is not None and one.flags}
         return Estimates(
-            np.array(times_s), own_flags=flags, refusals=tuple(_reason(why) for _, why in answers if why is not None)
+            np.array(times_s),
+            energies_j=None if np.isnan(energies_j).all() else np.array(energies_j),
+            own_flags=flags,
+            refusals=tuple(_reason(why) for _, why in answers if why is not None),
         )
 
     @property

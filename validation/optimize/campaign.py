@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 NO_NOISE = Noise()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One choice, or one static allocation, beside the truth.  None: there is no estimate, or no answer at all."""
 
     app: str
     size: int
     model: str
-    noise: float
-    seed: int
-    chosen: str | None
-    ranks: int | None
-    estimated_s: float | None
-    simulated_s: float | None
+    noise: float = 0.0
+    seed: int = 0
+    chosen: str | None = None
+    ranks: int | None = None
+    estimated_s: float | None = None
+    simulated_s: float | None = None
     optimum: str
     optimum_s: float
-    epsilon: float | None
-    delta: float | None
+    epsilon: float | None = None
+    delta: float | None = None
     configurations: int
-    evidence_node_s: float
-    evidence_wall_s: float
-    measured_s: float  # times of the runs among the evidence, one after the other
-    gather_s: float  # wall time of gathering the evidence here and now
-    fit_s: float  # wall time of making the models
-    search_s: float  # wall time of estimating all configurations and choosing
-    flags: str
+    evidence_node_s: float = 0.0
+    evidence_wall_s: float = 0.0
+    measured_s: float = 0.0  # times of the runs among the evidence, one after the other
+    gather_s: float = 0.0  # wall time of gathering the evidence here and now
+    fit_s: float = 0.0  # wall time of making the models
+    search_s: float = 0.0  # wall time of estimating all configurations and choosing
+    flags: str = ""
 
 
 class Outcomes:
@@ -150,31 +150,30 @@ class Outcomes:
         fit_s: float = 0.0,
         search_s: float = 0.0,
     ) -> Row:
-        truth = self.truths[size]
-        judged = None if choice is None else judge(choice, truth)
-        optimum = truth.optimum()
-        return Row(
-            app=self.case.study.app,
-            size=size,
-            model=name,
+        judged: dict = {"flags": refusal}
+        if choice is not None:
+            made = judge(choice, self.truths[size])
+            judged = {
+                "chosen": str(made.chosen),
+                "ranks": made.chosen.total,
+                "estimated_s": made.estimated_s,
+                "simulated_s": made.simulated_s,
+                "epsilon": made.epsilon,
+                "delta": made.delta,
+                "flags": "; ".join(made.flags),
+            }
+        return self._beside_truth(
+            size,
+            name,
             noise=noise.sigma,
             seed=noise.seed,
-            chosen=None if judged is None else str(judged.chosen),
-            ranks=None if judged is None else judged.chosen.total,
-            estimated_s=None if judged is None else judged.estimated_s,
-            simulated_s=None if judged is None else judged.simulated_s,
-            optimum=str(optimum),
-            optimum_s=truth.time_s(optimum),
-            epsilon=None if judged is None else judged.epsilon,
-            delta=None if judged is None else judged.delta,
-            configurations=len(truth.space),
             evidence_node_s=gathered.cost.node_s,
             evidence_wall_s=gathered.cost.wall_s,
             measured_s=gathered.measured_s,
             gather_s=gathered.wall_s,
             fit_s=fit_s,
             search_s=search_s,
-            flags=refusal if judged is None else "; ".join(judged.flags),
+            **judged,
         )
 
     def _static(self, configuration: Configuration) -> Iterator[Row]:
@@ -182,30 +181,29 @@ class Outcomes:
         for size, truth in self.truths.items():
             if truth.space.rows([configuration])[0] < 0:
                 continue
-            optimum, simulated_s = truth.optimum(), truth.time_s(configuration)
-            yield Row(
-                app=self.case.study.app,
-                size=size,
-                model=f"always {configuration}",
-                noise=0.0,
-                seed=0,
+            simulated_s = truth.time_s(configuration)
+            yield self._beside_truth(
+                size,
+                f"always {configuration}",
                 chosen=str(configuration),
                 ranks=configuration.total,
-                estimated_s=None,
                 simulated_s=simulated_s,
-                optimum=str(optimum),
-                optimum_s=truth.time_s(optimum),
-                epsilon=estimation_error(simulated_s, truth.time_s(optimum)),
-                delta=None,
-                configurations=len(truth.space),
-                evidence_node_s=0.0,
-                evidence_wall_s=0.0,
-                measured_s=0.0,
-                gather_s=0.0,
-                fit_s=0.0,
-                search_s=0.0,
-                flags="",
+                epsilon=estimation_error(simulated_s, truth.time_s(truth.optimum())),
             )
+
+    def _beside_truth(self, size: int, model: str, **said) -> Row:
+        """What was said for a size, with what is really the best there."""
+        truth = self.truths[size]
+        optimum = truth.optimum()
+        return Row(
+            app=self.case.study.app,
+            size=size,
+            model=model,
+            optimum=str(optimum),
+            optimum_s=truth.time_s(optimum),
+            configurations=len(truth.space),
+            **said,
+        )
 
 
 def refuse_search_arguments(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from apps.catalog import Problem, sized_problem
 from apps.spec import Settings, resolve_efficiency
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
-from platforms.scenario import named_grid, read_grid
+from platforms.scenario import named_grid
 from predictor.npt.configuration import Configuration, Limits
 from predictor.npt.sizes import paper_sizes
 from predictor.npt.tables import equations
@@ -80,7 +80,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
 
     ::
 
-        scenario = "ichikawa"               # a name, or a scenario file
+        scenario = "ichikawa"               # a name, a scenario file or a system file
         network = "gigabit"                 # default: the scenario's own
         seeds = 20                          # seeds 1 to 20 of every noise; default 1
         [[studies]]
@@ -96,7 +96,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         [[studies.models]]
         form = "npt"                        # or "nt", "pt", "pt-printed"
         fit = "nnls"                        # or "ls"
-        weights = "absolute"                # or "relative"
+        weights = "absolute"                # as in the paper; or "relative", which single choices use
         drop = ["log P"]                    # terms to leave out
         glitches = 0.9                      # leave glitches out
         noise = [0, 0.02]                   # of the measured times
@@ -119,10 +119,15 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
 
 def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
     from platforms.read import materialise
+    from platforms.system.convert import materialise_file
 
     network = table.text("network", "") or None
     with _about(table, "scenario, network"):
-        return materialise(read_grid(folder / name, network) if name.endswith(".toml") else named_grid(name, network))
+        return (
+            materialise_file(folder / name, network)
+            if name.endswith(".toml")
+            else materialise(named_grid(name, network))
+        )
 
 
 def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:

@@ -41,7 +41,7 @@ class Judged:
 
 def judge(choice: Choice, truth: Truth, objective: Objective = TIME, slack: float | None = None) -> Judged:
     """What a choice is worth.  ``slack``: the optimum is the best of those within 1 + slack of the shortest time."""
-    values = objective.values(truth.times_s, truth.space.pes)
+    values = objective.values(truth.times_s, truth.space.pes, truth.energies_j)
     chosen_row, optimum_row = truth.space.rows([choice.configuration, truth.optimum(objective, slack)])
     simulated_s = float(truth.times_s[chosen_row])
     chosen_value, optimum_value = float(values[chosen_row]), float(values[optimum_row])

@@ -26,6 +26,7 @@ class Truth:
     times_s: np.ndarray
     node_s: float  # node-seconds of all of them
     wall_s: float  # of this computer, to simulate them
+    energies_j: np.ndarray | None = None  # simulated, of the hosts in use; None: the platform gives no watts
 
     def time_s(self, configuration: Configuration) -> float:
         """The simulated time of a configuration of the space."""
@@ -36,7 +37,7 @@ class Truth:
 
     def optimum(self, objective: Objective = TIME, slack: float | None = None) -> Configuration:
         """The configuration that is really the best; with ``slack``, of those within 1 + slack of the shortest time."""
-        find = partial(exhaustive, self.space, self.times_s)
+        find = partial(exhaustive, self.space, self.times_s, energies_j=self.energies_j)
         return (find(objective) if slack is None else cheapest_within(find, objective, slack)).configuration
 
 
@@ -53,10 +54,12 @@ def simulate_space(study: Study, size: int, settings: Settings, runner: Runner) 
     wanted = list(specs(study, [size], settings))
     runner.start(wanted)
     records = [runner.record(spec) for spec in wanted]
+    energies_j = [record.used_energy_j for record in records]
     return Truth(
         space,
         size,
         np.array([record.time_s for record in records]),
         sum(record.node_seconds for record in records),
         sum(record.wall_s for record in records),
+        None if None in energies_j else np.array(energies_j),
     )

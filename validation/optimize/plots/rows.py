@@ -12,7 +12,8 @@ from predictor.optimize.drivers import NptSettings
 if TYPE_CHECKING:
     import pandas as pd
 
-LS, NNLS = (NptSettings(form="npt", method=method).name for method in ("ls", "nnls"))  # as the column "model" has them
+# The paper's models, as the column "model" has them.
+LS, NNLS = (NptSettings(form="npt", method=method, weights="absolute").name for method in ("ls", "nnls"))
 _STATIC = r"always \("  # names of static allocations begin so, as validation/optimize/campaign.py makes them
 _FEWER = r", N to \d+$"  # names of models of fewer sizes end so
 

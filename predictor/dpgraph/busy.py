@@ -1,0 +1,77 @@
+"""When the hosts of an evaluated program compute: marks around computations, and the union of what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from apps.recording import Mark
+from predictor.dpgraph import fluid
+from predictor.dpgraph.program import Program
+
+if TYPE_CHECKING:
+    from predictor.dpgraph.evaluate import Run
+
+_BEGIN, _END = 100, 101  # marks of our own, beside apps.recording.Mark
+
+
+def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
+    """The same with a mark before and one after every computation of these ranks: marks take no time."""
+    rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
+    watched = (program.code == fluid.COMPUTE) & np.isin(rank, ranks)
+    copies = np.where(watched, 3, 1)
+    begins = np.concatenate([[0], np.cumsum(copies)])
+    code, argument, value = (np.repeat(field, copies) for field in (program.code, program.argument, program.value))
+    before = begins[:-1][watched]
+    for at, mark in ((before, _BEGIN), (before + 2, _END)):
+        code[at], argument[at], value[at] = fluid.MARK, mark, 0.0
+    return replace(program, code=code, argument=argument, value=value, first=begins[program.first])
+
+
+@dataclass(frozen=True)
+class BusyTime:
+    """The time during which at least one of a host's ranks computes, in an evaluated program."""
+
+    spans_s: np.ndarray  # disjoint, spans x 2: begin and end, in order, dates of the evaluation
+    start_s: float  # of the timed section
+    ends_s: np.ndarray  # of each iteration of the host's first rank
+
+    @classmethod
+    def of(cls, run: Run, ranks: Sequence[int]) -> BusyTime:
+        """From the marks of ``watch_computation``."""
+        spans = []
+        for rank in ranks:
+            marks = run.marks[rank]
+            dates_s = run.marks_s[rank][: len(marks)]
+            spans.append(np.stack((dates_s[marks == _BEGIN], dates_s[marks == _END]), axis=1))
+        first = run.marks[ranks[0]]
+        ends_s = run.marks_s[ranks[0]][: len(first)][first == Mark.ITERATION]
+        return cls(_union(np.concatenate(spans)), float(run.start_s[list(ranks)].min()), ends_s)
+
+    def total_s(self) -> float:
+        """In the timed section."""
+        return self._within_s(self.start_s, np.inf)
+
+    def period_s(self, iterations: int) -> float:
+        """In the last period of so many iterations that does not hold the very last one, which may do more."""
+        last = len(self.ends_s) - 2
+        return self._within_s(self.ends_s[last - iterations], self.ends_s[last])
+
+    def _within_s(self, begin_s: float, end_s: float) -> float:
+        clipped = np.clip(self.spans_s, begin_s, end_s)
+        return float((clipped[:, 1] - clipped[:, 0]).sum())
+
+
+def _union(spans_s: np.ndarray) -> np.ndarray:
+    """Disjoint spans that cover the same time."""
+    spans_s = spans_s[np.argsort(spans_s[:, 0], kind="stable")]
+    if not len(spans_s):
+        return spans_s
+    latest_s = np.maximum.accumulate(spans_s[:, 1])
+    opens = np.concatenate([[True], spans_s[1:, 0] > latest_s[:-1]])
+    firsts = np.flatnonzero(opens)
+    lasts = np.concatenate([firsts[1:] - 1, [len(spans_s) - 1]])
+    return np.stack((spans_s[firsts, 0], latest_s[lasts]), axis=1)

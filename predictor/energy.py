@@ -1,0 +1,145 @@
+"""Energy of a run in closed form, from its time and from what each host computes in it.
+
+SimGrid's host model (F. C. Heinrich et al., "Predicting the energy-consumption of MPI applications at scale using only
+a single node", CLUSTER 2017; plugin host_energy): a host takes idle_w while none of its cores computes, else
+epsilon_w + l (full_w - epsilon_w), where l is the share of its q cores that do.  Integrated over a run of T seconds,
+
+    E = idle_w (T - B) + epsilon_w B + (full_w - epsilon_w) C / q,
+
+where B is the time during which at least one rank computes and C the core-seconds, which are flops over the speed of a
+core however many ranks share the cores.  Ranks that wait, for messages or for the last rank to stop, take idle_w.
+
+What is exact: C always.  B is C with one rank on the host.  With several it depends on how far their computations
+coincide, which totals do not tell: B is at least the longest of the ranks' computing times (and C / min(q, ranks)), at
+most their sum or T.  So E is exact with one rank on the host, and wherever epsilon_w equals idle_w, because then
+B drops out; else it is an interval, unless the model has followed the events and knows B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from apps.record import RunRecord
+from apps.spec import Target
+from platforms.platform import Platform, Power
+from predictor.base import HostLoad, Prediction
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energy of some hosts over a run, J: an interval, which is a point where it is known exactly."""
+
+    low_j: float
+    high_j: float
+
+    @property
+    def middle_j(self) -> float:
+        """Off by at most half of the interval."""
+        return self.low_j + (self.high_j - self.low_j) / 2
+
+
+def host_load(
+    core_s: float, compute_s: Sequence[float], *, cores: int, time_s: float, busy_s: float | None = None
+) -> HostLoad:
+    """What a host does in a run of ``time_s``, with the bounds on B above.
+
+    ``core_s``: C.  ``compute_s``: how long each of its ranks computes, which is more than C in all where they share
+    cores.  ``busy_s``: B, where it is known.
+    """
+    if busy_s is not None:
+        return HostLoad(core_s, busy_s, busy_s)
+    if len(compute_s) == 1:
+        return HostLoad(core_s, compute_s[0], compute_s[0])
+    most_s = min(time_s, sum(compute_s))
+    least_s = max(max(compute_s, default=0.0), core_s / min(cores, max(1, len(compute_s))))
+    return HostLoad(core_s, min(least_s, most_s), most_s)
+
+
+def host_energy(power: Power, cores: int, time_s: float, load: HostLoad) -> Energy:
+    """Energy of a host over a run of ``time_s``, by the equation above."""
+    jump_w = power.epsilon_w - power.idle_w
+    rest_j = power.idle_w * time_s + (power.full_w - power.epsilon_w) * load.core_s / cores
+    return Energy(*sorted((rest_j + jump_w * load.busy_low_s, rest_j + jump_w * load.busy_high_s)))
+
+
+def busy_throughout(target: Target, time_s: float) -> dict[str, HostLoad]:
+    """Every rank computes all the time, as far as there are cores: the most energy that a run can take."""
+    ranks = Counter(target.placement)
+    cores = {host: min(count, target.platform.host(host).cores) for host, count in ranks.items()}
+    return {host: HostLoad(count * time_s, time_s, time_s) for host, count in cores.items()}
+
+
+def run_energy(
+    target: Target, time_s: float, loads: Mapping[str, HostLoad], powers: Mapping[str, Power] | None = None
+) -> Energy | None:
+    """Energy of the hosts in use over a run of ``time_s``; None where one of them has no watts.
+
+    ``powers``: by cluster, of nodes at another frequency than the platform's.
+    """
+    hosts = [target.platform.host(name) for name in dict.fromkeys(target.placement)]
+    if any(host.power is None for host in hosts):
+        return None
+    watts = {host.name: host.power for host in hosts}
+    if powers is not None:
+        watts = {name: powers.get(target.platform.cluster_of(name).name, own) for name, own in watts.items()}
+    idle = HostLoad(0.0, 0.0, 0.0)
+    each = [host_energy(watts[host.name], host.cores, time_s, loads.get(host.name, idle)) for host in hosts]
+    return Energy(math.fsum(one.low_j for one in each), math.fsum(one.high_j for one in each))
+
+
+def with_energy(prediction: Prediction, target: Target) -> Prediction:
+    """The prediction with its energy, where the platform gives watts.
+
+    Of a model that tells what hosts compute, by ``run_energy``; of one that knows only the time: at most that of hosts
+    whose ranks compute all the time, which is then given as the value, and at least that of idle hosts.
+    """
+    if not 0 < prediction.time_s < math.inf:
+        return prediction
+    if prediction.loads is not None:
+        energy = run_energy(target, prediction.counted_s, prediction.loads)
+        value_j = None if energy is None else energy.middle_j
+    else:
+        most = run_energy(target, prediction.time_s, busy_throughout(target, prediction.time_s))
+        least = run_energy(target, prediction.time_s, {})
+        energy = None if most is None else Energy(least.low_j, most.high_j)
+        value_j = None if most is None else most.high_j
+    if energy is None:
+        return prediction
+    return replace(prediction, energy_j=value_j, energy_low_j=energy.low_j, energy_high_j=energy.high_j)
+
+
+def record_loads(record: RunRecord, platform: Platform) -> dict[str, HostLoad]:
+    """What each host in use did in a run, from the times and flops of its ranks."""
+    ranks_of: dict[str, list[int]] = {}
+    for rank, host in enumerate(record.host):
+        ranks_of.setdefault(host, []).append(rank)
+    return {name: _record_load(record, platform, name, ranks) for name, ranks in ranks_of.items()}
+
+
+def _record_load(record: RunRecord, platform: Platform, name: str, ranks: Sequence[int]) -> HostLoad:
+    host = platform.host(name)
+    compute_s = [record.compute_s[rank] for rank in ranks]
+    core_s = math.fsum(compute_s)
+    if len(ranks) > host.cores:  # computing lasts longer where cores are shared
+        scale = 0.0 if record.identity["compute"] == "none" else 1 / record.identity["efficiency"]
+        core_s = math.fsum(record.rank_flops[rank] for rank in ranks) * scale / host.speed_flops
+    return host_load(core_s, compute_s, cores=host.cores, time_s=_span_s(record))
+
+
+def _span_s(record: RunRecord) -> float:
+    return record.time_s if record.energy_span_s is None else record.energy_span_s
+
+
+def record_energy(record: RunRecord, platform: Platform) -> dict[str, Energy] | None:
+    """Energy of each host in use over a run, from its simulated times; None where one of them has no watts.
+
+    Over what the energy of a record is counted for (apps/record.py), or the time of the slowest rank.
+    """
+    loads = record_loads(record, platform)
+    hosts = {name: platform.host(name) for name in loads}
+    if any(host.power is None for host in hosts.values()):
+        return None
+    return {name: host_energy(host.power, host.cores, _span_s(record), loads[name]) for name, host in hosts.items()}

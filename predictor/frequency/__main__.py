@@ -1,0 +1,5 @@
+import sys
+
+from predictor.frequency.cli import main
+
+sys.exit(main())

@@ -1,0 +1,132 @@
+"""Time and energy of a run with the clusters at other frequencies, from what is known of it at the highest.
+
+J.-C. Charr, R. Couturier, A. Fanfakh, A. Giersch, "Energy consumption reduction for message passing iterative
+applications in heterogeneous architecture using DVFS", 2015: computation takes S = f_max / f times as long,
+communication as long as ever; dynamic power goes as S^-3, so that dynamic energy goes as S^-2, and static energy grows
+with the time.  There the time is the longest computation plus the shortest communication of all nodes, which here is
+what ``hcf`` and ``hcf-constant`` have of it; ``dpgraph`` evaluates the program's events with slower nodes, so that
+waiting takes up what slower nodes need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from apps.spec import Target
+from platforms.errors import UserError
+from platforms.frequency import Frequencies
+from platforms.grid import Grid, GridCluster
+from platforms.scenario import with_frequencies
+from predictor.base import HostLoad, Prediction
+from predictor.energy import run_energy
+
+Frequency = tuple[float, ...]  # Hz of each cluster in use, in the order of the grid
+
+
+class SlowedModel(Protocol):
+    """A fitted model that follows the speed of the nodes; GraphModel and HcfModel are such."""
+
+    def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
+        """``slowdown``: f_max / f by cluster."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a run takes with the clusters at these frequencies."""
+
+    frequencies_hz: Frequency
+    time_s: float
+    energy_j: float  # of the nodes in use
+    flags: tuple[str, ...] = ()
+
+    @property
+    def edp_js(self) -> float:
+        """Energy-delay product."""
+        return self.energy_j * self.time_s
+
+
+def at_maximum(grid: Grid) -> Grid:
+    """The grid with levels, at the highest.  Raises PlatformError for a cluster whose levels are not known."""
+    grid = with_frequencies(grid)
+    return grid.at([cluster.frequencies.max_hz for cluster in grid.clusters])
+
+
+def clusters_in_use(grid: Grid, placement: tuple[str, ...]) -> tuple[GridCluster, ...]:
+    """Those with a rank; the others stay at the highest frequency, and their energy does not count."""
+    used = set(placement)
+    return tuple(cluster for cluster in grid.clusters if not used.isdisjoint(cluster.host_names))
+
+
+@dataclass
+class Levels:
+    """Predictions of one target at the levels of its clusters; each is made once."""
+
+    grid: Grid  # at the highest frequencies
+    target: Target  # on the platform of that grid
+    model: SlowedModel
+    _known: dict[Frequency, Point] = field(default_factory=dict)
+
+    @cached_property
+    def clusters(self) -> tuple[GridCluster, ...]:
+        """Those in use."""
+        return clusters_in_use(self.grid, self.target.placement)
+
+    @property
+    def frequencies(self) -> tuple[Frequencies, ...]:
+        """The levels of each cluster in use."""
+        return tuple(cluster.frequencies for cluster in self.clusters)
+
+    @property
+    def highest(self) -> Frequency:
+        return tuple(levels.max_hz for levels in self.frequencies)
+
+    @property
+    def evaluated(self) -> int:
+        """How many points have been predicted."""
+        return len(self._known)
+
+    def point(self, frequencies_hz: Frequency) -> Point:
+        """The prediction at these frequencies.  Raises OutOfRange as the model does."""
+        if frequencies_hz not in self._known:
+            pairs = list(zip(self.clusters, frequencies_hz, strict=True))
+            made = self.model.predict(self.target, {c.name: c.frequencies.slowdown(hz) for c, hz in pairs})
+            if made.loads is None:
+                raise UserError("frequencies", "the model does not tell what nodes compute", "Use dpgraph")
+            powers = {c.name: c.frequencies.power(c.node_power, hz) for c, hz in pairs}
+            energy = run_energy(self.target, made.counted_s, made.loads, powers)
+            self._known[frequencies_hz] = Point(frequencies_hz, made.time_s, energy.middle_j, made.flags)
+        return self._known[frequencies_hz]
+
+    @cached_property
+    def _at_highest(self) -> Prediction:
+        return self.model.predict(self.target)
+
+    def dynamic_j(self, cluster: int, frequency_hz: float) -> float:
+        """Energy above idle of all nodes of a cluster in use, J; does not depend on the others.
+
+        The least that it can be where power jumps as soon as one core computes, else exact: busy time is at least the
+        core-seconds over the cores.
+        """
+        one = self.clusters[cluster]
+        power = one.frequencies.power(one.node_power, frequency_hz)
+        node_s = sum(load.core_s / one.cores for load in self._loads(cluster))
+        return one.frequencies.slowdown(frequency_hz) * (power.full_w - power.idle_w) * node_s
+
+    @cached_property
+    def idle_w(self) -> float:
+        """Of all nodes in use, W."""
+        used = set(self.target.placement)
+        return sum(c.node_power.idle_w * sum(host in used for host in c.host_names) for c in self.clusters)
+
+    def least_time_s(self, cluster: int, frequency_hz: float) -> float:
+        """What computation alone takes the busiest node of a cluster, s."""
+        one = self.clusters[cluster]
+        node_s = max((load.core_s / one.cores for load in self._loads(cluster)), default=0.0)
+        return one.frequencies.slowdown(frequency_hz) * node_s
+
+    def _loads(self, cluster: int) -> list[HostLoad]:
+        hosts = set(self.clusters[cluster].host_names)
+        return [load for host, load in self._at_highest.loads.items() if host in hosts]

@@ -1,0 +1,215 @@
+"""The best frequencies under a time limit.
+
+E(S) = P_idle T(S) + sum_c D_c(S_c), with the slowdowns S_c = f_max / f of the clusters: dynamic energies D_c are known
+in closed form, and only the time T of a choice has to be evaluated, which may take milliseconds to seconds.
+
+Few choices are all evaluated.  Of many, two estimates of T say which: (a) T never falls as a node gets slower, so that
+no choice is quicker than an evaluated one that is as fast everywhere, nor quicker than its busiest node computes; (b) T
+is nearly convex in S, as the longest path of a graph with fixed waits is, so that it lies above its tangents, here
+secants to the next slower level (Kelley's cutting planes on the grid of levels).  The choice that (b) takes for the
+best is evaluated, with its secants, until nothing better is in sight; a plane that proves too high is taken away.  Then
+the same with times between (b) and (a), since shared links bend (b), ever closer to (a), at last a little below:
+where messages share links, slower nodes may even save some time.  After every improvement its neighbours are tried.
+(b) only proposes; (a) says in the end how far from the best the result may be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from platforms.errors import UserError
+from predictor.base import OutOfRange
+from predictor.frequency.levels import Frequency, Levels, Point
+
+OBJECTIVES: dict[str, Callable] = {"energy": lambda T, E: E, "edp": lambda T, E: T * E}
+EXHAUSTIVE = 250  # choices that are all evaluated
+EVALUATIONS = 250  # at most, of more choices
+MOST_CHOICES = 5_000_000  # that are listed
+_ENOUGH = 1e-6  # relative: what a choice must promise to be looked at
+_ODD = 0.02  # relative: by how much slower nodes may save time, in the last stage
+# Of a search: trust in the tangents; how much of (a) is believed; share of the evaluations made by its end.
+_STAGES = ((1.0, 1.0, 0.5), (0.9, 1.0, 0.65), (0.75, 1.0, 0.8), (0.5, 1.0, 0.9), (0.0, 1.0, 0.95), (0.0, 1 - _ODD, 1.0))
+
+
+@dataclass(frozen=True)
+class Best:
+    """The result of a search."""
+
+    point: Point
+    choices: int  # in all
+    evaluated: int  # whose time was predicted
+    gap: float  # the value of no choice is lower by more than this share, if slower nodes never save time
+
+
+def best(
+    levels: Levels, *, time_limit: float = math.inf, objective: str = "energy", evaluations: int = EVALUATIONS
+) -> Best:
+    """The choice with the smallest value whose time is at most ``time_limit`` times that at the highest frequencies.
+
+    Raises UserError for limits and objectives that mean nothing, OutOfRange where the model has no answer.
+    """
+    if objective not in OBJECTIVES:
+        raise UserError(f"--objective {objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
+    if not time_limit >= 1:  # refuses NaN
+        problem = "less than the time at the highest frequencies"
+        raise UserError(f"--time-limit {time_limit:g}", problem, "Give 1 or more, such as 1.1")
+    if evaluations < 1:
+        raise UserError(f"--evaluations {evaluations}", "not positive", "Give at least 1")
+    counts = [len(one.levels_hz) for one in levels.frequencies]
+    if math.prod(counts) > MOST_CHOICES:
+        problem = f"{math.prod(counts)} choices of frequencies, at most {MOST_CHOICES} are listed"
+        raise OutOfRange(f"frequencies of {len(counts)} clusters", problem, "Give larger steps (step_ghz)")
+    limit_s = time_limit * levels.point(levels.highest).time_s
+    search = _Search(levels, limit_s, OBJECTIVES[objective])
+    if math.prod(counts) <= EXHAUSTIVE:
+        for index in product(*map(range, counts)):
+            search.evaluate(index)
+    else:
+        for trust, belief, share in _STAGES:
+            search.look(trust, belief, max(1, round(share * evaluations)))
+    return Best(search.best, math.prod(counts), levels.evaluated, search.gap())
+
+
+Index = tuple[int, ...]  # of the level of each cluster, 0 is the highest
+
+
+class _Search:
+    """Arrays have an axis per cluster, with the levels from the highest frequency down."""
+
+    def __init__(self, levels: Levels, limit_s: float, value: Callable):
+        self.levels, self.limit_s, self.value = levels, limit_s, value
+        self.slowdowns = [np.array([one.slowdown(hz) for hz in one.levels_hz]) for one in levels.frequencies]
+        shape = tuple(map(len, self.slowdowns))
+        least_s = [self._each(levels.least_time_s, i) for i in range(len(shape))]
+        self.dynamic_j = sum(self._along(self._each(levels.dynamic_j, i), i) for i in range(len(shape)))
+        self.least_s = np.zeros(shape)  # (a)
+        for i, times_s in enumerate(least_s):
+            np.maximum(self.least_s, self._along(times_s, i), out=self.least_s)
+        self.planes: list[tuple[float, np.ndarray]] = []  # at no slowdown, s; slope of each cluster, s
+        self.plane_s = np.zeros(shape)  # (b), the highest of them
+        self.done = np.zeros(shape, bool)
+        self.best: Point | None = None
+        self.evaluate((0,) * len(shape))
+
+    @property
+    def best_value(self) -> float:
+        return self.value(self.best.time_s, self.best.energy_j)
+
+    def evaluate(self, index: Index) -> Point:
+        """The prediction there, which raises (a) for everything slower."""
+        point = self.levels.point(self._frequencies_hz(index))
+        if self.done[index]:
+            return point
+        self.done[index] = True
+        self._take_away_planes(index, point.time_s)
+        slower = tuple(slice(i, None) for i in index)
+        np.maximum(self.least_s[slower], point.time_s, out=self.least_s[slower])
+        if point.time_s <= self.limit_s * (1 + 1e-12) and (
+            self.best is None or self.value(point.time_s, point.energy_j) < self.best_value
+        ):
+            self.best = point
+        return point
+
+    def look(self, trust: float, belief: float, evaluations: int) -> None:
+        """Evaluates what promises most, at times between ``belief`` times (a) and, with a trust of 1, (b)."""
+        while self.levels.evaluated < evaluations:
+            if not self.planes:
+                index = (0,) * self.done.ndim
+            else:
+                tangent_s = np.maximum(self.plane_s, self.least_s)
+                index = self._most_promising(trust * tangent_s + (1 - trust) * belief * self.least_s)
+            if index is None:
+                return
+            before = self.best
+            self.evaluate(index)
+            if trust:
+                self._add_plane(index)
+            if self.best is not before:
+                self._climb(evaluations)
+
+    def _climb(self, evaluations: int) -> None:
+        """From the best to its neighbours, as long as they are better."""
+        before = None
+        while self.best is not before:
+            before = self.best
+            for index in self._neighbours(before):
+                if self.levels.evaluated >= evaluations:
+                    return
+                if not self.done[index] and self._may_be_better(index):
+                    self.evaluate(index)
+
+    def gap(self) -> float:
+        """By what share of its value the best could be beaten, by (a)."""
+        values = self._values(self.least_s)
+        return max(0.0, 1 - float(values.min(initial=np.inf)) / self.best_value)
+
+    def _values(self, times_s: np.ndarray) -> np.ndarray:
+        """Of all that is not evaluated, at these times; infinite beyond the limit."""
+        values = self.value(times_s, self.levels.idle_w * times_s + self.dynamic_j)
+        return np.where(self.done | (times_s > self.limit_s), np.inf, values)
+
+    def _most_promising(self, times_s: np.ndarray) -> Index | None:
+        values = self._values(times_s)
+        index = np.unravel_index(int(values.argmin()), values.shape)
+        if not values[index] < self.best_value * (1 - _ENOUGH):
+            return None
+        return tuple(map(int, index))
+
+    def _may_be_better(self, index: Index) -> bool:
+        """By (a), or a little less."""
+        time_s = (1 - _ODD) * self.least_s[index]
+        value = self.value(time_s, self.levels.idle_w * time_s + self.dynamic_j[index])
+        return bool(time_s <= self.limit_s and value < self.best_value)
+
+    def _add_plane(self, index: Index) -> None:
+        """A plane through this time and those of the next slower level of each cluster, or the next faster one."""
+        time_s = self.levels.point(self._frequencies_hz(index)).time_s
+        slopes_s = np.zeros(len(index))
+        for i, at in enumerate(index):
+            if len(self.slowdowns[i]) == 1:
+                continue
+            next_to = at + 1 if at + 1 < len(self.slowdowns[i]) else at - 1
+            other_s = self.evaluate((*index[:i], next_to, *index[i + 1 :])).time_s
+            slopes_s[i] = max(0.0, (other_s - time_s) / (self.slowdowns[i][next_to] - self.slowdowns[i][at]))
+        here = np.array([slowdowns[at] for slowdowns, at in zip(self.slowdowns, index, strict=True)])
+        self.planes.append((time_s - float(slopes_s @ here), slopes_s))
+        np.maximum(self.plane_s, self._plane(*self.planes[-1]), out=self.plane_s)
+
+    def _take_away_planes(self, index: Index, time_s: float) -> None:
+        """Those that lie above a time that is known now."""
+        here = np.array([slowdowns[at] for slowdowns, at in zip(self.slowdowns, index, strict=True)])
+        kept = [plane for plane in self.planes if plane[0] + plane[1] @ here <= time_s * (1 + _ENOUGH)]
+        if 0 < len(kept) < len(self.planes):
+            self.planes = kept
+            self.plane_s = np.maximum.reduce([self._plane(*plane) for plane in kept])
+
+    def _plane(self, constant_s: float, slopes_s: np.ndarray) -> np.ndarray:
+        """Its time at every choice."""
+        return constant_s + sum(self._along(slope * self.slowdowns[i], i) for i, slope in enumerate(slopes_s))
+
+    def _neighbours(self, point: Point) -> list[Index]:
+        """One level up or down in one cluster, or up in one and down in another."""
+        at = [one.levels_hz.index(hz) for one, hz in zip(self.levels.frequencies, point.frequencies_hz, strict=True)]
+        moves = [move for move in product((-1, 0, 1), repeat=min(len(at), 3)) if any(move) and abs(sum(move)) <= 1]
+        if len(at) > 3:  # of many clusters, two at a time
+            moves = [
+                tuple((up if i == a else 0) + (down if i == b else 0) for i in range(len(at)))
+                for a in range(len(at)) for b in range(len(at))
+                for up, down in ((1, 0), (-1, 0), (1, -1)) if a != b
+            ]  # fmt: skip
+        near = {tuple(i + step for i, step in zip(at, move, strict=True)) for move in moves}
+        return [index for index in sorted(near) if all(0 <= i < n for i, n in zip(index, self.done.shape, strict=True))]
+
+    def _frequencies_hz(self, index: Sequence[int]) -> Frequency:
+        return tuple(one.levels_hz[i] for one, i in zip(self.levels.frequencies, index, strict=True))
+
+    def _each(self, of: Callable[[int, float], float], cluster: int) -> np.ndarray:
+        return np.array([of(cluster, hz) for hz in self.levels.frequencies[cluster].levels_hz])
+
+    def _along(self, values: np.ndarray, axis: int) -> np.ndarray:
+        return values.reshape([-1 if i == axis else 1 for i in range(len(self.slowdowns))])

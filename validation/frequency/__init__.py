@@ -1,0 +1,1 @@
+"""Choices of frequencies, simulated: how well their times and energies were predicted."""

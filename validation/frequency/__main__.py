@@ -1,0 +1,5 @@
+import sys
+
+from validation.frequency.cli import main
+
+sys.exit(main())

@@ -1,0 +1,126 @@
+"""Predict time and energy at every frequency as ``python -m predictor.frequency`` does, simulate them, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from predictor.frequency.cli import frequency_cautions, to_json
+from predictor.frequency.study import (
+    Study,
+    add_arguments,
+    assumed,
+    grid_at_maximum,
+    option_text,
+    study,
+    targets_from_arguments,
+)
+from validation.frequency.compare import Optimum, Row, compare, loss_pct, optimum
+from validation.output import usable_folder
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m validation.frequency", description=__doc__, epilog=EXIT_STATUSES)
+    add_arguments(parser)
+    parser.add_argument(
+        "--optimum", action="store_true", help="simulate all choices, and say how far the chosen one is from the best"
+    )
+    parser.add_argument("--out", metavar="DIR", help="write frequencies.csv and a figure per app there")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no table")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    grid = grid_at_maximum(args)
+    settings = settings_from_arguments(args)
+    folder = None if args.out is None else usable_folder(args.out)
+    targets = targets_from_arguments(args, grid)
+    for caution in (*cautions(settings), *frequency_cautions(assumed(grid))):
+        print(f"caution: {caution}", file=sys.stderr)
+    limit = float("inf") if args.time_limit is None else args.time_limit
+    compared = []
+    with runner_from_arguments(args) as runner:
+        for target in targets:
+            one = study(args, grid, target, settings, runner)
+            rows = compare(one, args.predictor, settings, runner)
+            found = None
+            if args.optimum:
+                found = optimum(one, settings, runner, limit=limit, objective=args.objective)
+            compared.append((one, rows, found))
+    if args.json:
+        print(json.dumps({"studies": [_to_json(*one, args.objective) for one in compared]}))
+    else:
+        print("\n\n".join(_text(*one, args.objective) for one in compared))
+    if folder is not None:
+        _write(folder, args.out, compared)
+    return 0
+
+
+def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> dict:
+    data = {**to_json(one, objective), "compared": [row.to_json() for row in rows]}
+    if found is not None:
+        data["optimum"] = {
+            "option": option_text(one.levels.grid, one.levels, found.point),
+            "time_s": found.point.time_s,
+            "energy_j": found.point.energy_j,
+            "choices": found.choices,
+            "within_limit": found.within_limit,
+            "loss_pct": loss_pct(rows, found, objective),
+        }
+    return data
+
+
+def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> str:
+    width = max(len(row.frequency) for row in rows)
+    lines = [f"{one.target.problem} on {one.target.nranks} ranks of {one.target.platform.name}, by {rows[0].predictor}"]
+    lines.append(
+        f"{'choice':>8} {'GHz':>{width}} {'predicted s':>12} {'simulated s':>12} {'error %':>8} "
+        f"{'predicted J':>12} {'simulated J':>12} {'error %':>8}"
+    )
+    lines += [
+        f"{row.choice:>8} {row.frequency:>{width}} {row.predicted_s:>12.5g} {row.simulated_s:>12.5g} "
+        f"{row.time_error_pct:>+8.3f} {row.energy_predicted_j:>12.5g} {row.energy_simulated_j:>12.5g} "
+        f"{row.energy_error_pct:>+8.3f}"
+        for row in rows
+    ]
+    highest = next(row for row in rows if row.choice == "highest")
+    best = [row for row in rows if row.choice == "best"][-1]
+    worst = max(abs(row.time_error_pct) for row in rows), max(abs(row.energy_error_pct) for row in rows)
+    lines.append(f"largest errors: time {worst[0]:.3g} %, energy {worst[1]:.3g} %")
+    lines.append(
+        f"best, simulated: energy {100 * (best.energy_simulated_j / highest.energy_simulated_j - 1):+.2f} %, time "
+        f"{100 * (best.simulated_s / highest.simulated_s - 1):+.2f} %, against the highest frequencies"
+    )
+    if found is not None:
+        lines.append(
+            f"optimum of {found.choices} simulated choices, {found.within_limit} within the limit: --frequency "
+            f"{option_text(one.levels.grid, one.levels, found.point)}; the choice loses "
+            f"{loss_pct(rows, found, objective):.3g} % to it"
+        )
+    return "\n".join(lines)
+
+
+def _write(folder, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:
+    import pandas as pd
+
+    from validation.frequency.plots import write_figures
+
+    try:
+        pd.DataFrame([row.to_json() for _, rows, _ in compared for row in rows]).to_csv(
+            folder / "frequencies.csv", index=False
+        )
+        write_figures([rows for _, rows, _ in compared], folder)
+    except OSError as err:
+        raise UserError(
+            f"--out {option}", f"cannot be written: {err.strerror or err}", "Choose another folder"
+        ) from err
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

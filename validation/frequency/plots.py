@@ -1,0 +1,67 @@
+"""Energy against time of choices of frequencies: predicted hollow, simulated filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from validation.frequency.compare import Row
+from validation.plots import STYLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_NAMED = {"highest": "*", "lowest": "X", "best": "P"}
+
+
+def frequency_figure(rows: Sequence[Row]) -> Figure:
+    """A line per cluster that is slowed alone, from the highest frequencies on, and the choices of all clusters."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    highest = next(row for row in rows if row.choice == "highest")
+    clusters = [name for name in dict.fromkeys(row.choice for row in rows) if name not in _NAMED]
+    for number, name in enumerate(clusters):
+        lines = [highest, *(row for row in rows if row.choice == name)]
+        color, marker, _ = STYLES[number % len(STYLES)]
+        times_s, energies_j = [row.simulated_s for row in lines], [row.energy_simulated_j for row in lines]
+        axes.plot(
+            times_s, energies_j, color=color, marker=marker, markersize=4, linewidth=1, label=f"{name} alone, simulated"
+        )
+        axes.plot(
+            [row.predicted_s for row in lines], [row.energy_predicted_j for row in lines], linestyle="none",
+            marker=marker, markersize=9, markerfacecolor="none", markeredgecolor=color, markeredgewidth=0.8,
+        )  # fmt: skip
+    for name, marker in _NAMED.items():
+        for row in [row for row in rows if row.choice == name][-1:]:
+            axes.plot(
+                row.simulated_s, row.energy_simulated_j, color="black", marker=marker, markersize=9, linestyle="none",
+                label=f"{'all at the ' if name != 'best' else ''}{name}, simulated",
+            )  # fmt: skip
+            axes.plot(
+                row.predicted_s, row.energy_predicted_j, color="black", marker="o", markersize=14, linestyle="none",
+                markerfacecolor="none",
+            )  # fmt: skip
+    axes.plot([], [], color="0.4", marker="o", markerfacecolor="none", linestyle="none", label="hollow: predicted")
+    axes.set_xlabel("execution time, s")
+    axes.set_ylabel("energy of the nodes in use, J")
+    program = f"{highest.app.upper()} class {highest.preset}" if highest.preset else highest.app
+    axes.set_title(f"{program} on {highest.ranks} ranks of {highest.scenario}, by {highest.predictor}", fontsize=11)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
+    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+def write_figures(studies: Sequence[Sequence[Row]], folder: Path) -> list[Path]:
+    """``frequency-APP.png`` and ``.svg`` for every study."""
+    written = []
+    for rows in studies:
+        figure = frequency_figure(rows)
+        for suffix in ("png", "svg"):
+            path = folder / f"frequency-{rows[0].app}.{suffix}"
+            figure.savefig(path, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
+            written.append(path)
+    return written
