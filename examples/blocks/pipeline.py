@@ -1,0 +1,47 @@
+"""An application of blocks in Python: a pipeline of stages, on a system of one's own, with three models of the costs.
+
+.venv/bin/python examples/blocks/pipeline.py
+"""
+
+from pathlib import Path
+
+from platforms.system.named import system_named
+from predictor.blocks.application import Application, Compute, If, Label, ReadDisk, Receive, Repeat, Send
+from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.setting import Setting
+
+# Stage 0 reads the items and hands them on; every other stage works on each as it comes, later ones longer.
+PIPELINE = Application(
+    "pipeline",
+    labels=(
+        Label(
+            "stage",
+            "stages",
+            (
+                Repeat(
+                    "items",
+                    (
+                        If("index == 0", (ReadDisk("item_bytes"),), (Receive("stage", at="index - 1"),)),
+                        Compute("operations * (1 + index / stages)"),
+                        If("index < stages - 1", (Send("stage", "item_bytes", at="index + 1", buffered=True),)),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    variables={"stages": 16, "items": 40, "item_bytes": 1e6, "operations": 2e8},
+)
+
+
+def main() -> None:
+    system = system_named(str(Path(__file__).with_name("cluster.toml")))
+    for stages in (4, 16, 64):
+        application = PIPELINE.changed(variables={"stages": stages})
+        setting = Setting(application, system)
+        for model in ("hardware", "simgrid", "galera+"):
+            result = evaluate(application, setting.machine(model))
+            print(f"{stages:4} stages, {model:8}: {result.time_s:8.4f} s, {result.energy_j:10.1f} J")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Calibration of a platform: measured blocks become coefficients, of Table 1's formulas and of the right shapes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apps.netprobe.measure import Measurement
+from apps.store.codec import DoesNotFit, as_fields, from_fields
+from platforms.errors import UserError
+from platforms.platform import Cluster, Platform
+from platforms.simgrid import simgrid_version
+from predictor.blocks.calibration.experiments import Experiments, Sample
+from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
+from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
+from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
+from predictor.blocks.calibration.wires import Layout, Wires, held_from, lines
+from predictor.blocks.model import COLLECTIVES
+from predictor.blocks.published.formulas import REGRESSORS, communication_time
+
+FORMAT = 2
+DEFAULT_UNIT_BYTES = 2048.0  # D_tu of the paper's three clusters
+_UNITS_TRIED = tuple(float(2**power) for power in range(17))
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A row of Table 1: t = T + K x."""
+
+    block: str
+    error: str  # that was minimised, of fit.ERRORS
+    T_s: float
+    K: float  # s/byte; of a barrier s
+    quality: Quality
+    held_out: Quality | None  # of sizes and numbers of processes that were not fitted to
+
+
+@dataclass(frozen=True)
+class LinesFit:
+    """Point-to-point lines against measurements."""
+
+    where: str  # "near" or "far"
+    quality: Quality
+    held_out: Quality
+
+
+@dataclass(frozen=True)
+class ShapeFit:
+    """The shape of a collective's algorithm."""
+
+    block: str
+    shape: Shape
+    quality: Quality
+    held_out: Quality | None
+
+
+@dataclass(frozen=True)
+class DiskFit:
+    """t = T + K d + c t_p2p(d): a request, the disk, the network."""
+
+    block: str  # "disk_read" or "disk_write"
+    T_s: float
+    K: float  # s/byte
+    c: float
+    quality: Quality
+    held_out: Quality
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that was fitted on a platform."""
+
+    format: int
+    name: str  # of the platform
+    platform_hash: str
+    simgrid: str
+    options: dict  # SimGrid's --cfg
+    layout: Layout
+    D_tu_bytes: float
+    nodes: tuple[NodeFit, ...]  # one for each cluster
+    table: tuple[TableFit, ...]
+    wires: Wires | None  # None: one host
+    lines: tuple[LinesFit, ...]
+    shapes: tuple[ShapeFit, ...]
+    disks: tuple[DiskFit, ...]
+    node_s: float  # node-seconds that the measurements took
+    wall_s: float  # of this computer
+    failure_rate_per_s: float | None = None  # 1/(node s): not measured, but may be given
+
+    def write(self, path: str | Path) -> None:
+        """As JSON, for read_calibration.  Raises OSError."""
+        Path(path).write_text(json.dumps(self, default=as_fields, indent=1) + "\n", encoding="utf-8")
+
+
+def read_calibration(path: str | Path) -> Calibration:
+    """Raises UserError for a file that ``write`` has not made."""
+    remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+        found = from_fields(Calibration, content)
+    except OSError as err:
+        raise UserError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
+    except (ValueError, RecursionError) as err:
+        reason = str(err) if isinstance(err, DoesNotFit) else "not JSON"
+        raise UserError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
+    if found.format != FORMAT:
+        raise UserError(f"calibration {path}", f"of format {found.format}, not {FORMAT}", remedy)
+    return found
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Samples, their times and powers, side by side."""
+
+    samples: tuple[Sample, ...]
+    time_s: np.ndarray
+    power_w: np.ndarray  # of the first node, its energy over the time; NaN: not counted
+
+    def of(self, block: str, use: str, where: str | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sizes, processes and times of a block's samples, in order of the sizes."""
+        rows = [
+            (sample.size_bytes, sample.processes, time_s)
+            for sample, time_s in zip(self.samples, self.time_s, strict=True)
+            if sample.block == block and sample.use == use and where in (None, sample.where)
+        ]
+        table = np.array(sorted(rows), dtype=float).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
+
+    def power_by_threads(self, cluster: str) -> tuple[np.ndarray, np.ndarray]:
+        """Threads of a cluster's node, and its W, the idle one first; empty where the platform gives it no watts."""
+        rows = [
+            (sample.processes, power_w)
+            for sample, power_w in zip(self.samples, self.power_w, strict=True)
+            if sample.block in ("idle", "compute") and sample.where == cluster and np.isfinite(power_w)
+        ]
+        table = np.array(sorted(rows), dtype=float).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+
+def measured(asked: Experiments, measurement: Measurement) -> Measured:
+    """The table of what was measured."""
+    time_s = np.array([times_s[0] for times_s in measurement.times_s])
+    energies_j = measurement.energies_j or (None,) * len(time_s)
+    counted = np.array([joules is not None for joules in energies_j])
+    power_w = np.full(len(time_s), np.nan)
+    power_w[counted] = np.array([joules for joules in energies_j if joules is not None]) / time_s[counted]
+    return Measured(asked.samples, time_s, power_w)
+
+
+def calibrate(
+    platform: Platform,
+    asked: Experiments,
+    measurement: Measurement,
+    *,
+    D_tu_bytes: float | None = DEFAULT_UNIT_BYTES,
+    error: str | None = None,
+    failure_rate_per_s: float | None = None,
+) -> Calibration:
+    """Fits everything.
+
+    ``D_tu_bytes``: None is fitted, to a power of two.  ``error``: what the fits of all of Table 1's formulas minimise;
+    None: each what fit.CHOICE has for it.
+    """
+    table = measured(asked, measurement)
+    several = len(platform.hosts) > 1
+    where = ("far" if len(platform.clusters) > 1 else "near") if several else None
+    unit = _best_unit(table, where, error) if D_tu_bytes is None else D_tu_bytes
+    layout = Layout(tuple(len(cluster.hosts) for cluster in platform.clusters))
+    wires = _wires(table) if several else None
+    disks = ("disk_read", "disk_write") if len(table.of("disk_read", "fit")[0]) else ()
+    blocks = (("p2p", *COLLECTIVES) if several else ()) + disks
+    return Calibration(
+        format=FORMAT,
+        name=platform.name,
+        platform_hash=platform.content_hash,
+        simgrid=simgrid_version(),
+        options=dict(asked.plan.options),
+        layout=layout,
+        D_tu_bytes=unit,
+        nodes=tuple(_node(cluster, table, error) for cluster in platform.clusters),
+        table=tuple(_row(name, table, where, unit, error) for name in blocks),
+        wires=wires,
+        lines=_lines_fits(table, wires) if several else (),
+        shapes=tuple(_shape_fits(table, layout, wires)) if several else (),
+        disks=tuple(_disk(name, table, wires) for name in disks),
+        node_s=measurement.node_s,
+        wall_s=measurement.wall_s,
+        failure_rate_per_s=failure_rate_per_s,
+    )
+
+
+def _node(cluster: Cluster, table: Measured, error: str | None) -> NodeFit:
+    operations, threads, time_s = table.of("compute", "fit", cluster.name)
+    compute = fit_compute(operations, threads, time_s, cores=cluster.cores, error=error)
+    threads, power_w = table.power_by_threads(cluster.name)
+    power = fit_power(threads, power_w, cores=cluster.cores, error=error) if len(threads) else None
+    return NodeFit(cluster.name, compute, power)
+
+
+def _row(block: str, table: Measured, where: str | None, unit: float, error: str | None) -> TableFit:
+    kind = where if block == "p2p" else None
+    sizes, processes, time_s = table.of(block, "fit", kind)
+    minimised = error or CHOICE[block]
+    x = REGRESSORS[block](sizes, processes, unit)
+    features = np.stack([np.ones_like(x), x], axis=1)
+    if np.ptp(x) == 0:  # two processes alone: a barrier has one time
+        features = features[:, :1]
+    T_s, K = (*map(float, linear_fit(features, time_s, error=minimised)), 0.0)[:2]
+
+    def against(use: str) -> Quality | None:
+        d, P, t = table.of(block, use, kind)
+        return quality(communication_time(block, d, P, T=T_s, K=K, D_tu=unit), t) if len(t) else None
+
+    return TableFit(block, minimised, T_s, K, against("fit"), against("check"))
+
+
+def _best_unit(table: Measured, where: str | None, error: str | None) -> float:
+    """D_tu by the point-to-point formula's error."""
+    if where is None:
+        return DEFAULT_UNIT_BYTES
+    return min(_UNITS_TRIED, key=lambda unit: _row("p2p", table, where, unit, error).quality.mpe_pct)
+
+
+def _wires(table: Measured) -> Wires:
+    found = {}
+    for where in ("near", "far"):
+        sizes, _, time_s = table.of("p2p", "lines", where)
+        found[where] = lines(sizes, time_s) if len(sizes) else None
+    sizes, _, held_s = table.of("send", "lines")
+    _, _, time_s = table.of("p2p", "lines", "near" if found["far"] is None else "far")
+    return Wires(found["near"], found["far"], held_from(sizes, held_s, time_s))
+
+
+def _lines_fits(table: Measured, wires: Wires) -> tuple[LinesFit, ...]:
+    found = []
+    for where, fitted in (("near", wires.near), ("far", wires.far)):
+        if fitted is not None:
+            sizes, _, time_s = table.of("p2p", "fit", where)
+            others, _, held_out_s = table.of("p2p", "check", where)
+            found.append(LinesFit(where, quality(fitted.time(sizes), time_s), quality(fitted.time(others), held_out_s)))
+    return tuple(found)
+
+
+def _shape_fits(table: Measured, layout: Layout, wires: Wires) -> list[ShapeFit]:
+    found = []
+    for block in COLLECTIVES:
+        seen, checked = (_by_shape(block, *table.of(block, use)) for use in ("fit", "check"))
+        for name, observations in seen.items():
+            shape = fit_shape(name, observations, layout=layout, wires=wires)
+            others = _quality(shape, checked[name], layout, wires) if name in checked else None
+            found.append(ShapeFit(block, shape, _quality(shape, observations, layout, wires), others))
+    return found
+
+
+def _by_shape(block: str, sizes: np.ndarray, processes: np.ndarray, time_s: np.ndarray) -> dict[str, Observations]:
+    blocks = block_bytes(block, sizes, processes)
+    names = np.array([shape_of(block, size, int(P)) for size, P in zip(blocks, processes, strict=True)])
+    return {
+        str(name): Observations(blocks[names == name], processes[names == name], time_s[names == name])
+        for name in dict.fromkeys(names)
+    }
+
+
+def block_bytes(block: str, size_bytes: np.ndarray, processes: np.ndarray) -> np.ndarray:
+    """What goes from one process to another, where ``size_bytes`` is d of Table 1."""
+    return size_bytes / processes if block in ("scatter", "gather") else size_bytes
+
+
+def _quality(shape: Shape, seen: Observations, layout: Layout, wires: Wires) -> Quality:
+    fitted = np.zeros_like(seen.time_s)
+    for P in np.unique(seen.processes):
+        rows = seen.processes == P
+        fitted[rows] = shape.time_s(seen.block_bytes[rows], int(P), layout=layout, wires=wires)
+    return quality(fitted, seen.time_s)
+
+
+def disk_features(sizes: np.ndarray, wires: Wires | None) -> np.ndarray:
+    """What T, K and c of a DiskFit multiply: observations x 3."""
+    network = np.zeros_like(sizes) if wires is None else wires.of(True).time(sizes)
+    return np.stack([np.ones_like(sizes), sizes, network], axis=1)
+
+
+def _disk(block: str, table: Measured, wires: Wires | None) -> DiskFit:
+    sizes, _, time_s = table.of(block, "fit")
+    coefficients = linear_fit(disk_features(sizes, wires), time_s, error="mpe", nonnegative=True)
+
+    def against(use: str) -> Quality:
+        others, _, held_out_s = table.of(block, use)
+        return quality(disk_features(others, wires) @ coefficients, held_out_s)
+
+    return DiskFit(block, *map(float, coefficients), against("fit"), against("check"))
+
+
+def rows(table: Measured) -> Sequence[dict]:
+    """The measured table, as CSV has it."""
+    return [
+        {
+            "block": sample.block,
+            "size_bytes": sample.size_bytes,
+            "processes": sample.processes,
+            "where": sample.where,
+            "use": sample.use,
+            "time_s": float(time_s),
+            "node_power_w": float(power_w) if np.isfinite(power_w) else None,
+        }
+        for sample, time_s, power_w in zip(table.samples, table.time_s, table.power_w, strict=True)
+    ]

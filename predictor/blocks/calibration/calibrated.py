@@ -1,0 +1,151 @@
+"""A block model made by calibration: Table 1's formulas, or the shapes of the algorithms, fitted on one platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from platforms.errors import UserError, nearest
+from predictor.base import OutOfRange
+from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
+from predictor.blocks.calibration.nodes import NodeFit
+from predictor.blocks.calibration.shapes import Shape, shape_of
+from predictor.blocks.calibration.wires import checked_processes
+from predictor.blocks.model import check_block, checked
+from predictor.blocks.published.parameters import Line, Parameters
+from predictor.blocks.published.table_model import TableModel
+
+FAMILIES = ("simgrid", "paper")
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """BlockModel of a calibration.
+
+    ``family``: "paper", the formulas of Table 1; "simgrid", lines over sizes and the shapes of the collectives'
+    algorithms, for as many processes as the platform has hosts.  ``cluster``: whose nodes compute and take power, where
+    the platform has several; None: the slowest, for which the others wait.
+    """
+
+    calibration: Calibration
+    family: str = FAMILIES[0]
+    cluster: str | None = None
+
+    def __post_init__(self):
+        if self.family not in FAMILIES:
+            raise UserError(f"formulas {self.family!r}", "no such family", nearest(self.family, FAMILIES))
+        names = [node.cluster for node in self.calibration.nodes]
+        if self.cluster is not None and self.cluster not in names:
+            raise UserError(f"cluster {self.cluster!r}", "was not calibrated", nearest(self.cluster, names))
+
+    @property
+    def name(self) -> str:
+        return f"{self.calibration.name} ({self.family})"
+
+    @property
+    def failure_rate_per_s(self) -> float | None:
+        return self.calibration.failure_rate_per_s
+
+    def of_cluster(self, cluster: str) -> Calibrated:
+        """The same with the nodes of another cluster."""
+        return replace(self, cluster=cluster)
+
+    @cached_property
+    def node(self) -> NodeFit:
+        """The nodes that compute."""
+        if self.cluster is None:
+            return max(self.calibration.nodes, key=lambda node: node.compute.parameters.T_min_s)
+        return next(node for node in self.calibration.nodes if node.cluster == self.cluster)
+
+    @cached_property
+    def table_model(self) -> TableModel:
+        """Table 1 with the fitted parameters."""
+        return TableModel(
+            Parameters(
+                name=self.name,
+                compute=self.node.compute.parameters,
+                D_tu_bytes=self.calibration.D_tu_bytes,
+                lines={row.block: Line(row.T_s, row.K) for row in self.calibration.table},
+                power=None if self.node.power is None else self.node.power.parameters,
+                failure_rate_per_s=self.failure_rate_per_s,
+            )
+        )
+
+    def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
+        """As BlockModel; operations are flop."""
+        return self.table_model.compute_s(operations, threads)
+
+    def power_w(self, threads: ArrayLike) -> np.ndarray | float:
+        watts = self.table_model.power_w(threads)
+        idle = np.where(np.asarray(threads) == 0, self.node.power.idle_w, watts)
+        return idle if idle.ndim else float(idle)
+
+    def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+        """As BlockModel.  p2p is between two clusters where there are several: see ``message_s``.
+
+        Raises OutOfRange too where the family simgrid has fewer hosts than processes, or the platform no disk.
+        """
+        if self.family == "paper":
+            return self.table_model.communication_s(block, size_bytes, processes)
+        check_block(block)
+        sizes, counts = checked("size", size_bytes, least=0), checked("processes", processes, least=1)
+        sizes, counts = np.broadcast_arrays(sizes, counts)
+        if block == "p2p":
+            times = np.asarray(self.message_s(sizes))
+        elif block.startswith("disk_"):
+            times = self._disk_s(block, sizes)
+        else:
+            times = self._collective_s(block, sizes, checked_processes(counts))
+        return times if times.ndim else float(times)
+
+    def message_s(self, size_bytes: ArrayLike, *, far: bool | None = None) -> np.ndarray | float:
+        """A message between two clusters (``far``) or within one, s; None: between two where there are several."""
+        wires = self.calibration.wires
+        if wires is None:
+            raise self._unknown("messages", "It has one host")
+        times = wires.of(wires.far is not None if far is None else far).time(size_bytes)
+        return times if np.ndim(times) else float(times)
+
+    def _disk_s(self, block: str, sizes: np.ndarray) -> np.ndarray:
+        for disk in self.calibration.disks:
+            if disk.block == block:
+                found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([disk.T_s, disk.K, disk.c])
+                return found.reshape(sizes.shape)
+        raise self._unknown(f"block {block}", "The platform has no disks: calibrate one that has")
+
+    def _collective_s(self, block: str, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        if self.calibration.wires is None and (counts > 1).any():
+            raise self._unknown(f"block {block}", "It has one host")
+        times = np.zeros(sizes.shape)
+        blocks = block_bytes(block, sizes, counts)
+        for P in np.unique(counts[counts > 1]).tolist():
+            of_P = counts == P
+            distinct, which = np.unique(blocks[of_P], return_inverse=True)
+            found = np.zeros(distinct.shape)
+            names = np.array([shape_of(block, size, P) for size in distinct.tolist()])
+            for name in np.unique(names).tolist():
+                if name == "alltoall-pairwise" and P & (P - 1):
+                    problem = f"SMPI has no all-to-all for blocks of this size among {P} processes, and would stop"
+                    raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
+                found[names == name] = self._shape(name).time_s(
+                    distinct[names == name], P, layout=self.calibration.layout, wires=self.calibration.wires
+                )
+            times[of_P] = found[which.reshape(-1)]
+        return times
+
+    def _shape(self, name: str) -> Shape:
+        """The fitted shape; of an algorithm that was not met in the calibration, the nearest of its kind."""
+        fitted = {fit.shape.name: fit.shape for fit in self.calibration.shapes}
+        if name in fitted:
+            return fitted[name]
+        kind = name.partition("-")[0]
+        for other, shape in fitted.items():
+            if other.startswith(kind):
+                return replace(shape, name=name)
+        raise self._unknown(name, "Calibrate more processes")
+
+    def _unknown(self, what: str, remedy: str) -> OutOfRange:
+        return OutOfRange(f"model {self.name}", f"it has no coefficients for {what}", remedy)

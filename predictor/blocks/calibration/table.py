@@ -1,0 +1,140 @@
+"""What a calibration found, for a reader: formulas beside the paper's, shapes beside the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from predictor.blocks.calibration.calibrate import Calibration
+from predictor.blocks.calibration.calibrated import Calibrated
+from predictor.blocks.calibration.fit import Quality
+from predictor.blocks.published.parameters import CLUSTERS, published_r2
+
+TRUSTED_PCT = 10.0  # mean error up to which a shape counts as right
+_HEAD = ("block", "formula", "error", "points", "R2", "error %", "worst %", "held-out %")
+
+
+def text(calibration: Calibration) -> str:
+    """Tables for a terminal."""
+    published = [published_r2(cluster) for cluster in CLUSTERS]
+    rows = [(*_HEAD, *(f"R2 {cluster}" for cluster in CLUSTERS))]
+    for block, formula, error, fitted, held_out, _ in fits(calibration):
+        paper = [f"{r2[block]:.4f}" if formula.startswith("table 1") and block in r2 else "" for r2 in published]
+        rows.append((block, formula, error, *_numbers(fitted, held_out), *paper))
+    lines = [_head(calibration), "", *_aligned(rows), "", *_aligned(list(_coefficients(calibration)))]
+    lines += [f"caution: {caution}" for caution in cautions(calibration)]
+    if not calibration.disks:
+        lines += ["", "No disk on this platform: disk_read and disk_write have no coefficients."]
+    return "\n".join(lines)
+
+
+def cautions(calibration: Calibration) -> list[str]:
+    """Where a shape does not hold."""
+    wrong = [
+        fit.shape.name
+        for fit in calibration.shapes
+        if max(one.mpe_pct for one in (fit.quality, fit.held_out) if one is not None) > TRUSTED_PCT
+    ]
+    if not wrong:
+        return []
+    reason = (
+        "pairs of hosts of one cluster, or of two, are not alike here, or SimGrid was told to take other algorithms"
+    )
+    return [f"{', '.join(wrong)}: above {TRUSTED_PCT:g} %: {reason}"]
+
+
+def fits(calibration: Calibration) -> Iterator[tuple[str, str, str, Quality, Quality | None, dict]]:
+    """Block, formula, error that was minimised, quality, that of held-out samples, coefficients."""
+    for node in calibration.nodes:
+        which = f" ({node.cluster})" if len(calibration.nodes) > 1 else ""
+        for block, of in (("compute", node.compute), ("power", node.power)):
+            if of is not None:
+                more = {"idle_w": of.idle_w} if block == "power" else {}
+                coefficients = {"cluster": node.cluster, **vars(of.parameters), **more}
+                yield block, f"table 1{which}", of.error, of.quality, None, coefficients
+    for row in calibration.table:
+        yield row.block, "table 1", row.error, row.quality, row.held_out, {"T_s": row.T_s, "K": row.K}
+        yield from _right(calibration, row.block)
+
+
+def _right(calibration: Calibration, block: str) -> Iterator[tuple[str, str, str, Quality, Quality | None, dict]]:
+    """The shapes beside a row of Table 1."""
+    if block == "p2p":
+        for one in calibration.lines:
+            fitted = calibration.wires.of(one.where == "far")
+            yield block, f"p2p-lines ({one.where})", "", one.quality, one.held_out, vars(fitted)
+    for one in calibration.shapes:
+        if one.block == block:
+            yield block, one.shape.name, "mpe", one.quality, one.held_out, vars(one.shape.coefficients)
+    for one in calibration.disks:
+        if one.block == block:
+            coefficients = {"T_s": one.T_s, "K": one.K, "c": one.c}
+            yield block, "disk-and-network", "mpe", one.quality, one.held_out, coefficients
+
+
+def to_json(calibration: Calibration) -> dict:
+    """The same as JSON values."""
+    published = {cluster: published_r2(cluster) for cluster in CLUSTERS}
+    return {
+        "platform": calibration.name,
+        "platform_hash": calibration.platform_hash,
+        "D_tu_bytes": calibration.D_tu_bytes,
+        "hosts": list(calibration.layout.hosts),
+        "held_from_bytes": None if calibration.wires is None else calibration.wires.held_from_bytes,
+        "fits": [
+            {
+                "block": block,
+                "formula": formula,
+                "error": error or None,
+                **vars(fitted),
+                "held_out": None if held_out is None else vars(held_out),
+                "published_r2": {cluster: r2.get(block) for cluster, r2 in published.items()},
+                "coefficients": coefficients,
+            }
+            for block, formula, error, fitted, held_out, coefficients in fits(calibration)
+        ],
+        "cautions": cautions(calibration),
+        "node_s": calibration.node_s,
+        "wall_s": calibration.wall_s,
+    }
+
+
+def _head(calibration: Calibration) -> str:
+    hosts = "+".join(map(str, calibration.layout.hosts))
+    cost = f"{calibration.node_s:.4g} node-seconds, measured in {calibration.wall_s:.3g} s"
+    return f"{calibration.name}: {hosts} hosts, D_tu {calibration.D_tu_bytes:g} B; {cost}"
+
+
+def _numbers(fitted: Quality, held_out: Quality | None) -> tuple[str, ...]:
+    r2 = "" if fitted.r2 is None else f"{fitted.r2:.4f}"
+    others = "" if held_out is None else f"{held_out.mpe_pct:.2f}"
+    return str(fitted.points), r2, f"{fitted.mpe_pct:.2f}", f"{fitted.worst_pct:.1f}", others
+
+
+def _coefficients(calibration: Calibration) -> Iterator[tuple[str, ...]]:
+    """The parameters in the units of the paper's Table 3."""
+    yield ("parameter", "value", "unit")
+    node = Calibrated(calibration).node
+    of = node.compute.parameters
+    yield ("P_low = P_hi", f"{of.P_low:g}", f"cores (cluster {node.cluster})")
+    for name, value in (("T_min", of.T_min_s), ("T_hi", of.T_hi_s), ("K_hi", of.K_hi_s)):
+        yield (name, f"{value * 1e6:.4g}", "us/flop")
+    for row in calibration.table:
+        yield (f"T_{row.block}", f"{row.T_s * 1e6:.4g}", "us")
+        yield (f"K_{row.block}", f"{row.K * 1e6:.4g}", "us" if row.block == "barrier" else "us/B")
+    if node.power is not None:
+        watts = node.power.parameters
+        for name, value in (("idle", node.power.idle_w), ("PW_low", watts.PW_low_w), ("PW_max", watts.PW_max_w)):
+            yield (name, f"{value:.4g}", "W")
+        yield ("KW_low", f"{watts.KW_low_w:.4g}", "W/thread")
+    if calibration.failure_rate_per_s is not None:
+        yield ("lambda", f"{calibration.failure_rate_per_s:.4g}", "1/(node s)")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    words = [i for i, name in enumerate(rows[0]) if name in ("block", "formula", "error", "parameter", "unit")]
+    found = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        found.append("  ".join(f"{cell:{'<' if i in words else '>'}{width}}" for i, (cell, width) in cells).rstrip())
+    return found

@@ -1,0 +1,30 @@
+"""``python -m predictor.blocks``: one sub-command for each module of this package called ``*_command``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from platforms.command import EXIT_STATUSES, exit_status
+
+_SUFFIX = "_command"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every command's module has ``add_parser(subparsers)``, which sets ``run``: arguments to exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m predictor.blocks",
+        description="Applications as blocks of computation and communication: time, energy, probability of success.",
+        epilog=EXIT_STATUSES,
+    )
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in sorted(path.stem for path in Path(__file__).parent.glob(f"*{_SUFFIX}.py")):
+        importlib.import_module(f"predictor.blocks.{module}").add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: args.run(args))

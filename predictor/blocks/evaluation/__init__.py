@@ -1,0 +1,1 @@
+"""Times of an application whose equal processes are evaluated together."""

@@ -1,0 +1,129 @@
+"""Time, energy and probability of success of an application on a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, fsum
+
+from platforms.errors import UserError
+from predictor.base import OutOfRange
+from predictor.blocks.application import Application
+from predictor.blocks.evaluation.execution import Execution
+from predictor.blocks.machines.machine import Group, Machine
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """The processes of a label."""
+
+    label: str
+    processes: int
+    units: int  # compute units with such a process
+    first_s: float  # when the first of them ends
+    last_s: float
+    compute_s: float  # of all of them together
+    energy_j: float | None  # their share of the units that they run on; None: the machine does not know its power
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a machine does with an application.  A model of whole nodes has nodes where units are said here.
+
+    Energy is that of the nodes in use, from the start until the overall end.  A unit takes the power of all its
+    processes computing for as long as one of them does (on average over them), and its idle power otherwise:
+    P(0) T + (P(n) - P(0)) C / n for n processes that compute C seconds together; communication is idle.  Where labels
+    share a unit, its idle power is divided by their processes.  The total is the sum over the labels and the units
+    without a process on nodes in use.
+    """
+
+    application: str
+    machine: str
+    labels: tuple[LabelResult, ...]
+    time_s: float  # when the last process ends
+    nodes: int  # in use
+    others_idle_j: float | None  # units without a process, on nodes in use
+    success: float | None  # exp(-lambda time nodes); None: no rate of failures is known
+    unknown: tuple[str, ...] = ()  # why something is not known
+
+    @property
+    def energy_j(self) -> float | None:
+        """Of all nodes in use."""
+        parts = [*(label.energy_j for label in self.labels), self.others_idle_j]
+        return None if None in parts else fsum(parts)
+
+
+def evaluate(application: Application, machine: Machine) -> Result:
+    """Runs the application's blocks on the machine.
+
+    Raises UserError for an application that has no processes, comes to no end or leaves messages behind, and OutOfRange
+    for a block whose time the machine does not know.
+    """
+    if not any(group.count for group in machine.groups):
+        raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
+    done = Execution(application, machine)
+    done.run()
+    time_s = max(one.clock.most() for one in done.ended)
+    unknown: list[str] = []
+    energies_j = _energies(machine, done.compute_s, time_s, unknown)
+    labels = tuple(
+        _label_result(label.name, done, energies_j) for label in application.labels if _groups(machine, label.name)
+    )
+    nodes = _nodes(machine)
+    rate = machine.failure_rate_per_s
+    if rate is None:
+        unknown.append(f"success: model {machine.name} has no rate of failures")
+    return Result(
+        application=application.name,
+        machine=machine.name,
+        labels=labels,
+        time_s=time_s,
+        nodes=nodes,
+        others_idle_j=None if energies_j is None else machine.others_idle_w * time_s,
+        success=None if rate is None else exp(-rate * time_s * nodes),
+        unknown=tuple(unknown),
+    )
+
+
+def _groups(machine: Machine, label: str) -> list[Group]:
+    return [group for group in machine.groups if group.label == label and group.count]
+
+
+def _label_result(label: str, done: Execution, energies_j: dict[Group, float] | None) -> LabelResult:
+    groups = [group for group in done.compute_s if group.label == label and group.count]
+    clocks = [one.clock for one in done.ended if one.group.label == label]
+    units = {(group.unit, group.first_unit, group.units) for group in groups}
+    return LabelResult(
+        label=label,
+        processes=sum(group.count for group in groups),
+        units=sum(count for _, _, count in units),
+        first_s=min(clock.least() for clock in clocks),
+        last_s=max(clock.most() for clock in clocks),
+        compute_s=fsum(done.compute_s[group] for group in groups),
+        energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
+    )
+
+
+def _energies(
+    machine: Machine, compute_s: dict[Group, float], time_s: float, unknown: list[str]
+) -> dict[Group, float] | None:
+    """J of each group's share of its units."""
+    found = {}
+    try:
+        for group, busy_s in compute_s.items():
+            idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
+            share = group.count / group.threads  # units (or nodes), each divided by all its processes
+            found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
+    except OutOfRange as err:
+        unknown.append(f"energy: {err.where}: {err.problem}")
+        return None
+    return found
+
+
+def _nodes(machine: Machine) -> int:
+    """How many nodes have a process."""
+    count, reached = 0, -1
+    ranges = sorted((g.first_node, g.first_node + g.units) for g in machine.groups if g.count)
+    for first, end in ranges:
+        count += max(0, end - max(first, reached))
+        reached = max(reached, end)
+    return count

@@ -1,0 +1,274 @@
+"""Runs an application's programs process by process, for programs in which nearly all processes differ.
+
+``execution`` keeps equal processes together; the places of a grid of ranks, with other neighbours and sizes each, are
+cohorts of one there.  The blocks mean the same here, and the times are the same, but for one thing that may be asked
+for: receives that are posted ahead (Posted).
+
+Messages with several members of a label are those of Execution without traffic: each takes as long as alone, and so do
+blocks of disks.  Turns are run one by one, but for loops that only compute.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+from predictor.blocks.application import (
+    Application,
+    Collective,
+    Compute,
+    ReadDisk,
+    Receive,
+    Send,
+    Step,
+    WriteDisk,
+    members_of,
+)
+from predictor.blocks.evaluation.cohort import check_operations, checked_bytes
+from predictor.blocks.evaluation.gathering import Call, check_agreed, root_group
+from predictor.blocks.evaluation.program import Instruction, flat, follow
+from predictor.blocks.expressions import Expression
+
+if TYPE_CHECKING:
+    from predictor.blocks.machines.machine import Group, Machine
+
+Place = tuple[str, int]  # label and member
+_MESSAGES = (Send, Receive)
+
+
+@dataclass(frozen=True)
+class Posted:
+    """Receives begin before the sends that stand ahead of them: MPI_Irecv of all, MPI_Send of all, MPI_Wait of all.
+
+    The messages of such an exchange are under way together; those of one sender leave one after the other.
+    """
+
+    transfer_s: Callable[[Group, Group, int], float]  # for how long the sender's next message has to wait
+
+
+@dataclass(eq=False)
+class _Message:
+    sent_s: float
+    size_bytes: int
+    done: bool = False
+
+
+@dataclass(eq=False)
+class _Process:
+    """Where a process is."""
+
+    place: Place
+    group: Group
+    code: list[Instruction]
+    scope: dict
+    known: dict[int | tuple, float] = field(default_factory=dict)  # of expressions, by loops' variables
+    clock_s: float = 0.0
+    sending_until_s: float = 0.0
+    exchange_s: float | None = None  # when the first of the latest sends in a row began; None: other blocks since
+    pc: int = 0
+    loops: tuple[tuple[int, int, int], ...] = ()  # that it is in: place of its instruction, turn, turns in all
+    times: int = 1  # as program.Walker has it
+    partners: deque[Place] | None = None  # of the step that it is in; None: at the step's begin
+    sends_last: bool = False  # the latest block was a send
+    message: _Message | None = None  # that it waits for
+    collective: bool = False  # it waits for the others
+
+
+class ProcessByProcess:
+    """One evaluation.  ``run`` may be called once; ``ended_s`` and ``compute_s`` then have a value for each process."""
+
+    def __init__(self, application: Application, machine: Machine, *, posted: Posted | None = None):
+        self._application, self._machine, self._posted = application, machine, posted
+        self._counts = application.counts()
+        numbers = application.numbers()
+        codes = {label.name: flat(application, label.name) for label in application.labels}
+        self._processes = {
+            (group.label, member): _Process(
+                (group.label, member), group, codes[group.label], {**numbers, "index": member}
+            )
+            for group in machine.groups
+            for member in group.members
+        }
+        self._fixed = frozenset((*numbers, "index"))
+        self._counted: dict[int, tuple[str, ...]] = {}  # names of loops' variables, by expression
+        self._queues: dict[tuple[Place, Place], deque[_Message]] = defaultdict(deque)
+        self._gathered: dict[tuple[str, ...], list[tuple[_Process, Call]]] = defaultdict(list)
+        self._ready: deque[_Process] = deque(self._processes.values())
+        self.compute_s = dict.fromkeys(self._processes, 0.0)
+
+    @property
+    def ended_s(self) -> dict[Place, float]:
+        return {place: process.clock_s for place, process in self._processes.items()}
+
+    def run(self) -> None:
+        """Until all have ended.  Raises UserError for programs that wait for ever or leave messages behind."""
+        while self._ready:
+            process = self._ready.popleft()
+            while process.pc < len(process.code) and self._do(process, process.code[process.pc]):
+                pass
+        for process in self._processes.values():
+            if process.pc < len(process.code):
+                problem = f"process {process.place[1]} of {process.place[0]} waits for ever"
+                raise UserError(process.code[process.pc].where, problem, "Look for what the others do meanwhile")
+        for (source, target), queue in self._queues.items():
+            if queue:
+                problem = f"process {target[1]} of {target[0]} never receives a message of {source[1]} of {source[0]}"
+                raise UserError(self._application.where, problem, "Let it receive it")
+
+    def _value(self, process: _Process, expression: Expression, where: str):
+        key, scope = id(expression), process.scope
+        counted = self._counted.get(key)
+        if counted is None:
+            counted = self._counted[key] = tuple(sorted(expression.names - self._fixed))
+        if counted:
+            key = (key, *(scope[name] for name in counted))
+        found = process.known.get(key)
+        if found is None:
+            found = process.known[key] = expression.value(scope, where)
+        return found
+
+    def _size(self, process: _Process, expression: Expression, where: str) -> int:
+        return checked_bytes(self._value(process, expression, where), expression, where)
+
+    def _do(self, process: _Process, instruction: Instruction) -> bool:
+        """One instruction; False where the process now waits."""
+        step, where = instruction.step, instruction.where
+        if instruction.kind == "block":
+            return self._block(process, step, where)
+        answer = None
+        if instruction.kind == "branch":
+            answer = self._value(process, step.condition, where)
+        elif instruction.kind == "loop":
+            answer = step.times.whole(process.scope, where)
+        follow(process, instruction, answer)
+        return True
+
+    def _block(self, process: _Process, step: Step, where: str) -> bool:
+        if isinstance(step, _MESSAGES):
+            self._note_exchange(process, step)
+            return self._exchange(process, step, where)
+        process.exchange_s, process.sends_last = None, False
+        if isinstance(step, Collective):
+            return self._gather(process, step, where)
+        if isinstance(step, Compute):
+            self._compute(process, step, where)
+        elif isinstance(step, ReadDisk | WriteDisk):
+            process.clock_s += self._machine.disk_s(process.group, step.block, self._size(process, step.bytes, where))
+        process.pc += 1
+        return True
+
+    def _compute(self, process: _Process, step: Compute, where: str) -> None:
+        if step.size is None:
+            operations = self._value(process, step.operations, where)
+        else:
+            scope = {**process.scope, "size": self._value(process, step.size, where)}
+            operations = step.operations.value(scope, where)
+        check_operations(operations, step, where)
+        took_s = process.times * self._machine.compute_s(process.group, operations)
+        process.clock_s += took_s
+        self.compute_s[process.place] += took_s
+
+    # --- messages ---
+
+    def _note_exchange(self, process: _Process, step: Send | Receive) -> None:
+        """A send after anything else begins a new exchange."""
+        if self._posted is None or process.partners is not None:
+            return
+        if isinstance(step, Send) and not process.sends_last:
+            process.exchange_s = process.clock_s
+        process.sends_last = isinstance(step, Send)
+
+    def _exchange(self, process: _Process, step: Send | Receive, where: str) -> bool:
+        if process.partners is None:
+            process.partners = self._partners(process, step, where)
+        while process.partners:
+            other = process.partners[0]
+            done = (
+                self._receive(process, other) if isinstance(step, Receive) else self._send(process, other, step, where)
+            )
+            if not done:
+                return False
+            process.partners.popleft()
+        process.partners = None
+        process.pc += 1
+        return True
+
+    def _partners(self, process: _Process, step: Send | Receive, where: str) -> deque[Place]:
+        label = step.to if isinstance(step, Send) else step.sender
+        if step.at is None:
+            everyone = ((label, member) for member in range(self._counts[label]))
+            return deque(place for place in everyone if place != process.place)
+        member = self._value(process, step.at, where)
+        if member != int(member) or not 0 <= member < self._counts[label] or (label, member) == process.place:
+            problem = f"process {process.place[1]} of {process.place[0]} with {member:g} of {label}, which has "
+            problem += f"{self._counts[label]}"
+            raise UserError(f"{where}, expression {step.at.text!r}", problem, "Count from 0, and name another process")
+        return deque([(label, int(member))])
+
+    def _send(self, process: _Process, other: Place, step: Send, where: str) -> bool:
+        if process.message is not None:  # sent, and waited for
+            if not process.message.done:
+                return False
+            process.message = None
+            return True
+        message, receiver = _Message(process.clock_s, self._size(process, step.bytes, where)), self._processes[other]
+        buffered = self._value(process, step.buffered, where)
+        if self._posted is not None:
+            message.sent_s = max(process.clock_s, process.sending_until_s)
+            process.sending_until_s = message.sent_s + self._posted.transfer_s(
+                process.group, receiver.group, message.size_bytes
+            )
+        self._queues[process.place, other].append(message)
+        self._ready.append(receiver)
+        if not buffered:
+            process.message = message
+        return bool(buffered)
+
+    def _receive(self, process: _Process, other: Place) -> bool:
+        queue, sender = self._queues[other, process.place], self._processes[other]
+        if not queue:
+            return False
+        message = queue.popleft()
+        ready_s = process.clock_s if process.exchange_s is None else process.exchange_s
+        arrives_s = max(message.sent_s, ready_s) + self._message_s(sender, process, message)
+        process.clock_s = max(process.clock_s, arrives_s)
+        message.done = True
+        if sender.message is message:
+            sender.clock_s = process.clock_s
+            self._ready.append(sender)
+        return True
+
+    def _message_s(self, sender: _Process, receiver: _Process, message: _Message) -> float:
+        here, there = sender.group, receiver.group
+        same_node = here.node(sender.place[1]) == there.node(receiver.place[1])
+        return self._machine.message_s(here, there, message.size_bytes, same_node=same_node)
+
+    # --- collectives ---
+
+    def _gather(self, process: _Process, step: Collective, where: str) -> bool:
+        """The last one to come lets all go on."""
+        if process.collective:  # woken for another reason
+            return False
+        size_bytes = self._size(process, step.bytes, where) if hasattr(step, "bytes") else 0
+        members = members_of(step, self._application)
+        here = self._gathered[members]
+        mine = step, size_bytes, step.at.whole(process.scope, where) if hasattr(step, "at") else 0
+        if here:
+            check_agreed(self._application, mine, here[0][1], where, here[0][0].code[here[0][0].pc].where)
+        here.append((process, mine))
+        process.collective = True
+        if len(here) < sum(self._counts[label] for label in members):
+            return False
+        del self._gathered[members]
+        groups = [group for group in self._machine.groups if group.label in members and group.count]
+        root = root_group(self._application, groups, step, mine[2], where)
+        begin_s = max(one.clock_s for one, _ in here)
+        end_s = begin_s + self._machine.collective_s(step.block, size_bytes, groups, root)
+        for one, _ in here:
+            one.clock_s, one.collective = end_s, False
+            one.pc += 1
+            self._ready.append(one)
+        return False

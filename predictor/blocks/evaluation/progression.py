@@ -1,0 +1,290 @@
+"""The values that the equal processes of a class have one after the other, when they grow by the same step.
+
+A question that the processes of a class would answer differently (``index < 5``) has no one answer for the class:
+it raises Split, which says into which parts the class falls.  So classes are told apart only where they must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd
+
+from platforms.errors import UserError
+
+MOST_CLASSES = 200_000  # that a class falls into at once
+_MOST_REMAINDERS = 64  # parts that one comparison of a remainder makes
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Part:
+    """Members ``first``, ``first + stride``, ... of a class, counted from 0; ``count`` of them."""
+
+    first: int
+    stride: int
+    count: int
+
+    def within(self, inner: Part) -> Part:
+        """A part of this part."""
+        return Part(self.first + self.stride * inner.first, self.stride * inner.stride, inner.count)
+
+    def turned(self) -> Part:
+        """The same places, the other way round."""
+        return Part(self.first + self.stride * (self.count - 1), -self.stride, self.count)
+
+
+class Split(Exception):
+    """The members of a class differ; ``parts`` has every member once."""
+
+    def __init__(self, parts: Iterable[Part]):
+        self.parts = [part for part in parts if part.count > 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Progression:
+    """``first``, ``first + step``, ...: ``count`` values, at least two, and ``step`` is not 0.  Make it by ``of``."""
+
+    first: Number
+    step: Number
+    count: int
+
+    @staticmethod
+    def of(first: Number, step: Number, count: int) -> Progression | Number:
+        """A plain number where all values are equal."""
+        return first if step == 0 or count == 1 else Progression(first, step, count)
+
+    @property
+    def last(self) -> Number:
+        return self.first + self.step * (self.count - 1)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return isinstance(self.first, int) and isinstance(self.step, int)
+
+    def split_all(self) -> Split:
+        """Every member by itself.  Raises UserError where those are too many."""
+        if self.count > MOST_CLASSES:
+            problem = f"{self.count} processes differ in a way that has no common form"
+            raise UserError("index", problem, f"Use + - * // % and comparisons of it, or at most {MOST_CLASSES}")
+        return Split(Part(i, 1, 1) for i in range(self.count))
+
+    def _split_at(self, *cuts: int) -> Split:
+        """Into runs that begin at 0 and at the cuts, which ascend."""
+        bounds = [0, *cuts, self.count]
+        return Split(Part(a, 1, b - a) for a, b in pairwise(bounds))
+
+    # --- arithmetic ---
+
+    def __add__(self, other: Progression | Number) -> Progression | Number:
+        if isinstance(other, Progression):
+            return Progression.of(self.first + other.first, self.step + other.step, self.count)
+        return Progression(self.first + other, self.step, self.count)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Progression:
+        return Progression(-self.first, -self.step, self.count)
+
+    def __pos__(self) -> Progression:
+        return self
+
+    def __sub__(self, other: Progression | Number) -> Progression | Number:
+        return self + -other
+
+    def __rsub__(self, other: Number) -> Progression:
+        return -self + other
+
+    def __mul__(self, other: Progression | Number) -> Progression | Number:
+        if isinstance(other, Progression):
+            raise self.split_all()
+        return Progression.of(self.first * other, self.step * other, self.count)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Progression | Number) -> Progression:
+        if isinstance(other, Progression):
+            raise self.split_all()
+        return Progression(self.first / other, self.step / other, self.count)
+
+    def __floordiv__(self, other: Progression | Number) -> Progression | Number:
+        return self._divided(other)[0]
+
+    def __mod__(self, other: Progression | Number) -> Progression | Remainder | Number:
+        try:
+            return self._divided(other)[1]
+        except Split as split:
+            return Remainder(self, other, split) if self.whole and isinstance(other, int) else _raise(split)
+
+    def _divided(self, divisor: Progression | Number) -> tuple[Progression | Number, Progression | Number]:
+        """Quotient and remainder of whole numbers: split where neither is regular."""
+        if not (self.whole and isinstance(divisor, int)):
+            raise self.split_all()
+        if divisor == 0:
+            raise ZeroDivisionError
+        first, rest = divmod(self.first, divisor)
+        if self.step % divisor == 0:
+            return Progression.of(first, self.step // divisor, self.count), rest
+        if self.last // divisor == first:
+            return first, self - first * divisor
+        period = abs(divisor) // gcd(self.step, divisor)  # members whose remainders repeat
+        runs = abs(self.last // divisor - first) + 1
+        if period <= runs:
+            raise Split(Part(i, period, -(-(self.count - i) // period)) for i in range(min(period, self.count)))
+        cuts, j = [], 0
+        while j < self.count:
+            j = _first_beyond(self, divisor, j)
+            cuts.append(min(j, self.count))
+        raise self._split_at(*cuts[:-1])
+
+    def __pow__(self, exponent: Progression | Number) -> Progression:
+        if isinstance(exponent, int) and not isinstance(exponent, bool) and exponent == 1:
+            return self
+        raise self.split_all()
+
+    def __rpow__(self, base: Number) -> Progression:
+        raise self.split_all()
+
+    def __rtruediv__(self, other: Number) -> Progression:
+        raise self.split_all()
+
+    __rfloordiv__ = __rmod__ = __rtruediv__
+
+    # --- questions ---
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __lt__(self, other: Progression | Number) -> bool:
+        return _below(self - other)
+
+    def __ge__(self, other: Progression | Number) -> bool:
+        return not _below(self - other)
+
+    def __gt__(self, other: Progression | Number) -> bool:
+        return _below(other - self)
+
+    def __le__(self, other: Progression | Number) -> bool:
+        return not _below(other - self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Progression | int | float):
+            return NotImplemented
+        difference = self - other
+        if not isinstance(difference, Progression):
+            return difference == 0
+        at = round(-difference.first / difference.step)
+        if 0 <= at < self.count and difference.first + difference.step * at == 0:
+            raise difference._split_at(*(cut for cut in (at, at + 1) if 0 < cut < self.count))
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # equality is a question to all members
+
+
+class Remainder:
+    """``values % divisor`` where that is not regular: each use but a comparison with a number splits the members."""
+
+    def __init__(self, values: Progression, divisor: int, split: Split):
+        self._values, self._divisor, self._split = values, divisor, split
+
+    def __eq__(self, other: object) -> bool:
+        """Split only where it is so for some: these, and the others in as few progressions as may be."""
+        values, divisor = self._values, abs(self._divisor)
+        if not isinstance(other, int):
+            raise self._split
+        common = gcd(values.step, divisor)
+        period = divisor // common
+        if (other - values.first) % common or other % self._divisor != other:
+            return False
+        first = (other - values.first) // common * pow(values.step // common, -1, period) % period
+        if first >= values.count:
+            return False
+        others = _without(first, period, values.count)
+        if others is None:
+            raise self._split
+        raise Split([Part(first, period, -(-(values.count - first) // period)), *others])
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    __hash__ = None
+
+    def told_apart(self, *_: object):
+        """Raises Split: what is asked needs the values themselves."""
+        raise self._split
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Remainder, f"__{_name}__", Remainder.told_apart)
+    setattr(Remainder, f"__r{_name}__", Remainder.told_apart)
+for _name in ("lt", "le", "gt", "ge", "neg", "pos", "ceil", "floor", "float", "index"):
+    setattr(Remainder, f"__{_name}__", Remainder.told_apart)
+
+
+def _raise(split: Split):
+    raise split
+
+
+def _without(first: int, period: int, count: int) -> list[Part] | None:
+    """The members of ``count`` that are not ``first``, ``first + period``, ...: None where they would be many parts.
+
+    With the prime factors of the period q1 q2 ...: those that differ from ``first`` modulo q1; those that do not, but
+    modulo q1 q2; and so on.  So 2**n takes n parts.
+    """
+    parts, known = [], 1
+    for prime in _primes(period):
+        if prime > _MOST_REMAINDERS or len(parts) > _MOST_REMAINDERS:
+            return None
+        for turn in range(1, prime):
+            begin = (first + turn * known) % (known * prime)
+            parts.append(Part(begin, known * prime, max(0, -(-(count - begin) // (known * prime)))))
+        known *= prime
+    return parts
+
+
+def _primes(number: int) -> Iterator[int]:
+    """Its prime factors, ascending; a rest without small ones as it is."""
+    for factor in range(2, _MOST_REMAINDERS + 1):
+        while number % factor == 0:
+            yield factor
+            number //= factor
+    if number > 1:
+        yield number
+
+
+def _below(difference: Progression | Number) -> bool:
+    """Whether it is below 0 for all members; split where it is for some."""
+    if not isinstance(difference, Progression):
+        return difference < 0
+    first, last = difference.first < 0, difference.last < 0
+    if first == last:
+        return first
+    low, high = 0, difference.count - 1  # the sign changes between them
+    while high - low > 1:
+        middle = (low + high) // 2
+        if (difference.first + difference.step * middle < 0) == first:
+            low = middle
+        else:
+            high = middle
+    raise difference._split_at(high)
+
+
+def _first_beyond(values: Progression, divisor: int, start: int) -> int:
+    """The first member after ``start`` whose quotient differs from that of ``start``."""
+    quotient = (values.first + values.step * start) // divisor
+    # values within [quotient * divisor, (quotient + 1) * divisor), or the mirror of it for a negative divisor
+    low, high = sorted((quotient * divisor, (quotient + 1) * divisor))
+    if divisor < 0:
+        low, high = low + 1, high + 1
+    if values.step > 0:
+        return -(-(high - values.first) // values.step)
+    return (values.first - low) // -values.step + 1

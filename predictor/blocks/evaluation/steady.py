@@ -1,0 +1,195 @@
+"""Loops whose turns have become alike: many turns in one step.
+
+All that an evaluation does with clocks is to add times and to take the latest (the max-plus algebra of F. Baccelli,
+G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", 1992): if all clocks are later by D, all that
+follows is later by D.  So where everybody is at the same place as some turns before, in turns that do the same, and
+all clocks have moved by one D, the same turns come again, and again.  Then m times as many are done at once, as long as
+no loop ends.  States are compared as R. P. Brent does to find cycles ("An improved Monte Carlo factorization
+algorithm", BIT 20, 1980): with that of turn 1, 2, 4, 8, ..., and only the few turns after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from platforms.errors import UserError
+from predictor.blocks.evaluation.cohort import Cohort
+from predictor.blocks.evaluation.exchange import Offer
+from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.evaluation.program import Instruction
+from predictor.blocks.machines.machine import Group
+
+LEAST_TURNS = 8  # of a loop whose turns are compared
+MOST_TURNS = 1_000_000  # of a process that are run one by one
+PATIENCE_TURNS = 10_000  # after which a loop that is too long to be run is given up
+LONGEST_PERIOD = 16  # turns
+_SAME = 1e-13  # relative to a clock: what differs by less has moved alike
+_SURE = 1e-8  # relative to a period: where rounding is more, nothing is skipped
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Somebody who is somewhere, or an offer of a message."""
+
+    place: tuple  # what has to be the same
+    turns: tuple[int, ...]  # of the loops that it is in
+    clock: Profile
+    who: Cohort | Offer
+
+
+@dataclass(frozen=True)
+class State:
+    """Everybody, in an order that does not change, and what each group has computed, s."""
+
+    standing: Sequence[Standing]
+    compute_s: dict[Group, float]
+
+    def kept(self) -> State:
+        """For later."""
+        return State(self.standing, dict(self.compute_s))
+
+
+@dataclass
+class _Watch:
+    """A loop of the process whose turns are counted."""
+
+    reference: State | None = None  # of the last turn whose number is a power of two
+    turns: int = 0
+
+    @property
+    def since(self) -> int:
+        """Turns since that of the reference."""
+        return self.turns - (1 << (self.turns.bit_length() - 1))
+
+
+class Steady:
+    """Looks for turns that repeat: those of one process, and of another one when it has no more."""
+
+    def __init__(self, code: Mapping[str, Sequence[Instruction]], groups: int):
+        """``groups``: how many there are."""
+        self._code, self._patience = code, 4 * groups + 64
+        self._watched: int | None = None  # number of the group whose first process is watched
+        self._others = 0  # turns of other groups since the last one of the watched
+        self._watches: dict[int, _Watch] = {}  # by place of the loop
+        self._turns: dict[int, int] = {}  # run so far, by group
+        self._due: _Watch | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether somebody watched has begun a new turn since the last look."""
+        return self._due is not None
+
+    def turned(self, number: int, cohort: Cohort) -> None:
+        """The first process of group ``number`` has begun another turn.  Raises UserError for one too many."""
+        begin, turn, times = cohort.loops[-1]
+        done = self._turns[number] = self._turns.get(number, 0) + 1
+        instruction = self._code[cohort.label][begin]
+        if done > MOST_TURNS:
+            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that had to be run one by one")
+        if times < LEAST_TURNS or not instruction.alike:
+            return
+        if number != self._watched:
+            self._others += 1
+            if self._watched is not None and self._others <= self._patience:
+                return
+            self._watched, self._watches = number, {}
+        self._others = 0
+        watch = self._watches.setdefault(begin, _Watch())
+        watch.turns += 1
+        if watch.since < LONGEST_PERIOD:
+            self._due = watch
+        if watch.turns > PATIENCE_TURNS and times - turn > MOST_TURNS:
+            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} have not become alike")
+
+    def check_entered(self, instruction: Instruction, times: int) -> None:
+        """Raises UserError for a loop that could never be run to its end."""
+        if times > MOST_TURNS and not instruction.alike:
+            self._refuse(instruction, f"{times} turns that differ, since they use {instruction.step.variable!r}")
+
+    @staticmethod
+    def _refuse(instruction: Instruction, problem: str) -> None:
+        remedy = f"Give at most {MOST_TURNS}, or let its turns do the same and its labels wait for each other"
+        raise UserError(instruction.where, problem, remedy)
+
+    def look(self, state: State) -> int:
+        """Compares the state with an earlier one, and moves it on by as many turns as no loop ends in.
+
+        How many times the period was skipped; 0: nothing has been changed.
+        """
+        watch, self._due = self._due, None
+        if watch.since == 0:
+            watch.reference = state.kept()
+        elif watch.reference is not None:
+            found = self._period(watch.reference, state)
+            if found is not None:
+                periods, shift_s = found
+                for before, now in zip(watch.reference.standing, state.standing, strict=True):
+                    _move(before, now, periods, shift_s)
+                for group, before_s in watch.reference.compute_s.items():
+                    state.compute_s[group] += periods * (state.compute_s[group] - before_s)
+                self._watches = {}
+                return periods
+        return 0
+
+    def _period(self, before: State, now: State) -> tuple[int, float] | None:
+        """How often what happened between both can happen again, and by how much the clocks then move, s."""
+        if len(before.standing) != len(now.standing):
+            return None
+        periods, shift_s = None, None
+        for one, other in zip(before.standing, now.standing, strict=True):
+            if one.place != other.place:
+                return None
+            if one.turns == other.turns and one.clock == other.clock:
+                continue  # waits for something later
+            moved_s = _shift(one.clock, other.clock)
+            if moved_s is None:
+                return None
+            near = _SAME * other.clock.most()
+            shift_s = moved_s if shift_s is None else shift_s
+            if abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
+                return None
+            if isinstance(other.who, Cohort):
+                again = self._again(one, other)
+                if not again:
+                    return None
+                periods = again if periods is None else min(periods, again)
+        return None if periods is None else (periods, shift_s)
+
+    def _again(self, before: Standing, now: Standing) -> int:
+        """How often the turns that were done fit into what is left of the loop; 0 where they were not of one loop."""
+        changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
+        if len(changed) != 1:
+            return 0
+        begin, turn, times = now.who.loops[changed[0]]
+        done = turn - before.turns[changed[0]]
+        return (times - 1 - turn) // done if done > 0 and self._code[now.who.label][begin].alike else 0
+
+
+def _shift(before: Profile, now: Profile) -> float | None:
+    """By how much all times have moved; None where not all by the same."""
+    if len(before.pieces) != len(now.pieces):
+        return None
+    near = _SAME * now.most()
+    shift_s = now.first - before.first
+    for one, other in zip(before.pieces, now.pieces, strict=True):
+        if one.count != other.count or abs(other.first - one.first - shift_s) > near:
+            return None
+        if abs(other.step - one.step) * one.count > near:
+            return None
+    return shift_s
+
+
+def _move(before: Standing, now: Standing, periods: int, shift_s: float) -> None:
+    """So many periods on."""
+    who = now.who
+    if before.turns == now.turns and before.clock == now.clock:
+        return
+    if isinstance(who, Cohort):
+        who.clock = who.clock.plus(periods * shift_s)
+        who.loops = tuple(
+            (begin, turn + periods * (turn - earlier), times)
+            for (begin, turn, times), earlier in zip(who.loops, before.turns, strict=True)
+        )
+    else:
+        who.times = who.times.plus(periods * shift_s)

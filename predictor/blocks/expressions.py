@@ -1,0 +1,219 @@
+"""Arithmetic over named numbers, as application descriptions use it: parsed, never given to ``eval``.
+
+``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, and the functions of FUNCTIONS.  Names stand for
+numbers, or for a Progression: the values that the processes of a class have one after the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+from platforms.errors import UserError, nearest
+from predictor.blocks.evaluation.progression import Progression, Remainder
+
+Value = int | float | bool | Progression
+_MOST_LENGTH = 1000  # characters
+_MOST_BITS = 4096  # of an integer: more than any count or size, and quick to compute with
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * abs(exponent) > _MOST_BITS:
+        raise OverflowError
+    value = base**exponent
+    if isinstance(value, complex):
+        raise ValueError
+    return value
+
+
+def _lesser(*values: Value) -> Value:
+    found = values[0]
+    for value in values[1:]:
+        found = value if value < found else found
+    return found
+
+
+def _greater(*values: Value) -> Value:
+    found = values[0]
+    for value in values[1:]:
+        found = value if value > found else found
+    return found
+
+
+def _of_numbers(function: Callable) -> Callable:
+    """Of a progression: of each of its values by itself, unless they are whole and the function keeps such."""
+
+    def applied(value: Value) -> Value:
+        if not isinstance(value, Progression):
+            return function(value)
+        if function in (math.ceil, math.floor) and value.whole:
+            return value
+        raise value.split_all()
+
+    return applied
+
+
+def _absolute(value: Value) -> Value:
+    return -value if value < 0 else value
+
+
+FUNCTIONS: Mapping[str, tuple[int | None, Callable]] = {  # by name: number of arguments (None: one or more)
+    "min": (None, _lesser),
+    "max": (None, _greater),
+    "abs": (1, _absolute),
+    "ceil": (1, _of_numbers(math.ceil)),
+    "floor": (1, _of_numbers(math.floor)),
+    "log2": (1, _of_numbers(math.log2)),
+    "sqrt": (1, _of_numbers(math.sqrt)),
+}
+_BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Not: operator.not_}
+_COMPARE = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_Evaluate = Callable[[Mapping[str, Value]], Value]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed expression.  Two of the same text are equal."""
+
+    text: str
+    names: frozenset[str] = field(compare=False, repr=False)  # that it refers to
+    _evaluate: _Evaluate = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(value: Expression | str | float) -> Expression:
+        """An expression from its text or from a number.  Raises UserError for what is none."""
+        if isinstance(value, Expression):
+            return value
+        if isinstance(value, bool):
+            return _parsed(str(value))
+        if isinstance(value, int | float):
+            return _parsed(repr(value))
+        if not isinstance(value, str):
+            raise UserError(f"expression {value!r}", "neither a number nor a text", 'Write for example "n // 2"')
+        return _parsed(value.strip())
+
+    def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
+        """Raises UserError for the first name that is not known."""
+        for name in sorted(self.names):
+            if name not in known:
+                raise UserError(f"{where}, expression {self.text!r}", f"no name {name!r}", nearest(name, known))
+
+    def value(self, scope: Mapping[str, Value], where: str) -> Value:
+        """Its value; ``scope`` has all its names.
+
+        Raises UserError, with ``where`` and the expression, for what has no value (a division by zero, say), and Split
+        where the values of a progression have to be told apart first.
+        """
+        try:
+            value = self._evaluate(scope)
+        except UserError as err:
+            raise self._no_value(where, err.problem, scope, err.remedy) from None
+        except ZeroDivisionError:
+            raise self._no_value(where, "a division by zero", scope) from None
+        except (OverflowError, ValueError):
+            raise self._no_value(where, "no number, or too large a one", scope) from None
+        if isinstance(value, Remainder):
+            raise value.told_apart()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._no_value(where, "too large a number", scope)
+        return value
+
+    def whole(self, scope: Mapping[str, Value], where: str, *, least: int = 0) -> int:
+        """Its value as a whole number of at least ``least``; a progression is told apart."""
+        value = self.value(scope, where)
+        if isinstance(value, Progression):
+            raise value.split_all()
+        if value != int(value) or value < least:
+            raise self._no_value(where, f"{value:g} is not a whole number of {least} or more", scope)
+        return int(value)
+
+    def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Mend it") -> UserError:
+        names = ", ".join(f"{name} = {_shown(scope[name])}" for name in sorted(self.names))
+        return UserError(f"{where}, expression {self.text!r}", f"{problem}{names and f' ({names})'}", remedy)
+
+
+def _shown(value: Value) -> str:
+    return f"{value.first} to {value.last}" if isinstance(value, Progression) else f"{value}"
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Expression:
+    where = f"expression {text[:60]!r}"
+    if len(text) > _MOST_LENGTH:
+        raise UserError(where, f"longer than {_MOST_LENGTH} characters", "Use variables for its parts")
+    names: set[str] = set()
+    try:
+        evaluate = _compiled(ast.parse(text, mode="eval").body, names, where)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UserError(where, "no arithmetic", 'Write for example "n // 2"') from None
+    return Expression(text, frozenset(names), evaluate)
+
+
+def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
+    """A function of the scope; ``names`` gets those that it will look up."""
+
+    def below(child: ast.expr) -> _Evaluate:
+        return _compiled(child, names, where)
+
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return lambda scope: number
+        case ast.Name(id=name):
+            names.add(name)
+            return lambda scope: scope[name]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            apply, first, second = _BINARY[type(op)], below(left), below(right)
+            return lambda scope: apply(first(scope), second(scope))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+            apply_one, only = _UNARY[type(op)], below(operand)
+            return lambda scope: apply_one(only(scope))
+        case ast.BoolOp(op=op, values=values):
+            parts, wanted = [below(value) for value in values], isinstance(op, ast.Or)
+            return lambda scope: any(_truths(parts, scope)) if wanted else all(_truths(parts, scope))
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
+            sides = [below(side) for side in (left, *others)]
+            tests = [(_COMPARE[type(op)], *pair) for op, pair in zip(ops, pairwise(sides), strict=True)]
+            return lambda scope: all(test(one(scope), other(scope)) for test, one, other in tests)
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            condition, then, otherwise = below(test), below(body), below(orelse)
+            return lambda scope: then(scope) if condition(scope) else otherwise(scope)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            function, arguments = _function(name, len(args), where), [below(argument) for argument in args]
+            return lambda scope: function(*(argument(scope) for argument in arguments))
+    raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
+
+
+def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]):
+    """The truth of each part, one after the other as they are asked for."""
+    return (bool(part(scope)) for part in parts)
+
+
+def _function(name: str, count: int, where: str) -> Callable:
+    if name not in FUNCTIONS:
+        raise UserError(where, f"no function {name!r}", nearest(name, FUNCTIONS))
+    wanted, function = FUNCTIONS[name]
+    if count != wanted if wanted is not None else count < 1:
+        given = "1 argument" if wanted == 1 else "at least 1 argument"
+        raise UserError(where, f"{name} with {count} arguments", f"Give {given}")
+    return function

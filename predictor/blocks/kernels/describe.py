@@ -1,0 +1,157 @@
+"""Descriptions set to a problem and a number of ranks: which grid of ranks each kernel forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isqrt
+from pathlib import Path
+
+from apps.catalog import Problem
+from predictor.base import OutOfRange
+from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
+from predictor.blocks.description import read_application
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Description:
+    """A kernel's application, which takes ``iterations`` as a variable where it has any."""
+
+    application: Application
+    iterations: int | None  # of a full run; None: it has none
+    posts_ahead: bool = False  # receives are posted before the sends ahead of them (process_by_process.Posted)
+    # MPI_Alltoallv carries blocks from this size on, for which SMPI has one algorithm (all at once); None: never.
+    vectors_from_bytes: float | None = None
+
+    def of(self, iterations: int) -> Application:
+        """The application with so many iterations."""
+        return self.application.changed(variables={"iterations": iterations})
+
+    @property
+    def blocks(self) -> frozenset[str]:
+        """Of predictor.blocks.model.COMMUNICATION: those that it has."""
+        return frozenset(name for label in self.application.labels for name in _blocks(label.program))
+
+
+def _blocks(steps: Iterable[Step]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Repeat):
+            yield from _blocks(step.steps)
+        elif isinstance(step, If):
+            yield from _blocks((*step.steps, *step.otherwise))
+        elif isinstance(step, Send):
+            yield "p2p"
+        elif isinstance(step, Collective):
+            yield step.block
+
+
+def describe(problem: Problem, ranks: int) -> Description:
+    """A kernel on so many ranks.
+
+    Raises OutOfRange for programs without a description, and for numbers of ranks whose layout it does not have.
+    """
+    if problem.program is not None or problem.app not in _KERNELS:
+        problem_text = "nobody has described it in blocks"
+        raise OutOfRange(f"blocks, {problem}", problem_text, f"Described are {', '.join(_KERNELS)}; or use dpgraph")
+    try:
+        return _described(problem, ranks)
+    except KeyError as err:
+        problem_text = f"it has no parameter {err}, which its description needs"
+        raise OutOfRange(f"blocks, {problem}", problem_text, "Give all the parameters of a class") from None
+
+
+@lru_cache(maxsize=64)
+def _described(problem: Problem, ranks: int) -> Description:
+    return _KERNELS[problem.app](dict(problem.params), ranks)
+
+
+# --- kernels ---
+
+
+def _cg(params: Mapping, ranks: int) -> Description:
+    groups, pieces = next(((r, k) for k in (1, 2, 3) if k * (r := isqrt(ranks // k)) ** 2 == ranks), (0, 0))
+    if not groups:
+        raise _no_layout("cg", ranks, "it is not k R^2 with k = 1, 2 or 3, and its groups of ranks differ")
+    odd = next((f for f in range(3, pieces * groups + 1, 2) if pieces * groups % f == 0), 3)
+    twos, odds, rest = _powers(groups, odd)
+    width_twos, width_odds, width_rest = _powers(pieces * groups, odd)
+    if rest * width_rest != 1:
+        raise _no_layout("cg", ranks, "a sum over its groups has steps of several odd numbers")
+    values = {"na": params["na"], "nonzer": params["nonzer"], "steps": params["cgitmax"], "iterations": params["niter"]}
+    layout = {"groups": groups, "pieces": pieces, "odd": odd, "twos": twos, "odds": odds}
+    widths = {"width_twos": width_twos, "width_odds": width_odds}
+    return Description(_read("cg", {**values, **layout, **widths}), params["niter"], posts_ahead=True)
+
+
+def _powers(number: int, odd: int) -> tuple[int, int, int]:
+    """Exponents of 2 and of ``odd``, and what is left."""
+    exponents = []
+    for factor in (2, odd):
+        exponents.append(0)
+        while number % factor == 0:
+            number //= factor
+            exponents[-1] += 1
+    return (*exponents, number)
+
+
+def _mg(params: Mapping, ranks: int) -> Description:
+    from predictor.blocks.kernels.mg import application
+
+    grids = [
+        (x, y, ranks // x // y)
+        for x in range(1, ranks + 1)
+        for y in range(x, ranks // x + 1)
+        if ranks % (x * y) == 0 and x * y * y <= ranks
+    ]
+    grid = min(grids, key=sum)
+    if grid[-1] > params["n"]:
+        raise _no_layout("mg", ranks, f"some would have none of the {params['n']} points along an axis")
+    made = application(params["n"], params["nit"], params["nit"], grid)
+    return Description(made, params["nit"], posts_ahead=True)
+
+
+def _lu(params: Mapping, ranks: int) -> Description:
+    ydim = max(d for d in range(1, isqrt(ranks) + 1) if ranks % d == 0)
+    if params["n"] // (ranks // ydim) < 2:
+        raise _no_layout("lu", ranks, f"some would have less than two of the {params['n']} points along an axis")
+    values = {"n": params["n"], "iterations": params["itmax"], "xdim": ranks // ydim, "ydim": ydim}
+    return Description(_read("lu", values), params["itmax"])
+
+
+def _is(params: Mapping, ranks: int) -> Description:
+    values = {"total_keys": params["total_keys"], "num_buckets": params["num_buckets"], "ranks": ranks}
+    made = _read("is", {**values, "iterations": params["max_iterations"]})
+    return Description(made, params["max_iterations"], vectors_from_bytes=_MORE_THAN_COUNTS)
+
+
+def _ft(params: Mapping, ranks: int) -> Description:
+    nx, ny, nz = (params[name] for name in ("nx", "ny", "nz"))
+    if ranks > nz:
+        raise _no_layout("ft", ranks, f"more than nz = {nz} ranks share out lines, with two transpositions")
+    made = _read("ft", {"nx": nx, "ny": ny, "nz": nz, "iterations": params["niter"], "ranks": ranks})
+    even = nz % ranks == 0 and nx * ny % ranks == 0
+    return Description(made, params["niter"], vectors_from_bytes=None if even else 0.0)
+
+
+def _ep(params: Mapping, ranks: int) -> Description:
+    if ranks > 2 ** (params["m"] - 16):
+        raise _no_layout("ep", ranks, f"there are {2 ** (params['m'] - 16)} batches of pairs")
+    return Description(_read("ep", {"m": params["m"], "ranks": ranks}), None)
+
+
+_MORE_THAN_COUNTS = 5.0  # bytes: IS sends numbers of keys, of 4 bytes, by MPI_Alltoall and keys by MPI_Alltoallv
+_KERNELS: Mapping[str, Callable[[Mapping, int], Description]] = {
+    "cg": _cg, "ep": _ep, "ft": _ft, "is": _is, "lu": _lu, "mg": _mg,
+}  # fmt: skip
+
+
+def _read(name: str, variables: Mapping[str, float]) -> Application:
+    return read_application(_HERE / f"{name}.toml").changed(variables=variables)
+
+
+def _no_layout(name: str, ranks: int, why: str) -> OutOfRange:
+    problem = f"the description in blocks does not have this number of ranks: {why}"
+    return OutOfRange(f"blocks, {name} on {ranks} ranks", problem, "Use other numbers of ranks, or dpgraph")

@@ -1,0 +1,216 @@
+"""Costs of blocks from the hardware data of a system alone: speeds, latencies, bandwidths, watts.
+
+Processes share the cores of their unit.  A message takes the latency of its way and its size over the narrowest
+bandwidth.  Collectives of P processes, with L and B of the slowest way between any two of their groups, and d the
+bytes of the block as predictor.blocks.model has them, take (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
+Collective Communication Operations in MPICH", IJHPCA 19, 2005, section 4, one algorithm for all sizes, no computation):
+
+broadcast          ceil(log2 P) (L + d / B), a binomial tree;
+scatter, gather    ceil(log2 P) L + (P - 1) / P d / B, a binomial tree that halves what it carries;
+all-to-all         (P - 1) (L + d / B), pair by pair;
+barrier            ceil(log2 P) L, dissemination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import ceil, log2
+from typing import TYPE_CHECKING
+
+from predictor.base import OutOfRange
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, Traffic
+from predictor.blocks.machines.placing import groups_of
+
+if TYPE_CHECKING:
+    from platforms.system import DiskArray, System, UnitGroup
+    from platforms.system.scheduler import Schedule
+
+    Ends = tuple[UnitGroup, int, UnitGroup, int]  # two units: where a message comes from, and where it goes
+
+
+class HardwareMachine:
+    """Machine (predictor/blocks/machines/machine.py) of a system and a schedule on it."""
+
+    name = "hardware"
+    note_bytes: int | None = None  # of what asks for a block of a disk, or says that one is written; None: no message
+
+    def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
+        """``failure_rate_per_s``: of a node, which hardware data do not tell."""
+        self.system, self.schedule = system, schedule
+        self.groups = groups_of(system, schedule)
+        self.failure_rate_per_s = failure_rate_per_s
+        self._messages: dict[tuple, float] = {}
+
+    def unit_of(self, group: Group) -> UnitGroup:
+        return self.system.group_by_name[group.unit]
+
+    def compute_s(self, group: Group, operations: float) -> float:
+        """Operations over the speed of a core, which is shared where the unit has more processes than cores."""
+        unit = self.unit_of(group).unit
+        return operations / unit.speed_flops * max(1.0, group.threads / unit.cores)
+
+    def message_s(
+        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: Traffic = ALONE
+    ) -> float:
+        """Messages at the same time share the links that they have in common."""
+        key = source, target, size_bytes, same_node, traffic
+        if key not in self._messages:
+            self._messages[key] = self._message_s(*key)
+        return self._messages[key]
+
+    def _message_s(self, source: Group, target: Group, size_bytes: int, same_node: bool, traffic: Traffic) -> float:
+        ends = self.ends(source, target, same_node=same_node)
+        return self._transfer_s(ends, size_bytes, self.flows(source, target, same_node, traffic))
+
+    def flows(self, source: Group, target: Group, same_node: bool, traffic: Traffic) -> dict[str, int]:
+        """Messages on each link of the way, where they share it."""
+        here, i, there, j = self.ends(source, target, same_node=same_node)
+        names = self._links(here, i, there, j)
+        if traffic == ALONE:
+            return {}
+        if same_node:
+            return dict.fromkeys(names, traffic.out)
+        other_i, other_j = self._another(here, i, there, j), self._another(there, j, here, i)
+        found = dict.fromkeys(names & self._links(here, other_i, there, j), traffic.into)
+        found |= dict.fromkeys(names & self._links(here, i, there, other_j), traffic.out)
+        return found | dict.fromkeys(names & self._links(here, other_i, there, other_j), traffic.together)
+
+    def _links(self, here: UnitGroup, i: int, there: UnitGroup, j: int) -> frozenset[str]:
+        links = self.system.way(here, i, there, j).links
+        return frozenset(link.name for link in links if link.sharing != "fatpipe")
+
+    @staticmethod
+    def _another(group: UnitGroup, number: int, other: UnitGroup, taken: int) -> int:
+        """A unit of the group on another node than this one and than the other's; this one where there is none."""
+        excluded = {number, taken} if other.node is group.node else {number}
+        return next((k for k in range(min(group.units, 3)) if k not in excluded), number)
+
+    def ends(self, source: Group, target: Group, *, same_node: bool) -> Ends:
+        """Two units of the groups, on one node or on two."""
+        here, there = self.unit_of(source), self.unit_of(target)
+        i, last = source.first_unit, target.first_unit + target.units - 1
+        if here.node is not there.node:
+            return here, i, there, target.first_unit
+        if same_node:
+            i = max(source.first_unit, target.first_unit)
+            return here, i, there, i
+        if i == last:  # another unit of the source's group, or, where that has but one, any node but its own
+            i = source.first_unit + source.units - 1
+        if i == last:
+            i = (last + 1) % there.units
+        return here, i, there, last
+
+    def collective_s(self, block: str, size_bytes: int, members: Sequence[Group], root: Group) -> float:
+        processes = sum(group.count for group in members)
+        if processes == 1:
+            return 0.0
+        rounds = ceil(log2(processes))
+        if block == "bcast":
+            return rounds * self._slowest_s(members, size_bytes)
+        if block == "alltoall":
+            return (processes - 1) * self._slowest_s(members, size_bytes)
+        latency_s = self._slowest_s(members, 0)
+        if block == "barrier":
+            return rounds * latency_s
+        carried = ceil(size_bytes * (processes - 1) / processes)
+        return (rounds - 1) * latency_s + self._slowest_s(members, carried)
+
+    def _slowest_s(self, members: Sequence[Group], size_bytes: int) -> float:
+        """The longest time that a message between two of them takes."""
+        pairs = [(one, other, False) for one, other in combinations(members, 2) if self._apart(one, other)]
+        pairs += [(one, one, one.units == 1) for one in members if one.count > 1]
+        pairs += [(one, other, True) for one, other in combinations(members, 2) if not self._apart(one, other)]
+        return max(self.message_s(one, other, size_bytes, same_node=near) for one, other, near in pairs)
+
+    @staticmethod
+    def _apart(one: Group, other: Group) -> bool:
+        """Whether some of their processes are on different nodes."""
+        return one.units > 1 or other.units > 1 or one.first_node != other.first_node
+
+    def disk_server(self, group: Group) -> str | None:
+        unit = self.unit_of(group)
+        server, _ = self._disk_of(unit)
+        return None if server.node is unit.node else server.name
+
+    def disk_s(self, group: Group, block: str, size_bytes: int, *, sharing: DiskSharing = ALONE_AT_DISK) -> float:
+        """The disk's own time, and the way to it or from it where it is not the process's own node's.
+
+        Processes of one node share its links, those of all nodes the server's.
+        """
+        unit = self.unit_of(group)
+        server, disk = self._disk_of(unit)
+        near, read = server.node is unit.node, block == "disk_read"
+        latency_s, rate_Bps = (
+            (disk.read_latency_s, disk.read_Bps) if read else (disk.write_latency_s, disk.write_Bps)
+        )  # fmt: skip
+        own_s = latency_s + size_bytes * (sharing.node if near else sharing.together) / rate_Bps
+        if near:
+            return own_s
+        mine, theirs = (unit, group.first_unit), (server, 0)
+        out_bytes, back_bytes = (self.note_bytes, size_bytes) if read else (size_bytes, self.note_bytes)
+        return (
+            self._moved_s((*mine, *theirs), out_bytes, sharing, outward=True)
+            + own_s
+            + self._moved_s((*theirs, *mine), back_bytes, sharing, outward=False)
+        )
+
+    def _moved_s(self, ends: Ends, size_bytes: int | None, sharing: DiskSharing, *, outward: bool) -> float:
+        """Bytes to a disk's server (``outward``) or from it; links that another node's would take too are all's."""
+        if size_bytes is None:
+            return 0.0
+        here, i, there, j = ends
+        links = self._links(here, i, there, j)
+        if outward:
+            others = self._links(here, self._another(here, i, there, j), there, j)
+        else:
+            others = self._links(here, i, there, self._another(there, j, here, i))
+        flows = {name: sharing.together if name in others else sharing.node for name in links}
+        return self._transfer_s(ends, size_bytes, flows)
+
+    def _transfer_s(self, ends: Ends, size_bytes: int, flows: Mapping[str, float]) -> float:
+        """Of all bytes that are moved, with so many flows on each link."""
+        way = self.system.way(*ends)
+        rate_Bps = min(link.bandwidth_Bps / flows.get(link.name, 1) for link in way.links)
+        return way.latency_s + size_bytes / rate_Bps
+
+    def _disk_of(self, unit: UnitGroup) -> tuple[UnitGroup, DiskArray]:
+        """The disk of a process on this unit, and where it is.  Raises OutOfRange."""
+        found = self.system.disks_for(unit)
+        if found is None:
+            raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
+        return found
+
+    def power_w(self, group: Group, threads: int) -> float:
+        """Of the unit: a share of its cores busy, as SimGrid's energy plugin has it."""
+        unit = self.unit_of(group).unit
+        if unit.power is None:
+            raise OutOfRange(
+                f"system {self.system.name}, unit {group.unit}", "its watts are not known", "Give it `power`"
+            )
+        return unit.power.at_load(min(1.0, threads / unit.cores))
+
+    @cached_property
+    def others_idle_w(self) -> float:
+        """W of the units that have no process, on nodes where another unit has one; 0 for units without watts."""
+        used: dict[int, list[range]] = {}
+        for group in self.groups:
+            node = self.unit_of(group).node
+            used.setdefault(id(node), []).append(range(group.first_unit, group.first_unit + group.units))
+        total_w = 0.0
+        for unit_group in self.system.groups:
+            if unit_group.unit.power is None or id(unit_group.node) not in used:
+                continue
+            here = [range(g.first_unit, g.first_unit + g.units) for g in self.groups if g.unit == unit_group.name]
+            total_w += unit_group.unit.power.idle_w * (_covered(used[id(unit_group.node)]) - _covered(here))
+        return total_w
+
+
+def _covered(ranges: Sequence[range]) -> int:
+    """How many numbers are in any of them."""
+    count, reached = 0, 0
+    for one in sorted(ranges, key=lambda r: r.start):
+        count += max(0, one.stop - max(one.start, reached))
+        reached = max(reached, one.stop)
+    return count

@@ -1,0 +1,59 @@
+"""Costs of blocks as SimGrid's network model SMPI has them, on a system's hardware data.
+
+As the hardware data say, and besides: latency and bandwidth are multiplied by factors of the message's size, 16 bytes
+of envelope go with every message, a flow's rate is bounded by its window, acknowledgements take 5 % of the way back
+(predictor/dpgraph/known.py).  It serves to compare a description with its simulation; real machines are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predictor.blocks.machines.hardware_machine import HardwareMachine
+from predictor.blocks.machines.machine import Group, Traffic
+from predictor.dpgraph.known import known_network
+from predictor.dpgraph.network import Protocol
+
+if TYPE_CHECKING:
+    from platforms.system import System
+    from platforms.system.scheduler import Schedule
+    from predictor.blocks.machines.hardware_machine import Ends
+    from predictor.dpgraph.network import Network
+
+ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # with every MPI message
+
+
+class SimGridMachine(HardwareMachine):
+    """Machine of a system and a schedule on it, under the SimGrid options of the system."""
+
+    name = "simgrid"
+    note_bytes = 1  # as apps/blockprogram has it
+
+    def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
+        super().__init__(system, schedule, failure_rate_per_s=failure_rate_per_s)
+        self._networks: dict[tuple[str, str], Network] = {}
+
+    def _message_s(self, source: Group, target: Group, size_bytes: int, same_node: bool, traffic: Traffic) -> float:
+        ends = self.ends(source, target, same_node=same_node)
+        return self._transfer_s(ends, size_bytes + ENVELOPE_BYTES, self.flows(source, target, same_node, traffic))
+
+    def _transfer_s(self, ends: Ends, amount_bytes: int, flows: Mapping[str, float]) -> float:
+        here, i, there, j = ends
+        pair = here.host(i), there.host(j)
+        network = self._network(pair)
+        way, timing = network.ways[pair], network.timing
+        segment = int(np.searchsorted(timing.above_bytes, amount_bytes, side="left")) - 1
+        share_Bps = way.bound_Bps
+        for name, weight in way.links.items():
+            share_Bps = min(share_Bps, network.capacity_Bps[name] / (weight * flows.get(name, 1)))
+        rate_Bps = timing.factor[way.timing_class, segment] * share_Bps  # it slows the flow, and not its share
+        return float(timing.latency_s[way.timing_class, segment] + amount_bytes / rate_Bps)
+
+    def _network(self, pair: tuple[str, str]) -> Network:
+        if pair not in self._networks:
+            routes = self.system.routes(sorted({pair, pair[::-1]}))
+            self._networks[pair] = known_network(routes, dict(self.system.options))
+        return self._networks[pair]

@@ -1,0 +1,138 @@
+"""A calibrated platform as the machine of an MPI program with one rank on each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import groupby
+
+import numpy as np
+
+from apps.spec import Target
+from predictor.base import OutOfRange
+from predictor.blocks.calibration.calibrated import Calibrated
+from predictor.blocks.calibration.shapes import Shape, shape_of
+from predictor.blocks.evaluation.process_by_process import Posted
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, Traffic
+
+_LABEL = "rank"
+
+
+@dataclass(frozen=True)
+class RankLayout:
+    """The cluster of every rank, by number, where shapes ask for that of a calibration (wires.Layout)."""
+
+    of_rank: tuple[int, ...]
+
+    def clusters(self, processes: int) -> np.ndarray:
+        return np.array(self.of_rank[:processes])
+
+
+class TargetMachine:
+    """Machine (predictor/blocks/machines/machine.py) of a target, by one family of a calibration's formulas.
+
+    ``paper``: Table 1 for messages and collectives; all pairs of nodes are alike, as in the paper.  ``simgrid``: lines
+    over sizes, of messages within a cluster and between two, and the shapes of the collectives' algorithms.
+
+    ``s_per_operation``: T_min, by cluster.  ``vectors_from_bytes``: as in kernels.describe.Description.
+    """
+
+    failure_rate_per_s = None
+    others_idle_w = 0.0
+
+    def __init__(
+        self,
+        model: Calibrated,
+        target: Target,
+        *,
+        s_per_operation: Mapping[str, float],
+        vectors_from_bytes: float | None = None,
+    ):
+        self.name, self._model = model.name, model
+        self._clusters = [target.platform.cluster_of(host).name for host in target.placement]
+        self._s_per_operation = s_per_operation
+        self._vectors_from_bytes = float("inf") if vectors_from_bytes is None else vectors_from_bytes
+        self.groups = tuple(_groups(self._clusters))
+        self._message_s = lru_cache(maxsize=None)(self._message)
+        self._transfer_s = lru_cache(maxsize=None)(self._transfer)
+        self._collective_s = lru_cache(maxsize=None)(self._collective)
+
+    @property
+    def is_paper(self) -> bool:
+        return self._model.family == "paper"
+
+    @property
+    def posted(self) -> Posted | None:
+        """For programs that post their receives ahead; Table 1's messages are blocks of both processes."""
+        if self.is_paper or self._model.calibration.wires is None:
+            return None
+        return Posted(lambda source, target, size_bytes: self._transfer_s(source.unit != target.unit, size_bytes))
+
+    def compute_s(self, group: Group, operations: float) -> float:
+        return operations * self._s_per_operation[group.unit]
+
+    def message_s(
+        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: Traffic = ALONE
+    ) -> float:
+        return self._message_s(source.unit != target.unit, size_bytes)
+
+    def collective_s(self, block: str, size_bytes: int, members: Sequence[Group], root: Group) -> float:
+        """Of all ranks."""
+        return self._collective_s(block, size_bytes)
+
+    def disk_server(self, group: Group) -> str:
+        """One for all: a calibration measures a disk over the network."""
+        return ""
+
+    def disk_s(self, group: Group, block: str, size_bytes: int, *, sharing: DiskSharing = ALONE_AT_DISK) -> float:
+        return float(self._model.communication_s(block, size_bytes * sharing.together))
+
+    def power_w(self, group: Group, threads: int) -> float:
+        return float(self._model.of_cluster(group.unit).power_w(threads))
+
+    def _message(self, far: bool, size_bytes: int) -> float:
+        if self.is_paper:
+            return float(self._model.communication_s("p2p", size_bytes))
+        return float(self._model.message_s(size_bytes, far=far))
+
+    def _transfer(self, far: bool, size_bytes: int) -> float:
+        return float(self._model.calibration.wires.of(far).transfer(size_bytes))
+
+    def _collective(self, block: str, size_bytes: int) -> float:
+        ranks = len(self._clusters)
+        if self.is_paper or ranks == 1:
+            return float(self._model.communication_s(block, size_bytes, ranks))
+        between = size_bytes / ranks if block in ("scatter", "gather") else size_bytes
+        name = shape_of(block, between, ranks)
+        if block == "alltoall" and between >= self._vectors_from_bytes:
+            name = "alltoall-linear"
+        elif name == "alltoall-pairwise" and ranks & (ranks - 1):
+            problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes, and would stop"
+            raise OutOfRange(f"model {self.name}", problem, "Use a power of two of ranks")
+        shape, wires = self._shape(name), self._model.calibration.wires
+        return float(shape.time_s(np.array([float(between)]), ranks, layout=self._layout, wires=wires)[0])
+
+    def _shape(self, name: str) -> Shape:
+        """The fitted shape of an algorithm; one that no experiment met takes the coefficients of its kind."""
+        fitted = [fit.shape for fit in self._model.calibration.shapes]
+        kind = name.partition("-")[0]
+        alike = [shape for shape in fitted if shape.name == name] or [s for s in fitted if s.name.startswith(kind)]
+        if not alike:
+            raise OutOfRange(f"model {self.name}", f"it has no coefficients for {name}", "Calibrate more processes")
+        return replace(alike[0], name=name)
+
+    @cached_property
+    def _layout(self) -> RankLayout:
+        number = {name: i for i, name in enumerate(dict.fromkeys(self._clusters))}
+        return RankLayout(tuple(number[name] for name in self._clusters))
+
+
+def _groups(clusters: Sequence[str]) -> list[Group]:
+    """Ranks that follow each other in a cluster; a node for each rank."""
+    groups, first = [], 0
+    for name, ranks in groupby(clusters):
+        count = len(list(ranks))
+        groups.append(Group(_LABEL, first, 1, count, 1, 1, name, first))
+        first += count
+    return groups

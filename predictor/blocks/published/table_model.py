@@ -1,0 +1,87 @@
+"""The formulas of Table 1 with parameters, as a BlockModel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from platforms.errors import UserError, nearest
+from predictor.base import OutOfRange
+from predictor.blocks.model import COLLECTIVES, check_block, checked
+from predictor.blocks.published.formulas import POWER_LAWS, communication_time, computation_time, node_power
+from predictor.blocks.published.parameters import Parameters, published_parameters
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """BlockModel by Table 1.  ``power_law``: of formulas.POWER_LAWS, see node_power."""
+
+    parameters: Parameters
+    power_law: str = POWER_LAWS[0]
+
+    def __post_init__(self):
+        if self.power_law not in POWER_LAWS:
+            raise UserError(f"power law {self.power_law!r}", "not known", nearest(self.power_law, POWER_LAWS))
+
+    @property
+    def name(self) -> str:
+        return self.parameters.name
+
+    @property
+    def failure_rate_per_s(self) -> float | None:
+        return self.parameters.failure_rate_per_s
+
+    @property
+    def cautions(self) -> Mapping[str, str]:
+        """By block: why its parameters are doubtful."""
+        return self.parameters.cautions
+
+    def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
+        operations, threads = checked("operations", operations, least=0), checked("threads", threads, least=1)
+        of = self.parameters.compute
+        if of is None:
+            raise self._unknown("computation blocks", "Measure it")
+        times = computation_time(
+            operations, threads,
+            P_low=of.P_low, P_hi=of.P_hi, T_min=of.T_min_s, T_low=of.T_low_s, T_hi=of.T_hi_s, K_hi=of.K_hi_s,
+        )  # fmt: skip
+        return _plain(times)
+
+    def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+        check_block(block)
+        sizes, processes = checked("size", size_bytes, least=0), checked("processes", processes, least=1)
+        line = self.parameters.lines.get(block)
+        if line is None:
+            known = ", ".join(self.parameters.lines) or "no communication block"
+            raise self._unknown(f"block {block}", f"It has {known}")
+        times = communication_time(block, sizes, processes, T=line.T_s, K=line.K, D_tu=self.parameters.D_tu_bytes)
+        alone = (processes == 1) & (block in COLLECTIVES)  # nobody to talk to
+        return _plain(np.where(alone, 0.0, times))
+
+    def power_w(self, threads: ArrayLike) -> np.ndarray | float:
+        threads = checked("threads", threads, least=0)
+        power, cores = self.parameters.power, self.parameters.compute
+        if power is None or cores is None:
+            raise self._unknown("power", "Ask for time alone, or use a model with power, such as galera+")
+        watts = node_power(
+            threads,
+            P_low=cores.P_low, P_hi=cores.P_hi, PW_low=power.PW_low_w, KW_low=power.KW_low_w,
+            PW_hi=power.PW_hi_w, KW_hi=power.KW_hi_w, PW_max=power.PW_max_w, law=self.power_law,
+        )  # fmt: skip
+        return _plain(watts)
+
+    def _unknown(self, what: str, remedy: str) -> OutOfRange:
+        return OutOfRange(f"model {self.name}", f"it has no parameters for {what}", remedy)
+
+
+def published(name: str, *, power_law: str = POWER_LAWS[0]) -> TableModel:
+    """The model with Table 3's parameters for galera+, galera or kask.  Raises UserError for another name."""
+    return TableModel(published_parameters(name), power_law)
+
+
+def _plain(values: np.ndarray) -> np.ndarray | float:
+    """A number where there is but one."""
+    return values if np.ndim(values) else float(values)

@@ -1,0 +1,79 @@
+"""``python -m predictor.blocks run``: an application's time, energy and probability of success on a system."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from apps.wording import number_of
+from predictor.blocks.options import (
+    add_model_arguments,
+    add_setting_arguments,
+    machine_from_arguments,
+    say_cautions,
+    setting_from_arguments,
+)
+
+if TYPE_CHECKING:
+    from predictor.blocks.evaluation.evaluate import Result
+
+_JOULES_PER_WH = 3600.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="an application's time, energy and success on a system",
+        description="Time of every label, overall time, Wh of every label and of all nodes in use, probability of "
+        "success (docs/block-applications.md).",
+    )
+    add_setting_arguments(parser)
+    add_model_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+    import time
+
+    from predictor.blocks.evaluation.evaluate import evaluate
+
+    setting = setting_from_arguments(args)
+    machine = machine_from_arguments(args, setting)
+    say_cautions(args, setting)
+    started = time.perf_counter()
+    result = evaluate(setting.application, machine)
+    wall_s = time.perf_counter() - started
+    print(json.dumps(result_json(result, wall_s)) if args.json else result_text(result))
+    return 0
+
+
+def result_json(result: Result, wall_s: float) -> dict:
+    """``wall_s``: of this computer, for the evaluation."""
+    from dataclasses import asdict
+
+    return {**asdict(result), "energy_j": result.energy_j, "wall_s": wall_s}
+
+
+def result_text(result: Result) -> str:
+    """A few lines for a reader."""
+
+    def energy(joules: float | None) -> str:
+        return "" if joules is None else f"{joules / _JOULES_PER_WH:.6g} Wh"
+
+    width = max(len(label.label) for label in result.labels)
+    lines = [f"{result.application} on {number_of(result.nodes, 'node')}, model {result.machine}"]
+    for label in result.labels:
+        first = f" (the first at {label.first_s:.7g} s)" if label.first_s < label.last_s else ""
+        placed = f"{number_of(label.processes, 'process', 'processes')} on {number_of(label.units, 'unit')}"
+        line = f"  {label.label:{width}}  {placed} end{'s' * (label.processes == 1)} at {label.last_s:.7g} s"
+        lines.append(f"{line}{first}{', ' if label.energy_j is not None else ''}{energy(label.energy_j)}")
+    if result.others_idle_j:
+        lines.append(f"  units of these nodes without a process: {energy(result.others_idle_j)}")
+    lines.append(f"overall time {result.time_s:.7g} s")
+    if result.energy_j is not None:
+        lines.append(f"total energy {energy(result.energy_j)}")
+    if result.success is not None:
+        lines.append(f"probability of success {result.success:.10g}")
+    return "\n".join([*lines, *(f"not known: {reason}" for reason in result.unknown)])

@@ -1,0 +1,94 @@
+"""Expressions over numbers, and over the numbers of many processes at once."""
+
+from math import ceil, floor, log2, sqrt
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from platforms.errors import UserError
+from predictor.blocks.evaluation.progression import Progression, Split
+from predictor.blocks.expressions import Expression
+
+PYTHON = {"ceil": ceil, "floor": floor, "log2": log2, "sqrt": sqrt, "min": min, "max": max, "abs": abs}
+EXPRESSIONS = """
+index % 4 == 0 | index // 3 | index < 5 | index * 2 + 1 if index % 2 else index | min(index, 6) | max(index - 3, 2)
+index % -3 | (-index) // 4 | (-index) % 5 | abs(index - 4) | index == 3 | index != 3 and index % 2 == 0
+(index // 5) % 2 | 2 ** index | log2(index + 1) | ceil(index / 2) | 5 <= index < 9 | index > 2 or index == 0
+not index % 3 | 10 - index | n - index > 0 | (7 - index) // 3 | (7 - index) // -3 | index % 8 == 4
+(index % 6 == 3) + 2 | index % 12 != 7 and index % 4 == 0
+ index % 5 | abs(index % 4 - 1) | ceil(index % 3) | (index % 4) // 2
+index % 4 + index % 3 | min(index % 4, 2) | index % 4 < 2 | floor(sqrt(index)) | n / (index + 1) | index * index
+index % 7 == index % 5 | -index % 6 == 5 | index % 6 == 9 | index % 3 == 1.5
+""".replace("\n", "|")
+
+
+def of_each(expression, first, step, count):
+    """The expression's value for every index, found with as few questions as it needs."""
+    try:
+        value = expression.value({"index": Progression.of(first, step, count), "n": 7}, "here")
+    except Split as split:
+        assert sum(part.count for part in split.parts) == count
+        parts = [of_each(expression, first + step * p.first, step * p.stride, p.count) for p in split.parts]
+        return {index: value for part in parts for index, value in part.items()}
+    values = (value.first + value.step * j if isinstance(value, Progression) else value for j in range(count))
+    return {first + step * j: value for j, value in enumerate(values)}
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([text.strip() for text in EXPRESSIONS.split("|") if text.strip()]),
+    st.integers(0, 6), st.integers(1, 6), st.integers(1, 30),
+)  # fmt: skip
+def test_many_indices_at_once_have_the_values_that_python_gives_each(text, first, step, count):
+    expected = {i: eval(text, PYTHON, {"index": i, "n": 7}) for i in range(first, first + step * count, step)}
+    assert of_each(Expression.of(text), first, step, count) == pytest.approx(expected)
+
+
+def test_a_million_indices_are_split_into_the_powers_of_two_that_differ():
+    with pytest.raises(Split) as caught:
+        Expression.of("index % 1024 == 0").value({"index": Progression.of(0, 1, 2**20)}, "here")
+    # Multiples of 1024, and those of 2**k but not of 2**(k + 1) for k < 10.
+    assert sorted(part.count for part in caught.value.parts) == sorted([2**10, *(2**k for k in range(10, 20))])
+
+
+def test_the_million_is_not_asked_one_by_one():
+    with pytest.raises(UserError, match="processes differ in a way that has no common form"):
+        Expression.of("2 ** index").value({"index": Progression.of(0, 1, 10**6)}, "here")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("__import__('os')", "no function '__import__'"),
+        ("n.real", "'n.real' is not allowed"),
+        ("n[0]", "not allowed"),
+        ("lambda: 1", "not allowed"),
+        ("'text'", "not allowed"),
+        ("log3(2)", "no function 'log3'"),
+        ("log2(1, 2)", "log2 with 2 arguments"),
+        ("n +", "no arithmetic"),
+        ("(" * 300 + ")" * 300, "no arithmetic"),
+        ("1 + " * 300 + "1", "longer than"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused(text, words):
+    with pytest.raises(UserError, match="expression") as caught:
+        Expression.of(text)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 / (n - 7)", "a division by zero (n = 7)"),
+        ("2 ** 10 ** n", "too large"),
+        ("(-8) ** 0.5", "no number"),
+        ("1e308 * 10", "too large"),
+        ("log2(0)", "no number"),
+    ],
+)
+def test_what_has_no_value_is_said_with_its_place(text, words):
+    with pytest.raises(UserError, match=r"app\.toml, label a, step 2") as caught:
+        Expression.of(text).value({"n": 7}, "app.toml, label a, step 2")
+    assert words in str(caught.value)

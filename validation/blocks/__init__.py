@@ -1,0 +1,1 @@
+"""Applications of blocks: their evaluation against their simulation, one rank per process."""

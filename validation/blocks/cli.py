@@ -1,0 +1,107 @@
+"""Command line: evaluate an application of blocks, simulate it, and say how far apart both are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError, nearest
+from predictor.blocks.options import (
+    add_model_arguments,
+    add_setting_arguments,
+    machine_from_arguments,
+    say_cautions,
+    setting_from_arguments,
+)
+
+if TYPE_CHECKING:
+    from predictor.blocks.setting import Setting
+    from validation.blocks.comparison import Comparison
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.blocks",
+        description="Evaluate an application of blocks, simulate the same description with one rank per process, and "
+        "compare times, energies and costs (docs/block-applications.md).",
+        epilog=EXIT_STATUSES,
+    )
+    add_setting_arguments(parser)
+    add_model_arguments(parser)
+    parser.add_argument(
+        "--vary", metavar="NAME=V1,V2,...", help="a row for each of these values of a label's count or a variable"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_runner_arguments(parser)
+    return parser
+
+
+def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict, Setting]]:
+    """A setting for each value of what is varied, with name and value; itself where nothing is."""
+    from dataclasses import replace
+
+    if vary is None:
+        return [({}, setting)]
+    name, _, values = vary.partition("=")
+    application = setting.application
+    labels, variables = [label.name for label in application.labels], list(application.variables)
+    if name not in labels + variables:
+        raise UserError(f"--vary {vary}", f"no label or variable {name!r}", nearest(name, labels + variables))
+    if not all(values.split(",")):
+        raise UserError(f"--vary {vary}", "an empty value", f"Write for example --vary {name}=2,4,16")
+    kind = "counts" if name in labels else "variables"
+    return [
+        ({name: value}, replace(setting, application=application.changed(**{kind: {name: value}})))
+        for value in values.split(",")
+    ]
+
+
+def table(rows: Sequence[Comparison]) -> str:
+    """The rows for a reader."""
+    import pandas as pd
+
+    def energy(value: float | None) -> str:
+        return "-" if value is None else f"{value:.5g}"
+
+    frame = pd.DataFrame(
+        {
+            **{name: [row.varied[name] for row in rows] for name in rows[0].varied},
+            "processes": [row.processes for row in rows],
+            "evaluated s": [f"{row.evaluated_s:.6g}" for row in rows],
+            "simulated s": [f"{row.simulated_s:.6g}" for row in rows],
+            "error %": [f"{row.error_pct:+.4f}" for row in rows],
+            "evaluated J": [energy(row.evaluated_j) for row in rows],
+            "simulated J": [energy(row.simulated_j) for row in rows],
+            "energy error %": ["-" if row.energy_error_pct is None else f"{row.energy_error_pct:+.4f}" for row in rows],
+            "point-to-point messages": [row.messages for row in rows],
+            **({"success": [f"{row.success:.10g}" for row in rows]} if rows[0].success is not None else {}),
+            "evaluation wall s": [f"{row.evaluation_wall_s:.4f}" for row in rows],
+            "simulation wall s": [f"{row.simulation_wall_s:.3f}" for row in rows],
+        }
+    )
+    head = f"{rows[0].application} on {rows[0].system}, model {rows[0].model}"
+    return f"{head}\n{frame.to_string(index=False)}"
+
+
+def _run(args: argparse.Namespace) -> int:
+    settings = settings_of(setting_from_arguments(args), args.vary)
+    from validation.blocks.comparison import compare, simulation
+
+    say_cautions(args, settings[0][1])
+    with runner_from_arguments(args) as runner:
+        runner.start(simulation(setting) for _, setting in settings)
+        rows = [
+            compare(setting, lambda one: machine_from_arguments(args, one), runner, varied=varied)
+            for varied, setting in settings
+        ]
+    print(json.dumps({"comparisons": [row.to_json() for row in rows]}) if args.json else table(rows))
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
