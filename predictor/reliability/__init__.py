@@ -1,0 +1,1 @@
+"""Failures of nodes: probability of success, expected times with restarts and checkpoints, the best node count."""

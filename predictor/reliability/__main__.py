@@ -1,0 +1,7 @@
+"""``python -m predictor.reliability``"""
+
+import sys
+
+from predictor.reliability.cli import main
+
+sys.exit(main())

@@ -1,0 +1,236 @@
+"""How long a run takes when nodes fail, and on how many nodes it is done soonest.
+
+More nodes compute faster and fail more often.  For every number of nodes: the time without failures, the probability
+that no node fails meanwhile, and the expected time with a restart from scratch after each failure, or from checkpoints
+at Young's and at Daly's interval (docs/reliability.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError, nearest
+from predictor.reliability.names import INTERVALS, SEGMENTS
+
+if TYPE_CHECKING:
+    from predictor.reliability.outlook import Failures
+    from predictor.reliability.run_times import RunTimes
+
+MOST_NUMBERS = 5_000_000  # of nodes
+MOST_REPEATS = 1_000_000_000
+_RATES = ("rate", "node_mtbf_years", "node_mtbf_hours", "model")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m predictor.reliability",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    failing = parser.add_argument_group("how nodes fail", "one of the first four")
+    failing.add_argument("--rate", type=float, metavar="LAMBDA", help="failures per second of one node")
+    failing.add_argument("--node-mtbf-years", type=float, metavar="Y", help="mean time between failures of one node")
+    failing.add_argument("--node-mtbf-hours", type=float, metavar="H", help="the same in hours")
+    failing.add_argument("--model", metavar="NAME|FILE", help="that of a block model, such as galera+")
+    failing.add_argument("--checkpoint", type=float, required=True, metavar="S", help="seconds to write a checkpoint")
+    failing.add_argument("--restart", type=float, default=0.0, metavar="S", help="seconds of a restart (default: 0)")
+    failing.add_argument(
+        "--intervals", default="young,daly", metavar="I1,I2,...",
+        help=f"between checkpoints, of {', '.join(INTERVALS)} (default: young,daly)",
+    )  # fmt: skip
+    failing.add_argument(
+        "--segments", default=SEGMENTS[0], metavar="HOW",
+        help="between checkpoints: whole, as many as there are, without a checkpoint after the last (default), or "
+        "daly, T/tau of them, each with one, as in Daly's cost function",
+    )  # fmt: skip
+    law = parser.add_argument_group("the run's time without failures, by a law")
+    law.add_argument("--work", type=float, metavar="S", help="seconds that one node takes: T(P) = S (f + (1 - f)/P)")
+    law.add_argument("--serial", type=float, metavar="F", help="f, the share that stays serial (default: 0)")
+    table = parser.add_argument_group("or by a table")
+    table.add_argument("--times", metavar="FILE.csv", help="with the columns nodes and time_s")
+    _add_predictor_arguments(parser)
+    parser.add_argument(
+        "--nodes", metavar="A:B|N1,N2,...",
+        help="numbers of nodes (default: 1:10000 by a law; 1, 2, 4, ... and all by a predictor; those of a table)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="the job is so many runs in a row (default: 1)"
+    )
+    parser.add_argument("--rows", type=int, default=16, metavar="N", help="of the table, about (default: 16)")
+    parser.add_argument("--plot", metavar="FILE", help="write the figure there: .png, .svg or .pdf")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only a predictor and its evidence look at."""
+    from apps.catalog import app_names
+    from apps.options import add_problem_arguments, add_runner_arguments, add_settings_arguments
+    from platforms.options import add_platform_arguments
+    from predictor.registry import PREDICTORS
+
+    model = parser.add_argument_group("or by a predictor", "one rank per node, shared evenly among the clusters")
+    add_platform_arguments(model)
+    model.add_argument("--app", metavar="NAME", help=f"of {', '.join(app_names())}")
+    add_problem_arguments(model, default_class="B")
+    model.add_argument("--predictor", metavar="NAME", help=f"of {', '.join(PREDICTORS)} (default: dpgraph-known)")
+    evidence = parser.add_argument_group("simulations for a predictor's evidence")
+    add_settings_arguments(evidence)
+    add_runner_arguments(evidence)
+
+
+def failures_from_arguments(args: argparse.Namespace) -> Failures:
+    """Raises UserError for what does not fit."""
+    from predictor.reliability.outlook import Failures
+    from predictor.reliability.report import HOUR_S, YEAR_S
+
+    given = [name for name in _RATES if getattr(args, name) is not None]
+    if len(given) != 1:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in _RATES)
+        problem = "is not given" if not given else f"is given {len(given)} times"
+        raise UserError("failure rate", problem, f"Give one of {options}")
+    (name,) = given
+    value = getattr(args, name)
+    if name == "model":
+        from predictor.blocks.by_name import block_model
+
+        rate_per_s = block_model(value).failure_rate_per_s
+        if rate_per_s is None:
+            raise UserError(f"--model {value}", "it has no failure rate", "Give --rate or --node-mtbf-years")
+    elif name == "rate":
+        rate_per_s = value
+    elif not value > 0:
+        raise UserError(f"--{name.replace('_', '-')} {value:g}", "not a time", "Give more than 0")
+    else:
+        rate_per_s = 1 / (value * (YEAR_S if name == "node_mtbf_years" else HOUR_S))
+    return Failures(rate_per_s, args.checkpoint, args.restart)
+
+
+def intervals_from_arguments(args: argparse.Namespace) -> list[str]:
+    """Raises UserError for an unknown one."""
+    names = [part.strip() for part in args.intervals.split(",") if part.strip()]
+    for name in names:
+        if name not in INTERVALS:
+            raise UserError(f"--intervals {name}", "no such interval", nearest(name, INTERVALS))
+    if not names:
+        raise UserError(f"--intervals {args.intervals!r}", "names none", f"Give some of {', '.join(INTERVALS)}")
+    return list(dict.fromkeys(names))
+
+
+def parse_nodes(text: str) -> list[int]:
+    """``A:B``, every number from A to B, or a list.  Raises UserError."""
+    from predictor.reliability.run_times import MOST_NODES
+
+    try:
+        if ":" in text:
+            first, last = (int(part) for part in text.split(":"))
+            if last - first >= MOST_NUMBERS:
+                raise UserError(f"--nodes {text}", f"more than {MOST_NUMBERS} numbers", "Give fewer, or a list")
+            numbers = list(range(first, last + 1))
+        else:
+            numbers = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        numbers = []
+    if not numbers or numbers[0] < 1:
+        raise UserError(f"--nodes {text}", "not numbers of nodes", "Write for example 1:1000, or 1,2,4,8")
+    if numbers[-1] > MOST_NODES:
+        raise UserError(f"--nodes {text}", "too many nodes", f"Give numbers up to {MOST_NODES}")
+    return numbers
+
+
+def run_times_from_arguments(args: argparse.Namespace) -> RunTimes:
+    """Raises UserError for what does not fit, and what the engine raises for evidence that cannot be had."""
+    import numpy as np
+
+    from predictor.reliability.run_times import amdahl, read_times
+
+    platform = args.scenario is not None or args.platform is not None
+    sources = [option for option, given in (("--work", args.work is not None), ("--times", args.times is not None),
+                                            ("--scenario or --platform", platform)) if given]  # fmt: skip
+    if len(sources) != 1:
+        problem = "is not given" if not sources else f"is given by {' and '.join(sources)}"
+        raise UserError("run time", problem, "Give --work, --times, or --scenario and --app")
+    if args.serial is not None and args.work is None:
+        raise UserError(f"--serial {args.serial:g}", "goes with --work", "Drop it")
+    if not platform:
+        _refuse_predictor_options(args)
+    if args.times is not None:
+        if args.nodes is not None:
+            raise UserError(f"--nodes {args.nodes}", "does not go with --times", "The file has them: drop it")
+        return read_times(args.times)
+    if args.work is not None:
+        return amdahl(args.work, args.serial or 0.0, np.array(parse_nodes(args.nodes or "1:10000"), float))
+    return _predicted(args)
+
+
+def _refuse_predictor_options(args: argparse.Namespace) -> None:
+    """What only a predictor and its evidence look at is not ignored in silence."""
+    parser = argparse.ArgumentParser(add_help=False)
+    _add_predictor_arguments(parser)
+    for name, default in vars(parser.parse_args([])).items():
+        if getattr(args, name) != default:
+            option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
+            raise UserError(option, "goes with --scenario or --platform", "Drop it, or name the platform")
+
+
+def _predicted(args: argparse.Namespace) -> RunTimes:
+    from apps.options import cautions, problem_from_arguments, runner_from_arguments, settings_from_arguments
+    from platforms.options import platform_from_arguments
+    from predictor.registry import predictor
+    from predictor.reliability.run_times import predicted
+
+    if args.app is None:
+        raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
+    model = predictor(args.predictor or "dpgraph-known")
+    problem = problem_from_arguments(args, args.app, default_class="B")
+    settings = settings_from_arguments(args)
+    for caution in cautions(settings):
+        print(f"caution: {caution}", file=sys.stderr)
+    platform = platform_from_arguments(args)
+    most = len(platform.hosts)
+    powers = [2**i for i in range(most.bit_length()) if 2**i < most]
+    nodes = [*powers, most] if args.nodes is None else parse_nodes(args.nodes)
+    with runner_from_arguments(args) as runner:
+        return predicted(model, problem, platform, nodes, settings, runner)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from predictor.reliability.outlook import outlook
+    from predictor.reliability.report import as_json, as_text
+    from predictor.writing import check_picture, write_picture
+
+    if args.rows < 2:
+        raise UserError(f"--rows {args.rows}", "below two", "Give 2 or more")
+    if args.repeat < 1:
+        raise UserError(f"--repeat {args.repeat}", "below one", "Give 1 or more")
+    if args.repeat > MOST_REPEATS:
+        raise UserError(f"--repeat {args.repeat}", "too many", f"Give at most {MOST_REPEATS}")
+    if args.segments not in SEGMENTS:
+        raise UserError(f"--segments {args.segments}", "no such way to count", f"Known: {', '.join(SEGMENTS)}")
+    if args.plot is not None:
+        check_picture("--plot", args.plot)
+    failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)
+    times = run_times_from_arguments(args).repeated(args.repeat)
+    found = outlook(times.nodes, times.time_s, failures, intervals, segments=args.segments)
+    if args.json:
+        print(json.dumps(as_json(times, failures, found, args.rows)))
+    else:
+        print(as_text(times, failures, found, args.rows))
+    if args.plot is not None:
+        from predictor.reliability.plot import figure
+
+        write_picture("--plot", args.plot, figure(found, f"{times.source}: expected time when nodes fail"))
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    from apps.options import exit_status
+
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,80 @@
+"""What failures make of a run on each of several numbers of nodes, and the number that is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from platforms.errors import UserError
+from predictor.blocks.published.formulas import success
+from predictor.reliability.expected import SEGMENTS, restart_from_scratch
+from predictor.reliability.intervals import INTERVALS
+
+NO_FAILURES, SCRATCH = "no failures", "scratch"
+RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node: beyond, floats end before the formulas do
+SHORTEST_S = 1e-9  # of a checkpoint, and of a run on one node
+LONGEST_S = 1e15  # of a checkpoint, a restart, a run without failures: 30 million years
+
+
+@dataclass(frozen=True)
+class Failures:
+    """How nodes fail and what is done about it."""
+
+    rate_per_s: float  # lambda of one node, 1/(s node): 0, or in RATE_RANGE_PER_S
+    checkpoint_s: float  # to write one, from SHORTEST_S to LONGEST_S
+    restart_s: float = 0.0  # after a failure, before the work goes on, >= 0, <= LONGEST_S
+
+    def __post_init__(self):
+        low, high = RATE_RANGE_PER_S
+        rate, checkpoint_s, restart_s = self.rate_per_s, self.checkpoint_s, self.restart_s
+        least_s = SHORTEST_S
+        for name, value, good, wanted in (
+            ("failure rate", rate, rate == 0 or low <= rate <= high, f"0, or from {low:g} to {high:g} 1/s"),
+            ("checkpoint time", checkpoint_s, least_s <= checkpoint_s <= LONGEST_S, f"{least_s:g} to {LONGEST_S:g} s"),
+            ("restart time", restart_s, 0 <= restart_s <= LONGEST_S, f"0 to {LONGEST_S:g} s"),
+        ):
+            if not good:
+                raise UserError(f"{name} {value:g}", "out of its range", f"Give {wanted}")
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Arrays over the numbers of nodes; times in s, infinite where a float does not hold them."""
+
+    nodes: np.ndarray
+    run_s: np.ndarray  # without any failure
+    success: np.ndarray  # probability that a run meets none
+    intervals_s: Mapping[str, np.ndarray]  # work between two checkpoints, by INTERVALS
+    expected_s: Mapping[str, np.ndarray]  # by NO_FAILURES, SCRATCH and the intervals
+
+    def best(self, strategy: str) -> int | None:
+        """The place of the shortest expected time; of equal ones the first.  None where all are infinite."""
+        place = int(np.argmin(self.expected_s[strategy]))
+        return place if np.isfinite(self.expected_s[strategy][place]) else None
+
+
+def outlook(
+    nodes: Sequence[float],
+    run_s: Sequence[float],
+    failures: Failures,
+    intervals: Sequence[str],
+    *,
+    segments: str = "whole",
+) -> Outlook:
+    """For runs that take ``run_s``, up to LONGEST_S, on so many ``nodes``.
+
+    ``intervals``: of INTERVALS; ``segments``: of SEGMENTS, the formula of times with checkpoints.
+    """
+    nodes, run_s = np.asarray(nodes, float), np.asarray(run_s, float)
+    rate = failures.rate_per_s * nodes
+    with np.errstate(divide="ignore"):
+        M = 1 / rate
+    chosen = {name: INTERVALS[name](failures.checkpoint_s, M, failures.restart_s) for name in intervals}
+    expected = {NO_FAILURES: run_s, SCRATCH: restart_from_scratch(run_s, rate, restart_s=failures.restart_s)}
+    for name, interval_s in chosen.items():
+        expected[name] = SEGMENTS[segments](
+            run_s, rate, interval_s=interval_s, checkpoint_s=failures.checkpoint_s, restart_s=failures.restart_s
+        )
+    return Outlook(nodes, run_s, success(run_s, nodes, failures.rate_per_s), chosen, expected)

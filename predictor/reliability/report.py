@@ -1,0 +1,102 @@
+"""What is found about runs on failing nodes, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from predictor.reliability.outlook import NO_FAILURES, Failures, Outlook
+from predictor.reliability.run_times import RunTimes
+
+YEAR_S = 365.25 * 86400.0
+HOUR_S = 3600.0
+
+
+def shown_rows(found: Outlook, rows: int) -> list[int]:
+    """Places of about so many numbers of nodes, evenly by their ratios, and the best of each strategy."""
+    last = len(found.nodes) - 1
+    if last < rows:
+        return list(range(last + 1))
+    wanted = np.geomspace(found.nodes[0], found.nodes[-1], rows)
+    places = np.searchsorted(found.nodes, wanted * (1 - 1e-12)).clip(0, last)
+    best = (found.best(name) for name in found.expected_s)
+    return sorted({*map(int, places), *(place for place in best if place is not None)})
+
+
+def said(found: Outlook, strategy: str, place: int) -> str:
+    """A number of nodes and its expected time, for a reader."""
+    count = found.nodes[place]
+    return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {found.expected_s[strategy][place]:.6g} s"
+
+
+def _edge_cautions(found: Outlook) -> list[str]:
+    """Where the best lies at the end of the range, so that another might be better."""
+    texts = []
+    for name in found.expected_s:
+        best = found.best(name)
+        if name != NO_FAILURES and len(found.nodes) > 1 and best in (0, len(found.nodes) - 1):
+            texts.append(f"{name}: the best number of nodes, {found.nodes[best]:,.0f}, ends the range")
+    return texts
+
+
+def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> str:
+    """A table of about so many rows, and the best of each strategy."""
+    columns = [("nodes", found.nodes, "{:.0f}"), ("success", found.success, "{:.6g}")]
+    for name, times_s in found.expected_s.items():
+        if name in found.intervals_s:
+            columns.append((f"{name} every s", found.intervals_s[name], "{:.4g}"))
+        columns.append((f"{name} s", times_s, "{:.6g}"))
+    places = shown_rows(found, rows)
+    cells = [[title, *(form.format(values[i]) for i in places)] for title, values, form in columns]
+    widths = [max(map(len, column)) for column in cells]
+    lines = [
+        f"{times.source}; {_failing(failures.rate_per_s)}; "
+        f"checkpoint {failures.checkpoint_s:g} s, restart {failures.restart_s:g} s",
+        *(
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in zip(*cells, strict=True)
+        ),
+    ]
+    for name in found.expected_s:
+        best = found.best(name)
+        answer = "none: every time exceeds what a float holds" if best is None else said(found, name, best)
+        lines.append(f"best, {name}: {answer}")
+    lines += [f"caution: {text}" for text in (*times.cautions, *_edge_cautions(found))]
+    return "\n".join(lines)
+
+
+def _failing(rate_per_s: float) -> str:
+    if rate_per_s == 0:
+        return "no node fails"
+    mtbf_s = 1 / rate_per_s
+    how_often = f"{mtbf_s / YEAR_S:.4g} years" if mtbf_s >= YEAR_S else f"{mtbf_s / HOUR_S:.4g} hours"
+    return f"a node fails once in {how_often} ({rate_per_s:.6g} 1/s)"
+
+
+def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> dict:
+    """The same as one object; what no float holds is None."""
+
+    def row(i: int) -> dict:
+        return {
+            "nodes": int(found.nodes[i]),
+            "run_s": float(found.run_s[i]),
+            "success": float(found.success[i]),
+            "interval_s": {name: _finite(values[i]) for name, values in found.intervals_s.items()},
+            "expected_s": {name: _finite(values[i]) for name, values in found.expected_s.items()},
+        }
+
+    return {
+        "run": times.source,
+        "failure_rate_per_s": failures.rate_per_s,
+        "checkpoint_s": failures.checkpoint_s,
+        "restart_s": failures.restart_s,
+        "rows": [row(i) for i in shown_rows(found, rows)],
+        "best": {name: None if (best := found.best(name)) is None else row(best) for name in found.expected_s},
+        "cautions": [*times.cautions, *_edge_cautions(found)],
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: null stands for it."""
+    return float(value) if math.isfinite(value) else None

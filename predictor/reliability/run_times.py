@@ -1,0 +1,140 @@
+"""Run times without failures by number of nodes: from a law, a table, or a predictor of this project."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from platforms.commented_csv import numbered_rows
+from platforms.errors import UserError
+from predictor.reliability.outlook import LONGEST_S, SHORTEST_S
+
+if TYPE_CHECKING:
+    from apps.catalog import Problem
+    from apps.runner import Runner
+    from apps.spec import Settings
+    from platforms.platform import Platform
+    from predictor.base import Predictor
+
+_COLUMNS = ("nodes", "time_s")
+MOST_NODES = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """What a run takes on each number of nodes."""
+
+    nodes: np.ndarray  # ascending
+    time_s: np.ndarray
+    source: str  # for a reader
+    cautions: tuple[str, ...] = ()
+
+    def repeated(self, times: int) -> RunTimes:
+        """So many runs in a row, as one.  Raises UserError for more than LONGEST_S of them."""
+        longest_s = times * float(self.time_s.max())
+        if longest_s > LONGEST_S:
+            where = "run time" if times == 1 else f"--repeat {times}"
+            raise UserError(where, f"{longest_s:g} s without failures", f"Give less work: up to {LONGEST_S:g} s")
+        source = self.source if times == 1 else f"{times} times {self.source}"
+        return RunTimes(self.nodes, times * self.time_s, source, self.cautions)
+
+
+def amdahl(work_s: float, serial: float, nodes: np.ndarray) -> RunTimes:
+    """T(P) = T_1 (f + (1 - f)/P), f the share that does not become faster; f = 0: T_1/P.
+
+    G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing capabilities", AFIPS
+    1967.
+    """
+    if not SHORTEST_S <= work_s <= LONGEST_S:
+        remedy = f"Give the seconds that one node takes, {SHORTEST_S:g} to {LONGEST_S:g}"
+        raise UserError(f"--work {work_s:g}", "not a time", remedy)
+    if not 0 <= serial <= 1:
+        raise UserError(f"--serial {serial:g}", "not a share", "Give 0 to 1")
+    source = f"{work_s:g} s of work" + (f", {100 * serial:g} % of it serial" if serial else "")
+    return RunTimes(nodes, work_s * (serial + (1 - serial) / nodes), source)
+
+
+def read_times(path: str) -> RunTimes:
+    """A CSV file with the columns nodes and time_s; lines that begin with # are comments.  Raises UserError."""
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as err:
+        reason = getattr(err, "strerror", None) or "not a text in UTF-8"
+        raise UserError(f"--times {path}", f"cannot be read: {reason}", "Name a CSV file") from err
+    try:
+        columns, rows = numbered_rows(text)
+    except csv.Error as err:
+        raise UserError(f"--times {path}", f"not CSV: {err}", "Mend it") from err
+    missing = [name for name in _COLUMNS if name not in columns]
+    if missing:
+        raise UserError(
+            f"--times {path}", f"no column {missing[0]}", f"Its first line must name {' and '.join(_COLUMNS)}"
+        )
+    found: dict[int, float] = {}
+    for number, row in rows:
+        where = f"--times {path}, line {number}"
+        limits = (MOST_NODES, LONGEST_S)
+        count, time_s = (_number(row[name], where, name, most) for name, most in zip(_COLUMNS, limits, strict=True))
+        if count != int(count):
+            raise UserError(where, f"{count:g} nodes", "Give a whole number")
+        if count in found:
+            raise UserError(where, f"{count:g} nodes again", "Give each number of nodes once")
+        found[int(count)] = time_s
+    if not found:
+        raise UserError(f"--times {path}", "no times in it", "Give at least one line after the first")
+    nodes = sorted(found)
+    return RunTimes(np.array(nodes, float), np.array([found[n] for n in nodes]), f"times of {Path(path).name}")
+
+
+def _number(text: str | None, where: str, name: str, most: float) -> float:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 < value <= most:
+        raise UserError(where, f"{name} is {text!r}", f"Give a number above 0, up to {most:g}")
+    return value
+
+
+def predicted(
+    model: Predictor, problem: Problem, platform: Platform, nodes: Sequence[int], settings: Settings, runner: Runner
+) -> RunTimes:
+    """A predictor's, one rank per node, nodes taken from the clusters in even shares.
+
+    Numbers of nodes out of the predictor's range are left out, with a caution.  Raises UserError where all are.
+    """
+    from apps.spec import Target
+    from platforms.placement import block
+    from predictor.evidence import Broker, RefusedEvidence
+    from predictor.predict import predict
+
+    known: list[tuple[int, float]] = []
+    cautions: list[str] = []
+    for count in nodes:  # each by itself: a run on few nodes may be evidence for many, but not for itself
+        target = Target(problem, platform, block(platform, count))
+        try:
+            (answer,) = predict(model, [target], Broker.of(settings, [target], runner))
+        except RefusedEvidence as err:
+            cautions.append(f"{count} nodes: left out: {err.problem}")
+            continue
+        if answer.prediction is None:
+            cautions.append(f"{count} nodes: left out: {answer.refusal}")
+            continue
+        known.append((count, answer.prediction.time_s))
+        cautions += [f"{count} nodes: {flag}" for flag in answer.prediction.flags]
+    if not known:
+        raise UserError(
+            f"--predictor {model.name}", f"no number of nodes is in its range: {cautions[0]}", "Try another"
+        )
+    return RunTimes(
+        np.array([count for count, _ in known], float),
+        np.array([time_s for _, time_s in known]),
+        f"{problem} on {platform.name}, predicted by {model.name}",
+        tuple(cautions),
+    )

@@ -1,0 +1,151 @@
+"""Check the formulas of reliability: success, restart from scratch, checkpoints at Young's and Daly's interval.
+
+Runs are drawn with numpy, every node failing by its own exponential law, and the probability of success is also that of
+a program in SimGrid whose hosts fail by state profiles; a stalled and an aborted run have both failed.  Each formula
+must lie in the 99 % interval of its estimate: the exact one of Clopper and Pearson for a probability, Student's for a
+mean time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.spec import RunSpec
+    from validation.reliability.checks import Check
+    from validation.reliability.simulated import SimulatedRuns
+
+_SUCCESS, _RANKS = 0.6, 4  # of runs in SimGrid
+MOST_RUNS = 10_000_000
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.reliability",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="drawn for each case (default: 10000)")
+    parser.add_argument(
+        "--simulations", type=int, default=200, metavar="N", help="runs in SimGrid, 0: none (default: 200)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all draws (default: 1)")
+    _add_simulation_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
+    """What only the runs in SimGrid look at."""
+    from apps.catalog import app_names
+    from apps.options import add_problem_arguments
+    from platforms.options import add_platform_arguments
+
+    simulated = parser.add_argument_group("what runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
+    simulated.add_argument(
+        "--success", type=float, metavar="Q", help=f"probability that failures are to leave (default: {_SUCCESS:g})"
+    )
+    add_platform_arguments(simulated)
+    simulated.add_argument("--app", metavar="NAME", help=f"of {', '.join(app_names())}")
+    add_problem_arguments(simulated, default_class="S")
+    simulated.add_argument("--ranks", type=int, metavar="P", help=f"one per node (default: {_RANKS})")
+    simulated.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
+
+
+def _check(args: argparse.Namespace) -> None:
+    for option, value, least, most in (
+        ("runs", args.runs, 100, MOST_RUNS),
+        ("simulations", args.simulations, 0, MOST_RUNS),
+        ("seed", args.seed, 0, 2**63),
+    ):
+        if not least <= value <= most:
+            raise UserError(f"--{option} {value}", "out of its range", f"Give {least} to {most}")
+    if not args.simulations:
+        _refuse_simulation_options(args)
+    if args.jobs is not None and args.jobs < 1:
+        raise UserError(f"--jobs {args.jobs}", "below one", "Give 1 or more")
+    if args.success is not None and not 0 < args.success < 1:
+        raise UserError(f"--success {args.success:g}", "not between 0 and 1", "Give for example 0.6")
+
+
+def _refuse_simulation_options(args: argparse.Namespace) -> None:
+    """What only runs in SimGrid look at is not ignored in silence."""
+    parser = argparse.ArgumentParser(add_help=False)
+    _add_simulation_arguments(parser)
+    for name, default in vars(parser.parse_args([])).items():
+        if getattr(args, name) != default:
+            option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
+            raise UserError(option, "does not go with --simulations 0", "Drop it, or let programs run")
+
+
+def _spec(args: argparse.Namespace) -> RunSpec:
+    from apps.options import problem_from_arguments
+    from apps.spec import Settings, Target
+    from platforms.options import platform_from_arguments
+    from platforms.placement import block
+
+    if args.scenario is None and args.platform is None:
+        args.scenario = "grid4x2"
+    platform = platform_from_arguments(args)
+    problem = problem_from_arguments(args, args.app or "ep", default_class="S")
+    target = Target(problem, platform, block(platform, _RANKS if args.ranks is None else args.ranks))
+    return Settings(iterations="full").spec(target)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from validation.reliability.study import drawn_checks, simulated_check
+
+    _check(args)
+    spec = _spec(args) if args.simulations else None
+    checks = drawn_checks(args.runs, args.seed)
+    done = None
+    if spec is not None:
+        jobs = args.jobs or os.cpu_count() or 1
+        check, done = simulated_check(
+            spec, runs=args.simulations, success_wanted=args.success or _SUCCESS, seed=args.seed, jobs=jobs
+        )
+        checks.append(check)
+    print(json.dumps(_to_json(args.seed, checks, done)) if args.json else _text(checks, done))
+    return 0 if all(check.inside for check in checks) else 1
+
+
+def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict:
+    return {
+        "seed": seed,
+        "checks": [asdict(check) | {"inside": check.inside} for check in checks],
+        "simulations": None if done is None else {**done.counts, "as_drawn": done.as_drawn},
+    }
+
+
+def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
+    rows = [("quantity", "runs", "formula", "estimate", "99 % from", "to", "")]
+    for check in checks:
+        numbers = (f"{value:.6g}" for value in (check.formula, check.estimate, check.low, check.high))
+        rows.append((check.quantity, str(check.runs), *numbers, "inside" if check.inside else "OUTSIDE"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join((first.ljust(widths[0]), *cells)).rstrip())
+    if done is not None:
+        became = ", ".join(f"{count} {name}" for name, count in done.counts.items())
+        lines.append(f"in SimGrid: {became}; {done.as_drawn} of {len(done.outcomes)} as their draws say")
+    inside = sum(check.inside for check in checks)
+    lines.append(f"{inside} of {len(checks)} inside; by chance each lies outside once in 100 draws")
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    from apps.options import exit_status
+
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,102 @@
+"""What is checked: cases drawn with numpy, and runs of a program in SimGrid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.spec import RunSpec
+from predictor.blocks.published.formulas import success
+from predictor.reliability.expected import restart_from_scratch, with_checkpoints
+from predictor.reliability.intervals import daly, young
+from validation.reliability.checks import Check, mean_check, probability_check
+from validation.reliability.draws import completion_times, first_failures
+from validation.reliability.simulated import SimulatedRuns, duration, simulate_failing
+
+_DAY_S = 86400.0
+_YEAR_S = 365.25 * _DAY_S
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run on failing nodes."""
+
+    nodes: int
+    node_mtbf_s: float
+    work_s: float
+    checkpoint_s: float
+    restart_s: float
+
+    @property
+    def rate_per_s(self) -> float:
+        """Of one node."""
+        return 1 / self.node_mtbf_s
+
+    @property
+    def system_rate_per_s(self) -> float:
+        return self.nodes * self.rate_per_s
+
+
+# Galera+ for a month and for a year, and more nodes that fail more often.
+_SUCCESS_CASES = (
+    Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=30 * _DAY_S, checkpoint_s=0, restart_s=0),
+    Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=365 * _DAY_S, checkpoint_s=0, restart_s=0),
+    Case(nodes=1024, node_mtbf_s=5 * _YEAR_S, work_s=1 * _DAY_S, checkpoint_s=0, restart_s=0),
+)
+# A failure every two days, runs of three and of ten days; then failures so frequent that the times of a checkpoint, a
+# restart and between failures are of one order.
+_TIME_CASES = (
+    Case(nodes=192, node_mtbf_s=_YEAR_S, work_s=3 * _DAY_S, checkpoint_s=600, restart_s=0),
+    Case(nodes=32, node_mtbf_s=_YEAR_S / 6, work_s=10 * _DAY_S, checkpoint_s=600, restart_s=1200),
+    Case(nodes=64, node_mtbf_s=2 * _DAY_S, work_s=10_000, checkpoint_s=300, restart_s=900),
+)
+
+
+def drawn_checks(runs: int, seed: int) -> list[Check]:
+    """Success and expected times of every case from ``runs`` runs each; cases draw independently of each other."""
+    checks = []
+    streams = iter(np.random.SeedSequence(seed).spawn(len(_SUCCESS_CASES) + 3 * len(_TIME_CASES)))
+    for case in _SUCCESS_CASES:
+        first_s = first_failures(
+            np.random.default_rng(next(streams)), runs, nodes=case.nodes, rate_per_s=case.rate_per_s
+        )
+        name = f"success, {case.nodes} nodes, {case.work_s / _DAY_S:g} days"
+        formula = float(success(case.work_s, case.nodes, case.rate_per_s))
+        checks.append(probability_check(name, formula, successes=int((first_s > case.work_s).sum()), runs=runs))
+    for case in _TIME_CASES:
+        rate, M = case.system_rate_per_s, 1 / case.system_rate_per_s
+        about = f"{case.nodes} nodes, {case.work_s:g} s, failure every {M:.4g} s"
+        intervals = {
+            "scratch": math.inf,
+            "young": float(young(case.checkpoint_s, M)),
+            "daly": float(daly(case.checkpoint_s, M)),
+        }
+        for name, interval_s in intervals.items():
+            times_s = completion_times(
+                np.random.default_rng(next(streams)), runs,
+                nodes=case.nodes, rate_per_s=case.rate_per_s, work_s=case.work_s, interval_s=interval_s,
+                checkpoint_s=case.checkpoint_s, restart_s=case.restart_s,
+            )  # fmt: skip
+            if name == "scratch":
+                formula = restart_from_scratch(case.work_s, rate, restart_s=case.restart_s)
+            else:
+                formula = with_checkpoints(
+                    case.work_s, rate,
+                    interval_s=interval_s, checkpoint_s=case.checkpoint_s, restart_s=case.restart_s,
+                )  # fmt: skip
+            checks.append(mean_check(f"{name}, {about}", float(formula), times_s))
+    return checks
+
+
+def simulated_check(
+    spec: RunSpec, *, runs: int, success_wanted: float, seed: int, jobs: int
+) -> tuple[Check, SimulatedRuns]:
+    """Success of the spec's program in SimGrid, with lambda chosen so that exp(-lambda dt P) = ``success_wanted``."""
+    nodes, lasts_s = spec.target.nodes, duration(spec)
+    rate_per_s = -math.log(success_wanted) / (nodes * lasts_s)
+    done = simulate_failing(spec, lasts_s, runs=runs, rate_per_s=rate_per_s, seed=seed, jobs=jobs)
+    name = f"success, {spec.target.problem} on {nodes} nodes in SimGrid, {lasts_s:.6g} s"
+    formula = float(success(lasts_s, nodes, rate_per_s))
+    return probability_check(name, formula, successes=done.succeeded, runs=runs), done
