@@ -1,0 +1,5 @@
+import sys
+
+from predictor.hierarchical.cli import main
+
+sys.exit(main())

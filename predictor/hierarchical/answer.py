@@ -1,0 +1,168 @@
+"""What is expected of an allocation, the best one, and the smallest that is nearly as good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.catalog import problem
+from platforms.errors import UserError, nearest
+from predictor.hierarchical.allocation import Allocation, allocation, best, smallest_within
+from predictor.hierarchical.applications import application, applications
+from predictor.hierarchical.batch import MOST_MARGIN, batch_lines, wall_time_s
+from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.kernels import BETA, KERNELS
+from predictor.hierarchical.optima import NO_FORM, Optimum
+from predictor.hierarchical.surface import Surface
+from predictor.hierarchical.systems import System
+
+
+@dataclass(frozen=True)
+class Question:
+    """A program on a machine, and how the model is to be taken."""
+
+    system: System
+    app: str
+    n: int | None = None  # of a program of the paper's table
+    preset: str | None = None  # class of a NAS kernel
+    variant: str = "derived"
+    overlap: bool = False  # s(z) = min(1, z)
+    beta: Beta | None = None  # None: that of the program
+    cores_per_node: int | None = None  # what is asked about; None: the best
+    nodes: int | None = None
+    most_nodes: int | None = None  # None: all of the machine
+    within: float = 0.05  # of the best speed-up that the smallest allocation may lack, a share
+    margin: float = 0.2  # of the wall time over the expected time, a share
+    whole_nodes: bool = False  # an allocation costs all cores of its nodes
+    batch: str | None = None  # None: the system's
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question; speed-ups are against one core at its full speed."""
+
+    question: Question
+    equation: str
+    operations: float
+    asked: Allocation
+    best: Allocation
+    smallest: Allocation
+    one_core: Allocation  # speed-up below 1, where a core waits for memory
+    optimum_cores: Optimum  # for the nodes asked about
+    optimum_nodes: Optimum  # for their cores
+    cautions: tuple[str, ...]
+
+    def time_s(self, one: Allocation) -> float:
+        """Expected run time: #op / (l_c S).  The model's equations bound it from below."""
+        return self.operations / (float(self.question.system.core_flops) * one.speedup)
+
+    @property
+    def wall_time_s(self) -> int | None:
+        """To be asked for the smallest allocation, with the margin; None: longer than any job may run."""
+        return wall_time_s(self.time_s(self.smallest), self.question.margin)
+
+    @property
+    def batch_script(self) -> list[str]:
+        """The lines that ask for the smallest allocation; none where no job may run for so long."""
+        question = self.question
+        if self.wall_time_s is None:
+            return []
+        batch = question.batch or question.system.batch
+        return batch_lines(batch, self.smallest, self.wall_time_s, exclusive=question.whole_nodes)
+
+
+def answer(question: Question) -> Answer:
+    """Raises UserError for what does not fit."""
+    if not 0 <= question.margin <= MOST_MARGIN:
+        raise UserError(f"--margin {question.margin:g}", "not a share", f"Give 0 to {MOST_MARGIN:g}, such as 0.2")
+    surface, operations = _surface(question)
+    cores, nodes = _ranges(question)
+    top = best(surface, cores, nodes)
+    charged = question.system.cores if question.whole_nodes else None
+    smallest = smallest_within(surface, cores, nodes, of=top, share=question.within, charged=charged)
+    asked = _asked(question, surface, cores, nodes)
+    return Answer(
+        question, surface.source, operations, asked, top, smallest, allocation(surface, 1, 1),
+        *_optima(question, asked), cautions=_cautions(question, top),
+    )  # fmt: skip
+
+
+def surface_of(question: Question) -> Surface:
+    """The surface that the question is about."""
+    return _surface(question)[0]
+
+
+def _surface(question: Question) -> tuple[Surface, float]:
+    choices = {"variant": question.variant, "beta": question.beta, "overlap": question.overlap}
+    if question.app in KERNELS:
+        if question.n is not None:
+            raise UserError(f"--n {question.n}", f"{question.app} has classes", "Give --class instead")
+        if question.preset is None:
+            raise UserError(f"--app {question.app}", "its class is not given", "Give --class, such as B")
+        kernel, params = KERNELS[question.app], dict(problem(question.app, question.preset).params)
+        return kernel.surface(params, question.system, **choices), kernel.operations(params)
+    if question.app not in applications():
+        raise UserError(f"--app {question.app}", "no such program", nearest(question.app, known_apps(), limit=20))
+    if question.preset is not None:
+        raise UserError(f"--class {question.preset}", f"{question.app} has a size", "Give --n instead")
+    if question.n is None:
+        raise UserError(f"--app {question.app}", "its size is not given", "Give --n, such as 20000")
+    one = application(question.app)
+    return one.surface(question.n, question.system, **choices), one.operations(question.n)
+
+
+def known_apps() -> tuple[str, ...]:
+    """Programs of the paper's table, then the NAS kernels."""
+    return (*applications(), *KERNELS)
+
+
+MOST_CHOICES = 20_000_000  # of q and p together; a search of that many takes seconds
+MOST_KERNEL_NODES = 20_000  # for kernels, whose #x is found for every number of nodes by itself
+
+
+def _ranges(question: Question) -> tuple[range, range]:
+    system, most = question.system, question.most_nodes
+    if most is not None and not 1 <= most <= system.nodes:
+        problem = f"{system.name} has {system.nodes} nodes"
+        raise UserError(f"--most-nodes {most}", problem, f"Give 1 to {system.nodes}")
+    nodes = most or system.nodes
+    limit = min(MOST_CHOICES // system.cores, MOST_KERNEL_NODES if question.app in KERNELS else MOST_CHOICES)
+    if nodes > limit:
+        problem = f"{nodes} nodes of {system.cores} cores are more than can be searched"
+        raise UserError(f"system {system.name!r}", problem, f"Give --most-nodes, at most {limit}")
+    return range(1, system.cores + 1), range(1, nodes + 1)
+
+
+def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> Allocation:
+    """With one of the two numbers given, the best of the other."""
+    for option, value, allowed, what in (
+        ("--cores-per-node", question.cores_per_node, cores, "cores per node"),
+        ("--nodes", question.nodes, nodes, "nodes to be had"),
+    ):
+        if value is not None and value not in allowed:
+            problem = f"{question.system.name} has {allowed[-1]} {what}"
+            raise UserError(f"{option} {value}", problem, f"Give 1 to {allowed[-1]}")
+    if question.cores_per_node is not None:
+        cores = range(question.cores_per_node, question.cores_per_node + 1)
+    if question.nodes is not None:
+        nodes = range(question.nodes, question.nodes + 1)
+    return best(surface, cores, nodes)
+
+
+def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
+    if question.app in KERNELS:
+        return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
+    return application(question.app).optima(
+        question.n, question.system, asked.cores_per_node, asked.nodes,
+        variant=question.variant, beta=question.beta, overlap=question.overlap,
+    )  # fmt: skip
+
+
+def _cautions(question: Question, top: Allocation) -> tuple[str, ...]:
+    found = ["times are lower bounds: eq. (1) and (3) leave out latency and waiting"]
+    if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
+        found.append(f"the best uses all {top.nodes} nodes: the model would take more")
+    if question.system.is_peak:
+        found.append("l_c is the speed that the platform states; the paper's is what DGEMM sustains: --efficiency")
+    if question.app in KERNELS and question.beta is not None and question.beta.per_core != BETA.per_core:
+        found.append(f"#x of {question.app} is that of whole nodes: a beta over q counts their cores twice")
+    return tuple(found)

@@ -1,0 +1,228 @@
+"""The programs of the paper's table: #op, #b, #x as functions of n and p, and the surfaces that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+from platforms.errors import UserError, nearest
+from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.model import PRINTED, check_variant
+from predictor.hierarchical.optima import (
+    GROWS,
+    PRINTED_CORES,
+    PRINTED_NODES,
+    PRINTED_NODES_CONSTANT,
+    PRINTED_TABLE,
+    Optimum,
+    cores_optimum,
+    nodes_of,
+    nodes_optimum,
+    printed_cores,
+    printed_nodes,
+    within,
+)
+from predictor.hierarchical.polynomial import Polynomial, parse
+from predictor.hierarchical.surface import DISTANCES, Surface, terms_of
+from predictor.hierarchical.systems import System, rows
+
+DOUBLE_BYTES = 8
+GAMMA = parse("1 + 1/12 log2(p)")
+# w and c in bytes; alpha and gamma as the paper has them.
+CONSTANTS = {"w": DOUBLE_BYTES, "c": 2 * DOUBLE_BYTES, "alpha": Fraction(1, 3), "gamma": GAMMA}
+MOST_N = 10**12
+
+
+@dataclass(frozen=True)
+class Application:
+    """A row of the table "Characteristic values for applications"."""
+
+    name: str
+    paper_name: str
+    op: Polynomial  # in n
+    b: Polynomial  # byte; a single term in n
+    x: Polynomial  # byte; in n, p, log2(p)
+    printed_a: Polynomial  # flop/byte; in n
+    printed_1_over_r: Polynomial  # in n, p, log2(p)
+    beta: Beta  # beta_1(p), over q
+
+    @property
+    def a(self) -> Polynomial:
+        """#op / #b."""
+        return self.op / self.b
+
+    @property
+    def one_over_r(self) -> Polynomial:
+        """#x / #b."""
+        return self.x / self.b
+
+    def operations(self, n: int) -> float:
+        """#op.  Raises UserError for an n without operations or beyond MOST_N."""
+        if not 1 <= n <= MOST_N:
+            raise UserError(f"n = {n}", "not a size", f"Give a whole number from 1 to {MOST_N}")
+        op = float(self.op.evaluate(n=n))
+        if op <= 0:
+            raise UserError(f"{self.name}, n = {n}", "no operations at all", "Give a larger n")
+        return op
+
+    def surface(
+        self, n: int, system: System, *, variant: str, beta: Beta | None = None, overlap: bool = False
+    ) -> Surface:
+        """Efficiency on a machine.  ``beta``: beta(q, p) in place of the paper's choice.
+
+        Printed: eq. (6) to (9) where the paper has one for program and machine; else eq. (5), simplified, with the
+        values of the tables, as printed, and the paper's beta_1(p) put in for its beta(q, p), as in (6) to (9).
+        """
+        check_variant(variant)
+        self.operations(n)
+        if variant != PRINTED:
+            return self._derived(n, system, beta or self.beta, overlap)
+        if beta is None and not overlap:
+            for one in printed_equations():
+                if (one.app, one.system) == (self.name, system.name):
+                    return one.surface(n)
+        return self._printed(n, system, beta or Beta(self.beta.power, per_core=False), overlap)
+
+    def optima(
+        self,
+        n: int,
+        system: System,
+        q: float,
+        p: float,
+        *,
+        variant: str,
+        beta: Beta | None = None,
+        overlap: bool = False,
+    ) -> tuple[Optimum, Optimum]:
+        """q_E for p nodes and p_E for q cores: derived, or by the printed formulas, which they name.
+
+        Printed: q_E^3 = beta_1 v r x / (2 p).  p_E where beta_1 is constant and r = c / d with d(p) = p, sqrt(p) or
+        log2(p) as the table has it; with another d by p_E^2 d'(p) = (beta_0 / q^2) w(x); where beta_1 is not constant
+        by p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3.  They are the same for both s(z).
+        """
+        check_variant(variant)
+        if variant != PRINTED:
+            surface = self._derived(n, system, beta or self.beta, overlap)
+            return cores_optimum(surface, p), nodes_optimum(surface, q)
+        beta_1 = replace(beta or self.beta, per_core=False)
+        return self._printed_cores(n, system, beta_1, p), self._printed_nodes(n, system, beta_1, q)
+
+    def _printed_cores(self, n: int, system: System, beta_1: Beta, p: float) -> Optimum:
+        x, v = self._printed_x(n, system), _printed_v(system)
+        one_over_r = float(terms_of(self.printed_1_over_r, n)(1, p))
+        if one_over_r <= 0:
+            return Optimum(None, GROWS, PRINTED_CORES)
+        value = printed_cores(float(beta_1(1, p)), v, 1 / one_over_r, x, p)
+        return replace(within(value, "q"), formula=PRINTED_CORES)
+
+    def _printed_nodes(self, n: int, system: System, beta_1: Beta, q: float) -> Optimum:
+        x, v = self._printed_x(n, system), _printed_v(system)
+        exchange = self.printed_1_over_r / beta_1.polynomial  # 1 / (beta_1 r)
+        condition = terms_of(parse("p") * exchange, n).terms  # p G' - G of it is p^2 (1 / (beta_1 r))'
+        if beta_1.power:
+            return replace(nodes_of(condition, v * (x + q) / q**3), formula=PRINTED_NODES)
+        for d, form in DISTANCES.items():
+            one_over_c = self.printed_1_over_r / form
+            if not any(symbol in ("p", "log2(p)") for powers, _ in one_over_c.terms for symbol, _ in powers):
+                c = 1 / float(one_over_c.evaluate(n=n))
+                value = printed_nodes(d, beta_0=float(beta_1.scale), v=v, x=x, c=c, q=q)
+                return replace(within(value, "p"), formula=PRINTED_TABLE[d])
+        return replace(nodes_of(condition, v * x / q**3), formula=PRINTED_NODES_CONSTANT)
+
+    def _printed_x(self, n: int, system: System) -> float:
+        """a / a*, both as printed."""
+        a_star = system.a_star if system.printed_a_star is None else system.printed_a_star
+        if not a_star:
+            raise UserError(f"system {system.name!r}", "eq. (5) as printed needs v = b_cl / b_m", "Give its memory")
+        return float(self.printed_a.evaluate(n=n)) / float(a_star)
+
+    def _derived(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
+        op = Polynomial.constant(Fraction(self.operations(n)))
+        factor = parse("q p") / beta.polynomial
+        return Surface(
+            terms_of(system.a_star * parse("q") * self.b / op, n),
+            terms_of(system.network_balance * factor * self.x / op, n),
+            overlap,
+            f"eq. (5) derived, beta(q, p) = {beta}",
+        )
+
+    def _printed(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
+        x, v = Fraction(self._printed_x(n, system)), Fraction(_printed_v(system))
+        memory = parse("q") / x
+        if not overlap:  # the simplified line, made for s(z) = z / (1 + z), has lost this beta
+            memory /= beta.polynomial
+        network = parse("q^2 p") / beta.polynomial * self.printed_1_over_r / (v * x)
+        name = "eq. (5)" if overlap else "eq. (5), simplified,"
+        return Surface(terms_of(memory, n), terms_of(network, n), overlap, f"{name} as printed, beta(q, p) = {beta}")
+
+
+def _printed_v(system: System) -> float:
+    return float(system.v if system.printed_v is None else system.printed_v)
+
+
+@dataclass(frozen=True)
+class PrintedEquation:
+    """One of (6) to (9): the efficiency of a program on a machine of the table."""
+
+    number: int
+    app: str
+    system: str
+    numerator: Polynomial  # in n
+    denominator: Polynomial  # in n, q, p
+
+    def surface(self, n: int) -> Surface:
+        """With the numerator divided out; what grows with q alone is memory."""
+        over = Fraction(float(self.numerator.evaluate(n=n)))
+        rest = self.denominator + -1 * self.numerator
+        memory = Polynomial(frozenset(term for term in rest.terms if _without_nodes(term[0])))
+        return Surface(
+            terms_of(memory / over, n),
+            terms_of((rest + -1 * memory) / over, n),
+            source=f"eq. ({self.number}) as printed",
+        )
+
+
+def _without_nodes(powers: tuple) -> bool:
+    return all(symbol not in ("p", "log2(p)") for symbol, _ in powers)
+
+
+@cache
+def applications() -> dict[str, Application]:
+    """By name, in the paper's order."""
+    return {
+        row["app"]: Application(
+            row["app"],
+            row["paper_name"],
+            _known(row["op"]),
+            _known(row["b"]),
+            _known(row["x"]),
+            _known(row["a"]),
+            parse(row["r"]).inverse().substitute(CONSTANTS),
+            Beta(Fraction(1 if row["beta1"] == "p" else 0), per_core=True),
+        )
+        for row in rows("applications.csv")
+    }
+
+
+def application(name: str) -> Application:
+    """Raises UserError with the known ones."""
+    if name not in applications():
+        raise UserError(f"app {name!r}", "no such program", nearest(name, applications()))
+    return applications()[name]
+
+
+@cache
+def printed_equations() -> tuple[PrintedEquation, ...]:
+    """(6) to (9)."""
+    return tuple(
+        PrintedEquation(
+            int(row["equation"]), row["app"], row["system"], parse(row["numerator"]), parse(row["denominator"])
+        )
+        for row in rows("equations.csv")
+    )
+
+
+def _known(text: str) -> Polynomial:
+    """A value of the table with w, c, alpha and gamma put in."""
+    return parse(text).substitute(CONSTANTS)

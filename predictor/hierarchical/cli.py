@@ -1,0 +1,155 @@
+"""How many cores and nodes to ask for: speed-up and efficiency of a program by the hierarchical model.
+
+For a machine of the paper's table, a scenario, or a TOML file (docs/hierarchical.md), and a program of the paper's
+table or a NAS kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from platforms.command import EXIT_STATUSES, exit_status
+from platforms.errors import UserError
+from predictor.hierarchical.beta import BETAS
+from predictor.hierarchical.model import SCALING, VARIANTS
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m predictor.hierarchical",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--system", metavar="FILE|NAME",
+        help="bwGRiD, bwUniCluster, 'bwForHLR 1', bwForCluster, a scenario of one cluster, or a TOML file: of a "
+        "machine, a scenario, or a system",
+    )  # fmt: skip
+    parser.add_argument(
+        "--app", metavar="NAME",
+        help="of the paper scalar-product, matrix-product, hpl, fft, fftw; NAS kernels cg, mg, lu, ft, is, ep",
+    )  # fmt: skip
+    parser.add_argument("--n", type=int, metavar="N", help="size, of a program of the paper's table")
+    parser.add_argument("--class", dest="preset", metavar="C", help="class, of a NAS kernel")
+    parser.add_argument("--cores-per-node", type=int, metavar="Q", help="what is asked about (default: the best)")
+    parser.add_argument("--nodes", type=int, metavar="P", help="what is asked about (default: the best)")
+    parser.add_argument("--most-nodes", type=int, metavar="P", help="that can be had (default: all of the machine)")
+    parser.add_argument(
+        "--variant", default="derived", metavar="NAME",
+        help=f"{' or '.join(VARIANTS)}: the paper's equations as they stand there, or as they follow from its "
+        "definitions (default: derived)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scaling", default="hockney", metavar="NAME",
+        help=f"{' or '.join(SCALING)}: s(z) = z / (1 + z), memory and cores in turn, or min(1, z), side by side "
+        "(default: hockney)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beta", metavar="FORM",
+        help=f"how the network is shared, beta(q, p): {', '.join(BETAS)} (default: the program's)",
+    )  # fmt: skip
+    parser.add_argument("--beta0", type=float, metavar="B", help="with --beta: a factor before it (default: 1)")
+    parser.add_argument(
+        "--memory", type=float, metavar="GB/S",
+        help="of a node, for a scenario or system file; inf: memory never limits",
+    )  # fmt: skip
+    parser.add_argument(
+        "--efficiency", type=float, metavar="SHARE",
+        help="of the speed of a scenario or system file that a core sustains in DGEMM (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--within", type=float, default=0.05, metavar="SHARE",
+        help="of the best speed-up that the smallest allocation may lack (default: 0.05)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--whole-nodes", action="store_true", help="nodes are not shared: an allocation costs all their cores"
+    )
+    parser.add_argument(
+        "--margin", type=float, default=0.2, metavar="SHARE", help="of wall time over the expected (default: 0.2)"
+    )
+    parser.add_argument("--batch", metavar="NAME", help="slurm or moab (default: what the system has)")
+    parser.add_argument("--figure", metavar="FILE", help="draw the speed-up over q and p")
+    parser.add_argument("--figures", metavar="DIR", help="instead: draw the paper's surfaces, printed beside derived")
+    parser.add_argument("--derivation", action="store_true", help="instead: what the paper prints beside what follows")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.derivation:
+        return _derivation(args.json)
+    if args.figures is not None:
+        from predictor.hierarchical.figures import write_paper_figures
+
+        for path in write_paper_figures(args.figures):
+            print(path)
+        return 0
+    return _answer(args)
+
+
+def _derivation(as_json: bool) -> int:
+    from dataclasses import asdict
+
+    from predictor.hierarchical.derivation import findings
+
+    found = findings()
+    if as_json:
+        print(json.dumps({"findings": [{**asdict(one), "agrees": one.agrees} for one in found]}))
+        return 0
+    width = [max(len(getattr(one, name)) for one in found) for name in ("where", "what", "printed", "derived")]
+    for one in found:
+        cells = (one.where, one.what, one.printed, one.derived)
+        print("  ".join(cell.ljust(w) for cell, w in zip(cells, width, strict=True)), one.verdict, sep="  ")
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> int:
+    from predictor.hierarchical.answer import Question, answer, surface_of
+    from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.output import as_json, text
+    from predictor.hierarchical.systems import BATCH_SYSTEMS, read_system
+
+    for option in ("system", "app"):
+        if getattr(args, option) is None:
+            raise UserError(f"--{option}", "not given", "Give it; --help lists what is known")
+    if args.scaling not in SCALING:
+        raise UserError(f"--scaling {args.scaling}", "no such choice", f"Known: {', '.join(SCALING)}")
+    if args.batch not in (None, *BATCH_SYSTEMS):
+        raise UserError(f"--batch {args.batch}", "no such batch system", f"Known: {', '.join(BATCH_SYSTEMS)}")
+    if args.beta is None and args.beta0 is not None:
+        raise UserError(f"--beta0 {args.beta0:g}", "goes with --beta", "Give the form too")
+    question = Question(
+        system=read_system(args.system, memory_gbyte_s=args.memory, efficiency=args.efficiency),
+        app=args.app,
+        n=args.n,
+        preset=args.preset,
+        variant=args.variant,
+        overlap=args.scaling == "overlap",
+        beta=None if args.beta is None else named_beta(args.beta, 1 if args.beta0 is None else args.beta0),
+        cores_per_node=args.cores_per_node,
+        nodes=args.nodes,
+        most_nodes=args.most_nodes,
+        within=args.within,
+        margin=args.margin,
+        whole_nodes=args.whole_nodes,
+        batch=args.batch,
+    )
+    if args.figure is not None:
+        from predictor.writing import check_picture
+
+        check_picture("--figure", args.figure)
+    made = answer(question)
+    print(json.dumps(as_json(made)) if args.json else text(made), flush=True)
+    if args.figure is not None:
+        from predictor.hierarchical.figures import draw_answer
+
+        draw_answer(made, surface_of(question), args.figure)
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,181 @@
+"""The paper's surfaces, redrawn from the model: speed-up over cores per node and nodes.
+
+The slides give neither the ranges nor, for most of them, the sizes that they were drawn for: those here are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from platforms.errors import UserError
+from predictor.hierarchical.applications import application, printed_equations
+from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
+from predictor.hierarchical.optima import cores_optimum, nodes_optimum
+from predictor.hierarchical.surface import Surface, general
+from predictor.hierarchical.systems import table_system
+from predictor.writing import save_figure, usable_folder, write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from predictor.hierarchical.answer import Answer
+
+_SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}  # n; the paper's of (6) alone
+_MOST_NODES = 64
+_GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) such that the optima are in sight
+_FEW = 200  # points along an axis of a drawing
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A surface and what stands above it."""
+
+    title: str
+    surface: Surface
+    cores: int
+    nodes: int
+
+
+def surfaces_figure(
+    panels: Sequence[Panel], *, columns: int = 2, marks: Sequence[tuple[str, str, int, int]] = ()
+) -> Figure:
+    """Speed-ups as surfaces, with q_E(p) in red and p_E(q) in blue where they lie inside.
+
+    ``marks``: (label, colour, q, p) of points on all of them.
+    """
+    from matplotlib.figure import Figure
+
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(5.6 * min(columns, len(panels)), 4.6 * rows), layout="constrained")
+    for place, panel in enumerate(panels, 1):
+        axes = figure.add_subplot(rows, min(columns, len(panels)), place, projection="3d")
+        _draw(axes, panel)
+        for label, color, q, p in marks:
+            axes.scatter([q], [p], [panel.surface.speedup(q, p)], color=color, s=36, label=label, depthshade=False)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(-0.08, 1.0))
+    return figure
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    q, p = _steps(panel.cores), _steps(panel.nodes)
+    axes.plot_surface(
+        *np.meshgrid(q, p), panel.surface.speedup(q[None, :], p[:, None]), cmap="viridis", alpha=0.75, linewidth=0.2,
+        edgecolor="0.35", rcount=min(40, len(p)), ccount=min(40, len(q)),
+    )  # fmt: skip
+    along_p = [(one.value, p_i) for p_i in p if (one := cores_optimum(panel.surface, p_i)).interior]
+    along_q = [(q_i, one.value) for q_i in q if (one := nodes_optimum(panel.surface, q_i)).interior]
+    for curve, color, label in ((along_p, "#D55E00", "q_E(p)"), (along_q, "#0072B2", "p_E(q)")):
+        inside = [(a, b) for a, b in curve if a <= panel.cores and b <= panel.nodes]
+        if inside:
+            a, b = np.array(inside).T
+            axes.plot(a, b, panel.surface.speedup(a, b), color=color, linewidth=2, label=label, zorder=10)
+    axes.set_xlabel("cores per node q")
+    axes.set_ylabel("nodes p")
+    axes.set_zlabel("speed-up S")
+    axes.set_title(panel.title, fontsize=9)
+    axes.view_init(elev=28, azim=-125)
+    axes.set_box_aspect(None, zoom=0.92)  # room for the labels of the vertical axis
+
+
+def _steps(most: int) -> np.ndarray:
+    return np.unique(np.linspace(1, most, min(most, _FEW)).round()).astype(float)
+
+
+def node_figure() -> Figure:
+    """The two figures of a single node: l_m(q) for l_c = 0.5 Gflop/s and x = 20, and eta_m(x, q)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.2, 4.2), layout="constrained")
+    roofline = figure.add_subplot(1, 2, 1)
+    q = np.arange(1, 65)
+    for s, label, style in ((hockney, "s(z) = z / (1 + z)", "-"), (overlap, "s(z) = min(1, z)", "--")):
+        roofline.plot(q, node_performance(q, 20.0, 0.5, s), style, color="#0072B2", label=label)
+    roofline.plot(q, 0.5 * q, ":", color="0.5", label="q l_c")
+    roofline.set(xlabel="cores q", ylabel="performance l_m, Gflop/s", ylim=(0, 14), title="l_c = 0.5 Gflop/s, x = 20")
+    roofline.legend(fontsize=8)
+    axes = figure.add_subplot(1, 2, 2, projection="3d")
+    x, cores = np.linspace(1, 100, 60), np.arange(1, 17)
+    grid = np.meshgrid(x, cores)
+    axes.plot_surface(*grid, node_efficiency(*grid), cmap="viridis", alpha=0.8, linewidth=0.2, edgecolor="0.35")
+    axes.set(
+        xlabel="operational intensity x",
+        ylabel="cores q",
+        zlabel="efficiency",
+        title="eta_m(x, q)",
+        yticks=(4, 8, 12, 16),
+    )
+    axes.view_init(elev=25, azim=-60)
+    axes.set_box_aspect(None, zoom=0.92)
+    return figure
+
+
+def general_figure(d: str) -> Figure:
+    """S for beta_0 = 1 and d(p): with eq. (5) by its letters, and as it follows from the definitions."""
+    values = ", ".join(f"{name} = {value:g}" for name, value in _GENERAL.items())
+    panels = []
+    for variant in VARIANTS:
+        surface = general(**_GENERAL, d=d, beta=Beta().polynomial, printed=variant == PRINTED)
+        panels.append(Panel(f"{variant}: beta(q, p) = 1/q, d(p) = {d}\n{values}", surface, 16, _MOST_NODES))
+    return surfaces_figure(panels)
+
+
+def equation_figure(number: int) -> Figure:
+    """S of one of (6) to (9) for two sizes, printed and derived, or once where the two are equal."""
+    one = next(one for one in printed_equations() if one.number == number)
+    system, program = table_system(one.system), application(one.app)
+    panels = []
+    for n in _SIZES[number]:
+        surfaces = {variant: program.surface(n, system, variant=variant) for variant in VARIANTS}
+        points = np.arange(1, system.cores + 1)[:, None], np.arange(1, _MOST_NODES + 1)
+        equal = np.allclose(surfaces[PRINTED].speedup(*points), surfaces[DERIVED].speedup(*points), rtol=1e-12, atol=0)
+        for variant in (DERIVED,) if equal else VARIANTS:
+            which = "printed = derived" if equal else variant
+            title = f"eq. ({number}), {which}: {program.name} on {system.name}, n = {n:,}"
+            panels.append(Panel(title, surfaces[variant], system.cores, _MOST_NODES))
+    return surfaces_figure(panels)
+
+
+def write_paper_figures(folder: str) -> list[Path]:
+    """All of them as PNG.  Raises UserError for a folder that cannot be written."""
+    drawn: dict[str, Callable[[], Figure]] = {
+        "node": node_figure,
+        "general-p": lambda: general_figure("p"),
+        "general-sqrt-p": lambda: general_figure("sqrt(p)"),
+        "general-log2-p": lambda: general_figure("log2(p)"),
+        **{f"equation-{number}": lambda number=number: equation_figure(number) for number in _SIZES},
+    }
+    place = usable_folder("--figures", folder)
+    try:
+        for name, draw in drawn.items():
+            save_figure(draw(), place / f"{name}.png", dpi=110)
+    except OSError as err:
+        problem = f"cannot be written: {err.strerror or err}"
+        raise UserError(f"--figures {folder}", problem, "Choose another folder") from err
+    return [place / f"{name}.png" for name in drawn]
+
+
+def draw_answer(made: Answer, surface: Surface, path: str) -> None:
+    """The surface of an answer, with what was asked about, the best and the smallest allocation.
+
+    Raises UserError where it cannot be written.
+    """
+    question = made.question
+    size = f"n = {question.n:,}" if question.n is not None else f"class {question.preset}"
+    nodes = question.most_nodes or question.system.nodes
+    title = f"{question.app}, {size}, on {question.system.name}\n{made.equation}"
+    marks = [
+        (f"best, S = {made.best.speedup:.4g}", "#CC79A7", made.best.cores_per_node, made.best.nodes),
+        (f"smallest, S = {made.smallest.speedup:.4g}", "#009E73", made.smallest.cores_per_node, made.smallest.nodes),
+    ]
+    if made.asked != made.best:
+        marks.insert(0, (f"asked, S = {made.asked.speedup:.4g}", "black", made.asked.cores_per_node, made.asked.nodes))
+    figure = surfaces_figure([Panel(title, surface, question.system.cores, nodes)], marks=marks)
+    write_picture("--figure", path, figure, dpi=110)

@@ -1,0 +1,213 @@
+"""#op, #b and #x of the NAS kernels, declared as functions of the parameters of a class.
+
+#op is the official count (docs/kernels.md).  #x takes the ranks of a node for one: it is what crosses the borders of p
+nodes, each with a compact part of the problem, and leading terms where that is said.  #b / #op is
+in their kernel.toml.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+
+import numpy as np
+
+from apps.catalog import app
+from platforms.errors import UserError
+from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.model import DERIVED
+from predictor.hierarchical.surface import Surface, Term, Terms
+from predictor.hierarchical.systems import System
+
+Params = Mapping[str, int | float | str]
+
+# #x is summed over the nodes, each of which has a link of its own that its cores share.
+BETA = Beta(Fraction(1), per_core=False)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A NAS kernel."""
+
+    name: str
+    operations: Callable[[Params], float]  # #op
+    exchanged_bytes: Callable[[Params, int], float]  # #x on p nodes; 0 on one
+    messages: Callable[[Params, int], float]  # of one node, one after another: each waits for the one before
+    waiting: Callable[[Params, int], float] = lambda a, p: 0.0  # time that p nodes wait in turn, over their computation
+
+    @property
+    def bytes_per_operation(self) -> float:
+        """#b / #op."""
+        return app(self.name).bytes_per_flop
+
+    def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float, inside: bool) -> float:
+        """#x / (beta b_cl), s, where p nodes get ``beta`` times b_cl together.
+
+        ``inside``: ranks of a node use the network among themselves, so that each of the q p is a part by itself.
+        """
+        return self.exchanged_bytes(params, q * p if inside else p) / (beta * bandwidth_Bps)
+
+    def surface(
+        self, params: Params, system: System, *, variant: str = DERIVED, beta: Beta | None = None, overlap: bool = False
+    ) -> Surface:
+        """As of a program of the paper's table.  Raises UserError for a variant that the paper does not print."""
+        if variant != DERIVED:
+            raise UserError(f"variant {variant!r}, app {self.name!r}", "the paper prints nothing of it", "Ask derived")
+        op, beta = self.operations(params), beta or BETA
+        balance = float(system.network_balance) / op
+
+        @cache  # a search asks for the same p with every q
+        def moved_by(nodes) -> float:
+            return self.exchanged_bytes(params, int(nodes))
+
+        def network(q, p):
+            moved = np.vectorize(moved_by, otypes=[float])(p)
+            return balance * np.asarray(q, float) * p / beta(q, p) * moved
+
+        memory = Terms((Term(float(system.a_star) * self.bytes_per_operation, cores=1),))
+        return Surface(memory, network, overlap, f"eq. (5) derived, beta(q, p) = {beta}")
+
+
+def _sum_bytes(vector_bytes: float, p: int) -> float:
+    """An allreduce by exchanges in pairs: p log2 p vectors."""
+    return vector_bytes * p * math.log2(p)
+
+
+def _cg_operations(a: Params) -> float:
+    row = a["nonzer"] * (a["nonzer"] + 1)
+    return 2 * a["niter"] * a["na"] * (3 + row + 25 * (5 + row) + 3)
+
+
+def _cg_grid(p: int) -> tuple[int, float]:
+    """Row groups R and nodes in each: k R^2 nodes with k = 1, 2 or 3 exactly, else about the root."""
+    for k in (1, 2, 3):
+        R = math.isqrt(p // k)
+        if k * R * R == p:
+            return R, k * R
+    R = max(1, round(math.sqrt(p)))
+    return R, p / R
+
+
+def _cg_bytes(a: Params, p: int) -> float:
+    """26 products in an iteration: parts of the result are summed in a row group, then change places; and 53 sums.
+
+    R groups of C nodes: every node sends n / C numbers log2 C times; then all but C nodes send n / C.
+    """
+    R, C = _cg_grid(p)
+    vectors = 26 * 8 * a["na"] * (R * math.log2(C) + R - 1)
+    return a["niter"] * (vectors + 53 * 8 * p * math.log2(C))
+
+
+def _cg_messages(a: Params, p: int) -> float:
+    logs = math.log2(_cg_grid(p)[1])
+    return a["niter"] * (26 * (logs + (p > 1)) + 53 * logs)
+
+
+@lru_cache(maxsize=100_000)
+def _box(p: int) -> tuple[int, int, int]:
+    """p = px py pz with px <= py <= pz and the smallest sum, as MG's ranks."""
+    found = [
+        (px + py + p // (px * py), px, py)
+        for px in range(1, round(p ** (1 / 3)) + 2)
+        if p % px == 0
+        for py in range(px, math.isqrt(p // px) + 1)
+        if p // px % py == 0
+    ]
+    _, px, py = min(found)
+    return px, py, p // (px * py)
+
+
+def _mg_levels(a: Params) -> int:
+    return int(math.log2(a["n"]))
+
+
+def _mg_bytes(a: Params, p: int) -> float:
+    """Faces of the boxes, both ways, on every level: three times, on the coarsest twice.
+
+    A later axis takes along the two layers that earlier ones brought.  Where a level has fewer points than nodes, it
+    is taken to be spread over all of them.
+    """
+    px, py, pz = _box(p)
+    levels, n, points = _mg_levels(a), int(a["n"]), 0.0
+    for size in (n >> level for level in range(levels)):
+        along_x, along_y, along_z = size / px, size / py, size / pz
+        faces = (
+            (px > 1) * along_y * along_z + (py > 1) * (along_x + 2) * along_z + (pz > 1) * (along_x + 2) * (along_y + 2)
+        )
+        points += (3 if size > 2 else 2) * faces
+    return a["nit"] * p * points * 2 * 8
+
+
+def _mg_messages(a: Params, p: int) -> float:
+    axes = sum(side > 1 for side in _box(p))
+    return a["nit"] * 2 * axes * (3 * _mg_levels(a) - 1)
+
+
+def _lu_operations(a: Params) -> float:
+    n = a["n"]
+    return a["itmax"] * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010.0)
+
+
+@lru_cache(maxsize=100_000)
+def _rectangle(p: int) -> tuple[int, int]:
+    """p = xdim ydim, xdim >= ydim, as square as p allows."""
+    ydim = next(side for side in range(math.isqrt(p), 0, -1) if p % side == 0)
+    return p // ydim, ydim
+
+
+def _lu_bytes(a: Params, p: int) -> float:
+    """A cut of the columns: 5 numbers per point of n - 2 planes in both sweeps, and two layers each way after them."""
+    n, cuts = a["n"], sum(side - 1 for side in _rectangle(p))
+    return a["itmax"] * cuts * (2 * 40 * (n - 2) ** 2 + 4 * 40 * n**2)
+
+
+def _lu_messages(a: Params, p: int) -> float:
+    """Plane by plane in both sweeps, and as many again as the wave takes from corner to corner."""
+    cuts = sum(side - 1 for side in _rectangle(p))
+    return a["itmax"] * 2 * (a["n"] - 2 + cuts) if cuts else 0.0
+
+
+def _lu_waiting(a: Params, p: int) -> float:
+    """The wave of a sweep, 784 of the 1985 operations each, reaches the last corner after as many planes as cuts."""
+    return 2 * 784 / 1985 * sum(side - 1 for side in _rectangle(p)) / (a["n"] - 2)
+
+
+def _ft_points(a: Params) -> int:
+    return a["nx"] * a["ny"] * a["nz"]
+
+
+def _ft_operations(a: Params) -> float:
+    log = math.log(_ft_points(a))
+    return _ft_points(a) * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * a["niter"])
+
+
+def _ft_bytes(a: Params, p: int) -> float:
+    """All points but a share 1 / p, at the start and in every iteration."""
+    return 16 * _ft_points(a) * (a["niter"] + 1) * (1 - 1 / p)
+
+
+def _is_bytes(a: Params, p: int) -> float:
+    """All keys but a share 1 / p, and the sums over buckets."""
+    moved = 4 * a["total_keys"] * (1 - 1 / p)
+    return a["max_iterations"] * (moved + _sum_bytes(4 * (a["num_buckets"] + 5), p))
+
+
+KERNELS: Mapping[str, Kernel] = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("cg", _cg_operations, _cg_bytes, _cg_messages),
+        Kernel("mg", lambda a: 58.0 * a["n"] ** 3 * a["nit"], _mg_bytes, _mg_messages),
+        Kernel("lu", _lu_operations, _lu_bytes, _lu_messages, _lu_waiting),
+        Kernel("ft", _ft_operations, _ft_bytes, lambda a, p: (a["niter"] + 1) * (p - 1)),
+        Kernel(
+            "is",
+            lambda a: float(a["total_keys"] * a["max_iterations"]),
+            _is_bytes,
+            lambda a, p: a["max_iterations"] * (2 * (p - 1) + math.log2(p)),
+        ),
+        Kernel("ep", lambda a: 2.0 ** (a["m"] + 1), lambda a, p: _sum_bytes(96, p), lambda a, p: 3 * math.log2(p)),
+    )
+}

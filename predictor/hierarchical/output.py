@@ -1,0 +1,89 @@
+"""An answer for readers and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from predictor.hierarchical.allocation import Allocation
+from predictor.hierarchical.answer import Answer
+
+
+def text(made: Answer) -> str:
+    """For a reader, with the lines of the batch script at the end."""
+    question, system = made.question, made.question.system
+    size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
+    lines = [
+        f"{question.app}, {size}, on {system.name} ({_counted(system.nodes, 'node')} of "
+        f"{_counted(system.cores, 'core')}): {made.equation}",
+        _line("expected on", made, made.asked),
+    ]
+    if made.best != made.asked:
+        lines.append(_line("best is", made, made.best))
+    lines.append(_line(f"smallest within {100 * question.within:g} % of the best:", made, made.smallest))
+    for name, symbol, one, given, most in (
+        ("best cores per node", "q_E", made.optimum_cores, _counted(made.asked.nodes, "node"), system.cores),
+        (
+            "best nodes",
+            "p_E",
+            made.optimum_nodes,
+            f"{_counted(made.asked.cores_per_node, 'core')} of each",
+            system.nodes,
+        ),
+    ):
+        found = f"{symbol} = {one.value:.4g}" if one.interior else one.why
+        beyond = ", beyond the machine" if one.interior and one.value > most else ""
+        formula = f" {one.formula}" if one.formula else ""
+        lines.append(f"{name} for {given}, {question.variant} formula{formula}: {found}{beyond}")
+    lines += [f"caution: {caution}" for caution in made.cautions]
+    if made.wall_time_s is None:
+        return "\n".join([*lines, "no batch script: no job may run for as long as the smallest takes"])
+    lines.append(f"for the smallest, with {100 * question.margin:g} % more time, up to a whole minute:")
+    return "\n".join([*lines, *made.batch_script])
+
+
+def _line(what: str, made: Answer, one: Allocation) -> str:
+    ratio = one.speedup / made.one_core.speedup
+    return (
+        f"{what} {_counted(one.cores_per_node, 'core')} of {_counted(one.nodes, 'node')}: speed-up {one.speedup:.4g} "
+        f"({ratio:.4g} times one core's), efficiency {one.efficiency:.3g}, {made.time_s(one):.4g} s"
+    )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def as_json(made: Answer) -> dict:
+    """As JSON values."""
+    asked, top, question = made.asked, made.best, made.question
+    return {
+        "system": question.system.name,
+        "app": question.app,
+        "n": question.n,
+        "class": question.preset,
+        "variant": question.variant,
+        "equation": made.equation,
+        "beta": None if question.beta is None else str(question.beta),
+        "scaling": "overlap" if question.overlap else "hockney",
+        "cores_per_node": asked.cores_per_node,
+        "nodes": asked.nodes,
+        "speedup": asked.speedup,
+        "efficiency": asked.efficiency,
+        "time_s": made.time_s(asked),
+        "speedup_over_one_core": asked.speedup / made.one_core.speedup,
+        "best_cores_per_node": top.cores_per_node,
+        "best_nodes": top.nodes,
+        "best_speedup": top.speedup,
+        "best_efficiency": top.efficiency,
+        "best_time_s": made.time_s(top),
+        "optimum_cores_per_node": asdict(made.optimum_cores),
+        "optimum_nodes": asdict(made.optimum_nodes),
+        "within": question.within,
+        "smallest": {**asdict(made.smallest), "cores": made.smallest.cores, "time_s": made.time_s(made.smallest)},
+        "whole_nodes": question.whole_nodes,
+        "margin": question.margin,
+        "wall_time_s": made.wall_time_s,
+        "batch": question.batch or question.system.batch,
+        "batch_script": made.batch_script,
+        "cautions": list(made.cautions),
+    }

@@ -1,0 +1,194 @@
+"""Sums of products of powers with rational coefficients and exponents: enough algebra for the paper's equations, exact.
+
+``log2(n)`` and ``log2(p)`` are symbols like n and p; only ``evaluate`` knows what they stand for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+Powers = tuple[tuple[str, Fraction], ...]  # symbols in alphabetical order with their exponents, none of which is 0
+
+_TOKEN = re.compile(r"\s*(?:(?P<sign>[+-])|(?P<number>\d+(?:/\d+)?)|(?P<symbol>log2\(\w+\)|[A-Za-z]\w*))")
+_EXPONENT = re.compile(r"\^(?:\((?P<long>-?\d+(?:/\d+)?)\)|(?P<short>-?\d+))")
+_LOGARITHM = re.compile(r"log2\((\w+)\)")
+
+
+def _powers(exponents: Mapping[str, Fraction]) -> Powers:
+    return tuple(sorted((symbol, exponent) for symbol, exponent in exponents.items() if exponent))
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A sum of terms; none has the coefficient 0.  Two that are equal as sums compare equal."""
+
+    terms: frozenset[tuple[Powers, Fraction]]
+
+    @staticmethod
+    def of(terms: Mapping[Powers, Fraction]) -> Polynomial:
+        return Polynomial(frozenset((powers, value) for powers, value in terms.items() if value))
+
+    @staticmethod
+    def constant(value: int | Fraction) -> Polynomial:
+        return Polynomial.of({(): Fraction(value)})
+
+    @staticmethod
+    def symbol(name: str, exponent: int | Fraction = 1) -> Polynomial:
+        return Polynomial.of({_powers({name: Fraction(exponent)}): Fraction(1)})
+
+    def coefficient(self, powers: Powers) -> Fraction:
+        """0 for a term that is not there."""
+        return dict(self.terms).get(powers, Fraction(0))
+
+    @property
+    def is_monomial(self) -> bool:
+        return len(self.terms) == 1
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        total = dict(self.terms)
+        for powers, value in other.terms:
+            total[powers] = total.get(powers, Fraction(0)) + value
+        return Polynomial.of(total)
+
+    def __mul__(self, other: Polynomial | int | Fraction) -> Polynomial:
+        if not isinstance(other, Polynomial):
+            other = Polynomial.constant(other)
+        total: dict[Powers, Fraction] = {}
+        for mine, a in self.terms:
+            for theirs, b in other.terms:
+                exponents = dict(mine)
+                for symbol, exponent in theirs:
+                    exponents[symbol] = exponents.get(symbol, Fraction(0)) + exponent
+                powers = _powers(exponents)
+                total[powers] = total.get(powers, Fraction(0)) + a * b
+        return Polynomial.of(total)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Polynomial | int | Fraction) -> Polynomial:
+        """By a number or a single term."""
+        if not isinstance(other, Polynomial):
+            other = Polynomial.constant(other)
+        return self * other.inverse()
+
+    def inverse(self) -> Polynomial:
+        """1 over a single term."""
+        if not self.is_monomial:
+            raise ValueError(f"1 / ({self}) is no polynomial")
+        ((powers, value),) = self.terms
+        return Polynomial.of({tuple((symbol, -exponent) for symbol, exponent in powers): 1 / value})
+
+    def substitute(self, values: Mapping[str, Polynomial | int | Fraction]) -> Polynomial:
+        """With numbers or polynomials for some symbols; what is put in for a root or a quotient is a single term."""
+        total = Polynomial.constant(0)
+        for powers, value in self.terms:
+            product = Polynomial.constant(value)
+            for symbol, exponent in powers:
+                known = values.get(symbol)
+                product *= Polynomial.symbol(symbol, exponent) if known is None else _raised(known, exponent)
+            total += product
+        return total
+
+    def evaluate(self, **values: object) -> object:
+        """Numbers or arrays for all symbols: floats, but exact where all values are rational and all exponents whole.
+
+        log2(s) is taken of the value of s.
+        """
+        total: object = Fraction(0)
+        for powers, coefficient in self.terms:
+            product: object = coefficient
+            for symbol, exponent in powers:
+                product = _times(product, _power(_value(symbol, values), exponent))
+            total = _plus(total, product)
+        return total
+
+    def __str__(self) -> str:
+        """As ``parse`` reads it, highest powers first."""
+        shown = sorted(self.terms, key=lambda term: [(s, -e) for s, e in term[0]] or [("~", 0)])
+        return " ".join(_shown(powers, value, first=i == 0) for i, (powers, value) in enumerate(shown)) or "0"
+
+
+def parse(text: str) -> Polynomial:
+    """A polynomial such as ``2 n^3 - n^2`` or ``2/3 n^2 p^(1/2) log2(p)``: factors with spaces, exponents rational."""
+    total, at, sign = Polynomial.constant(0), 0, 1
+    product: Polynomial | None = None
+    text = text.strip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise ValueError(f"{text!r}: cannot be read from {text[at:]!r} on")
+        at = found.end()
+        if found["sign"]:
+            if product is not None:
+                total += sign * product
+                product, sign = None, 1
+            sign *= -1 if found["sign"] == "-" else 1
+            continue
+        if found["number"]:
+            factor = Polynomial.constant(Fraction(found["number"]))
+        else:
+            exponent = Fraction(1)
+            if raised := _EXPONENT.match(text, at):
+                exponent, at = Fraction(raised["long"] or raised["short"]), raised.end()
+            factor = Polynomial.symbol(found["symbol"], exponent)
+        product = factor if product is None else product * factor
+    if product is None:
+        raise ValueError(f"{text!r}: ends where a term is expected")
+    return total + sign * product
+
+
+def _raised(value: Polynomial | int | Fraction, exponent: Fraction) -> Polynomial:
+    polynomial = value if isinstance(value, Polynomial) else Polynomial.constant(value)
+    if exponent.denominator == 1 and exponent > 0:
+        result = polynomial
+        for _ in range(int(exponent) - 1):
+            result *= polynomial
+        return result
+    if exponent.denominator == 1:
+        return _raised(polynomial.inverse(), -exponent)
+    ((powers, coefficient),) = polynomial.terms
+    if coefficient != 1:
+        raise ValueError(f"({polynomial})^({exponent}) is not rational")
+    return Polynomial.of({_powers({symbol: power * exponent for symbol, power in powers}): Fraction(1)})
+
+
+def _value(symbol: str, values: Mapping[str, object]) -> object:
+    inner = _LOGARITHM.fullmatch(symbol)
+    if inner is None:
+        return values[symbol]
+    import numpy as np
+
+    return np.log2(np.asarray(values[inner[1]], float))
+
+
+def _power(value: object, exponent: Fraction) -> object:
+    if exponent.denominator == 1 and isinstance(value, int | Fraction):
+        return Fraction(value) ** int(exponent)
+    import numpy as np
+
+    return np.asarray(value, float) ** float(exponent)
+
+
+def _times(a: object, b: object) -> object:
+    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _float(a) * _float(b)
+
+
+def _plus(a: object, b: object) -> object:
+    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _float(a) + _float(b)
+
+
+def _float(value: object) -> object:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _shown(powers: Powers, value: Fraction, *, first: bool) -> str:
+    factors = [
+        symbol if e == 1 else f"{symbol}^{e}" if e.denominator == 1 else f"{symbol}^({e})" for symbol, e in powers
+    ]
+    if abs(value) != 1 or not factors:
+        factors.insert(0, str(abs(value)))
+    sign = ("-" if value < 0 else "") if first else ("- " if value < 0 else "+ ")
+    return sign + " ".join(factors)

@@ -1,0 +1,261 @@
+"""What the model knows of a machine: speed of a core, bandwidths of memory and network, how many of each there are.
+
+The machines of the paper's table, scenarios and system files (docs/systems.md) of equal nodes on one network, and
+machine files of the user's own (docs/hierarchical.md).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.checked_toml import CheckedTable, read_checked
+from platforms.commented_csv import commented_rows
+from platforms.errors import PlatformError, nearest
+
+if TYPE_CHECKING:
+    from platforms.grid import Grid, Wire
+    from platforms.system.model import System as LevelSystem
+
+BATCH_SYSTEMS = ("slurm", "moab")
+_GIGA = 10**9
+_KEYS = {
+    "": ("name", "source", "core_gflops", "memory_gbyte_s", "network_gbyte_s", "cores_per_node", "nodes", "batch"),
+}
+_OF_PLATFORMS = ("clusters", "lan", "wan")  # keys that tell scenario and system files from machine files
+# Beyond these, in Gflop/s and Gbyte/s, there is no computer; times and factors stay within what floats hold.
+_LEAST, _MOST = 1e-9, 1e9
+
+
+@dataclass(frozen=True)
+class System:
+    """p nodes of q cores.  Exact numbers, so that what is derived from them is exact."""
+
+    name: str
+    core_flops: Fraction  # l_c, flop/s
+    memory_Bps: Fraction | None  # b_m, byte/s, of a node; None: memory never limits
+    network_Bps: Fraction  # b_cl, byte/s, between two nodes
+    cores: int  # of a node: the largest q
+    nodes: int  # the largest p
+    batch: str = "slurm"  # of BATCH_SYSTEMS
+    printed_a_star: Fraction | None = None  # as the paper's table has them, in flop/byte
+    printed_v: Fraction | None = None
+    is_peak: bool = False  # core_flops is what a scenario or system file says, not what was measured by DGEMM
+
+    @property
+    def a_star(self) -> Fraction:
+        """l_c / b_m, flop/byte; 0 where memory never limits."""
+        return Fraction(0) if self.memory_Bps is None else self.core_flops / self.memory_Bps
+
+    @property
+    def v(self) -> Fraction | None:
+        """b_cl / b_m; None where memory never limits."""
+        return None if self.memory_Bps is None else self.network_Bps / self.memory_Bps
+
+    @property
+    def network_balance(self) -> Fraction:
+        """l_c / b_cl = a* / v, flop/byte."""
+        return self.core_flops / self.network_Bps
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of the hardware table, for comparison."""
+
+    system: System
+    a_star: str  # as printed
+    v: str
+    processor: str
+
+
+@cache
+def hardware_table() -> tuple[PrintedRow, ...]:
+    """The paper's table, in its order."""
+    machines = {row["system"]: row for row in rows("machines.csv")}
+    return tuple(
+        PrintedRow(
+            System(
+                row["system"],
+                Fraction(row["l_c_gflops"]) * _GIGA,
+                Fraction(row["b_m_gbyte_s"]) * _GIGA,
+                Fraction(row["b_cl_gbyte_s"]) * _GIGA,
+                int(row["q"]),
+                int(machines[row["system"]]["nodes"]),
+                machines[row["system"]]["batch"],
+                Fraction(row["a_star"]),
+                Fraction(row["v"]),
+            ),
+            row["a_star"],
+            row["v"],
+            f"{row['processor']}, {row['clock_ghz']} GHz",
+        )
+        for row in rows("systems.csv")
+    )
+
+
+def table_system(name: str) -> System | None:
+    """The machine of the paper's table; capitals, spaces and hyphens do not count.  None: not there."""
+    return next((row.system for row in hardware_table() if _plain(row.system.name) == _plain(name)), None)
+
+
+def read_system(name: str, *, memory_gbyte_s: float | None = None, efficiency: float | None = None) -> System:
+    """A machine of the table, a scenario of the project's, or a TOML file: a scenario, a system, or in the form
+
+    ::
+
+        name = "new cluster"         # default: the file's name
+        source = "DGEMM, STREAM and a ping-pong of March"     # for the reader
+        core_gflops = 33             # l_c, of one core
+        memory_gbyte_s = 89          # b_m, of a node: STREAM with all cores
+        network_gbyte_s = 3          # b_cl, between two nodes: MPI bandwidth of large messages
+        cores_per_node = 16
+        nodes = 476
+        batch = "slurm"              # or "moab"; default slurm
+
+    ``memory_gbyte_s``: of a scenario or a system of levels, in place of what it says; ``inf``: memory never limits.
+    ``efficiency``: the share of such a machine's speed that DGEMM sustains; None: all of it.
+
+    Raises PlatformError for what does not fit.
+    """
+    is_file = name.endswith(".toml") or Path(name).is_file()
+    known = None if is_file else table_system(name)
+    if known is not None or (is_file and not _is_of_platforms(Path(name))):
+        for option, value in (("--memory", memory_gbyte_s), ("--efficiency", efficiency)):
+            if value is not None:
+                problem, remedy = "goes with a scenario or system file, other machines have theirs", "Leave it out"
+                raise PlatformError(f"{option} {value:g}", problem, remedy)
+        return known or _from_file(Path(name))
+    return _sustained(_of_platforms(name, is_file, _memory_Bps(memory_gbyte_s)), efficiency)
+
+
+def _memory_Bps(gbyte_s: float | None) -> Fraction | float | None:
+    """inf: memory never limits."""
+    if gbyte_s is None or gbyte_s == float("inf"):
+        return gbyte_s
+    if not gbyte_s > 0:
+        raise PlatformError(f"--memory {gbyte_s:g}", "not a positive number", "Give GB/s of a node")
+    if not _LEAST <= gbyte_s <= _MOST:
+        problem = "no memory is like that"
+        raise PlatformError(f"--memory {gbyte_s:g}", problem, f"Give {_LEAST:g} to {_MOST:g} GB/s, or inf")
+    return Fraction(str(gbyte_s)) * _GIGA
+
+
+def _sustained(machine: System, efficiency: float | None) -> System:
+    if efficiency is None:
+        return machine
+    if not _LEAST <= efficiency <= 1:
+        raise PlatformError(f"--efficiency {efficiency:g}", "not a share", "Give at most 1, such as 0.9")
+    return replace(machine, core_flops=machine.core_flops * Fraction(str(efficiency)), is_peak=False)
+
+
+def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None) -> System:
+    """A scenario by name or file, or a file of a system of levels."""
+    from platforms.scenario import NAMED, named_grid, read_grid
+    from platforms.system.description import is_system_file, read_system
+
+    if is_file and is_system_file(name):
+        return _from_levels(read_system(name), memory_Bps)
+    if not is_file and name not in NAMED:
+        table = [row.system.name for row in hardware_table()]
+        others = [one for one in NAMED if table_system(one) is None]  # those of the table are scenarios too
+        remedy = f"{nearest(name, [*table, *others], limit=12)}, or give a TOML file"
+        raise PlatformError(f"system {name!r}", "no such machine", remedy)
+    return _from_grid(read_grid(name) if is_file else named_grid(name), memory_Bps)
+
+
+def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> System:
+    """The machine that a scenario of equal nodes on one network is.  Raises PlatformError for another."""
+    where = f"system {grid.name!r}"
+    first = grid.clusters[0]
+    if len(grid.clusters) > 1:
+        problem = f"{len(grid.clusters)} clusters, but the model's nodes are equal and on one network"
+        raise PlatformError(where, problem, "Take a scenario of one cluster")
+    if memory_Bps is None:
+        memory_Bps = first.memory_Bps
+    return _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
+
+
+def _from_levels(system: LevelSystem, memory_Bps: Fraction | float | None) -> System:
+    """The machine that a LAN of equal nodes with cores is.  Raises PlatformError for another system."""
+    where = f"system {system.name!r}"
+    if len(system.groups) > 1:
+        problem = f"{len(system.groups)} groups of units, but the model's nodes are equal and on one network"
+        raise PlatformError(where, problem, "Take a system of one LAN with one group of nodes")
+    (group,) = system.groups
+    if group.unit.kind != "cpu":
+        raise PlatformError(where, f"its units are {group.unit.kind}s, but the model's have cores", "Take CPUs")
+    return _peak(
+        system.name, group.unit.speed_flops, memory_Bps, group.node.link, group.unit.cores, group.node.count
+    )  # fmt: skip
+
+
+def _peak(
+    name: str, core_flops: float, memory_Bps: Fraction | float | None, link: Wire, cores: int, nodes: int
+) -> System:
+    if memory_Bps is None:
+        problem = "it says nothing of the bandwidth of a node's memory"
+        remedy = "Give --memory GB/S of a node, or --memory inf where it never limits"
+        raise PlatformError(f"system {name!r}", problem, remedy)
+    memory = None if memory_Bps == float("inf") else Fraction(memory_Bps)
+    return System(
+        name, Fraction(core_flops), memory, Fraction(link.bandwidth_Bps), cores, nodes, is_peak=True
+    )  # fmt: skip
+
+
+def _is_of_platforms(path: Path) -> bool:
+    import tomllib
+
+    try:
+        return not set(_OF_PLATFORMS).isdisjoint(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return False  # read_checked says what is wrong
+
+
+def _from_file(path: Path) -> System:
+    entry = read_checked(path, _KEYS, "machine file")
+    entry.text("source", "")
+    batch = entry.text("batch", "slurm")
+    if batch not in BATCH_SYSTEMS:
+        raise PlatformError(entry.where, f"no batch system {batch!r}", f"Known: {', '.join(BATCH_SYSTEMS)}")
+    memory = _positive(entry, "memory_gbyte_s", infinite=True)
+    return System(
+        entry.text("name", path.stem),
+        _positive(entry, "core_gflops") * _GIGA,
+        None if memory is None else memory * _GIGA,
+        _positive(entry, "network_gbyte_s") * _GIGA,
+        _count(entry, "cores_per_node", 10_000),
+        _count(entry, "nodes", 1_000_000),
+        batch,
+    )
+
+
+def _positive(entry: CheckedTable, key: str, *, infinite: bool = False) -> Fraction | None:
+    """None for inf, where that is allowed."""
+    value = entry.number(key)
+    if infinite and value == float("inf"):
+        return None
+    if not 0 < value < float("inf"):
+        raise PlatformError(entry.where, f"{key} = {value:g} is not a positive number", "Mend the value")
+    if not _LEAST <= value <= _MOST:
+        raise PlatformError(entry.where, f"{key} = {value:g} is not from {_LEAST:g} to {_MOST:g}", "Mend the value")
+    return Fraction(str(value))  # the decimal that stands there, not the nearest binary number
+
+
+def _count(entry: CheckedTable, key: str, most: int) -> int:
+    value = entry.integer(key)
+    if not 1 <= value <= most:
+        raise PlatformError(entry.where, f"{key} = {value} is not a number from 1 to {most}", "Mend the value")
+    return value
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).casefold()
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """Of a table beside this module; lines that begin with # are its source."""
+    return commented_rows(Path(__file__).with_name(name))

@@ -1,0 +1,223 @@
+"""#op, #b and #x of the NAS kernels against the official figures, and predictor ``hierarchical``."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from apps.catalog import own_problem, problem, sized_problem
+from apps.netprobe.measure import Measurement
+from apps.spec import Settings, Target
+from apps.user_program import UserProgram
+from platforms.errors import UserError
+from platforms.placement import block
+from platforms.platform import Cluster, Host, Platform
+from predictor.base import OutOfRange
+from predictor.evidence import Broker
+from predictor.hierarchical.kernels import KERNELS
+from predictor.hierarchical.predictor import HIERARCHICAL, core_probe, network_plan, shape
+from predictor.hierarchical.systems import table_system
+from predictor.predict import predict
+from predictor.registry import predictor
+
+DATA = Path(__file__).parents[1] / "apps" / "data"
+
+
+def rows(name):
+    with open(DATA / name, newline="") as file:
+        return [row for row in csv.DictReader(file) if row["bench"] in KERNELS]
+
+
+def params(app, preset):
+    return dict(problem(app, preset).params)
+
+
+def test_operations_are_the_official_ones():
+    official = [row for row in rows("npb-flops.csv") if row["class"] in "SWABC"]
+    assert {row["bench"] for row in official} == set(KERNELS)
+    for row in official:
+        counted = KERNELS[row["bench"]].operations(params(row["bench"], row["class"]))
+        assert counted / 1e6 == pytest.approx(float(row["mop_total"]), rel=1e-9)
+
+
+@pytest.mark.parametrize(("app", "rel"), [("cg", 2e-4), ("mg", 4e-3), ("lu", 1e-12)])
+def test_bytes_between_nodes_of_one_rank_are_the_official_ones(app, rel):
+    iterations = {"cg": "niter", "mg": "nit", "lu": "itmax"}[app]
+    official = [row for row in rows("npb-traffic.csv") if row["bench"] == app]
+    assert len(official) > 10
+    for row in official:
+        values = params(app, row["class"])
+        sent = int(row["iter_p2p_bytes_total"]) - int(row["iter_self_bytes_total"])
+        assert KERNELS[app].exchanged_bytes(values, int(row["procs"])) == pytest.approx(
+            sent * values[iterations], rel=rel
+        )
+
+
+def test_bytes_of_transpositions_are_the_official_ones_less_what_stays():
+    # An alltoall's bytes of a rank hold its own block, one of P; FT transposes once more at the start.
+    for row in (row for row in rows("npb-traffic.csv") if row["bench"] == "ft"):
+        values, P = params("ft", row["class"]), int(row["procs"])
+        sent = int(row["iter_alltoall_bytes_rank"]) * (P - 1) * (values["niter"] + 1)
+        assert KERNELS["ft"].exchanged_bytes(values, P) == pytest.approx(sent, rel=1e-12)
+
+
+@pytest.mark.parametrize("app", list(KERNELS))
+def test_one_node_exchanges_nothing(app):
+    values = params(app, "S")
+    assert KERNELS[app].exchanged_bytes(values, 1) == 0
+    assert KERNELS[app].messages(values, 1) == 0
+
+
+def test_a_kernel_s_surface_by_hand():
+    # bwGRiD: l_c / b_cl = 85/14; q p / beta = 8 with beta = p.  EP, 2^29 numbers, fetches nothing and sums 96 bytes.
+    system = table_system("bwGRiD")
+    sums = 85 / 14 * 8 * 96 * 16 * 4 / 2**29
+    assert KERNELS["ep"].surface(params("ep", "A"), system).efficiency(8, 16) == pytest.approx(1 / (1 + sums))
+    # IS, class S, on 2 nodes: half of the keys and two vectors of bucket sizes, ten times.
+    moved = 10 * (4 * 65536 / 2 + 4 * (512 + 5) * 2)
+    memory, network = 17 / 12 * 28 * 8, 85 / 14 * 8 * moved / (10 * 65536)
+    surface = KERNELS["is"].surface(params("is", "S"), system)
+    assert surface.efficiency(8, 2) == pytest.approx(1 / (1 + memory + network), rel=1e-12)
+
+
+def cluster(nodes, speeds=(2e9,), cores=4):
+    parts = tuple(
+        Cluster(f"c{c}", tuple(Host(f"c{c}-{i}", speed, cores) for i in range(nodes))) for c, speed in enumerate(speeds)
+    )
+    return Platform("cluster", "/nowhere.xml", f"{nodes}{speeds}", parts)
+
+
+def broker(targets, record_of, *, itself_s=0.0):
+    """Cores do 0.5 Gflop/s.  1 GB/s from node to node after 2 us, all of them at once get half of it."""
+
+    def measured(plan):
+        times_s = []
+        for one in plan.experiments:
+            first = one[0]
+            if first.source == first.destination:
+                times_s.append((itself_s,))
+            else:
+                share = 2 if len(one) > 1 else 1
+                times_s.append(tuple(4e-6 + share * (e.size_bytes - 1) / 1e9 for e in one))
+        return Measurement(tuple(times_s), node_s=0.125, wall_s=0.5)
+
+    def run(spec):
+        return record_of(spec.target, time_s=8.0, flops=4e9)
+
+    return Broker(Settings(), targets, record=run, measure=measured, identify=lambda spec: spec.identity())
+
+
+def target(app="ft", *, nodes=4, ranks_per_host=1, preset="A", platform=None):
+    platform = platform or cluster(nodes)
+    return Target(problem(app, preset), platform, block(platform, nodes * ranks_per_host, ranks_per_host))
+
+
+def answer(asked, record_of, **more):
+    return predict(HIERARCHICAL, [asked], broker([asked], record_of, **more))[0]
+
+
+def test_a_prediction_is_eq_3(record_of):
+    found = answer(target(), record_of).prediction
+    op = KERNELS["ft"].operations(params("ft", "A"))
+    # 0.5 Gflop/s on 4 cores; 7 transpositions of 256 x 256 x 128 points, 3/4 leave; 4 nodes get 2 x 1 GB/s together.
+    assert found.parts["compute_s"] == pytest.approx(op / 2e9)
+    assert found.parts["comm_s"] == pytest.approx(7 * 16 * 256 * 256 * 128 * 3 / 4 / 2e9, rel=1e-6)
+    assert found.time_s == pytest.approx(sum(found.parts.values()))
+    assert found.flags == ()
+    assert found.cost.node_s == 8 + 0.125
+    assert len(found.evidence) == 2
+
+
+def test_kernels_of_the_paper_s_table_are_eq_3_with_its_numbers(record_of):
+    # HPL, n = 3000, 1 core of each of 4 nodes: #op = 2/3 n^3 at 0.5 Gflop/s; #x = (1 + log2(4) / 12) n^2 8 bytes, and
+    # beta = 1: at 1 GB/s, though 4 nodes get 2 GB/s together.
+    platform = cluster(4)
+    asked = Target(sized_problem("hpl", 3000), platform, block(platform, 4, 1))
+    found = answer(asked, record_of).prediction
+    assert found.parts["compute_s"] == pytest.approx(2 / 3 * 3000**3 / 4 / 0.5e9)
+    assert found.parts["comm_s"] == pytest.approx(7 / 6 * 3000**2 * 8 / 1e9, rel=1e-6)
+    # Panels, 64 n^2 / 2 operations, by one of 4 process columns at a time: 3/4 64 3 / 3000 = 0.048 of the computation.
+    assert found.flags == ()
+    wide = Target(sized_problem("hpl", 3000, nb=128), platform, block(platform, 4, 1))
+    # 0.096 of 9 s are 0.864 s, beside 9 and 0.084 s.
+    assert "whose turn it is, which the model leaves out, may be 9 %" in answer(wide, record_of).prediction.flags[0]
+    # Two cores of each take turns at the link.
+    shared = Target(sized_problem("hpl", 3000), platform, block(platform, 8, 2))
+    two = answer(shared, record_of).prediction
+    assert two.parts["comm_s"] == pytest.approx(2 * found.parts["comm_s"])
+    assert any("exchange between the cores of a node" in flag for flag in two.flags)
+    # SUMMA: 2 n^2 sqrt(p) 8 bytes, beta = p, of which no more than the 2 that were seen count.
+    asked = Target(sized_problem("summa", 3000), platform, block(platform, 4, 1))
+    found = answer(asked, record_of).prediction
+    assert found.parts["comm_s"] == pytest.approx(2 * 3000**2 * 2 * 8 / 2e9, rel=1e-6)
+
+
+def test_the_probe_of_a_free_size_is_an_eighth_of_it():
+    platform = cluster(4)
+    asked = Target(sized_problem("hpl", 3000, grid_rows=2, nb=32), platform, block(platform, 4, 1))
+    probe = core_probe(asked)
+    assert (probe.problem, probe.nranks) == (sized_problem("hpl", 375, nb=32), 1)
+    # The run that is to be predicted is never evidence.
+    smallest = Target(sized_problem("dot", 1), platform, block(platform, 1, 1))
+    assert core_probe(smallest).problem.size == 2
+
+
+def test_messages_within_a_node_count_where_they_take_as_long(record_of):
+    asked = target(nodes=2, ranks_per_host=4)
+    free, costly = (answer(asked, record_of, itself_s=s).prediction for s in (1e-6, 4e-3))
+    assert free.parts["compute_s"] == costly.parts["compute_s"]
+    # Of 2 nodes a half leaves, of 8 ranks seven eighths.
+    assert costly.parts["comm_s"] / free.parts["comm_s"] == pytest.approx(7 / 4)
+    assert "compact part" in free.flags[0]
+
+
+def test_one_node_needs_no_network(record_of):
+    asked = target(nodes=1)
+    assert network_plan(asked, shape(asked)) is None
+    assert answer(asked, record_of).prediction.parts["comm_s"] == 0
+
+
+def test_what_the_model_leaves_out_is_said(record_of):
+    # LU class S on 16 nodes: 6 cuts, a wave of 6 steps over 10 planes; 3200 messages of 2 us after 8 us of computing.
+    flags = answer(target("lu", nodes=16, preset="S"), record_of).prediction.flags
+    assert any(flag.startswith("latency, which the model leaves out") for flag in flags)
+    assert any(flag.startswith("waiting for ranks whose turn it is") for flag in flags)
+
+
+def test_the_probe_is_the_smallest_class_that_is_not_asked_about():
+    # With the iterations of the target, so that a number of them that is asked for exists.
+    probe = core_probe(target("cg", preset="B"))
+    assert (dict(probe.problem.params)["na"], dict(probe.problem.params)["niter"], probe.nranks) == (1400, 75, 1)
+    assert dict(core_probe(target("cg", preset="S")).problem.params)["na"] == 7000
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda: target(platform=cluster(2, (2e9, 2e9)), nodes=4), "several clusters"),
+        (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0", "c0-0", "c0-1")), "different numbers of ranks"),
+        (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0",) * 5), "more ranks on a node than cores"),
+        (lambda: Target(sized_problem("himeno", 64), cluster(2), ("c0-0", "c0-1")), "nobody has declared"),
+    ],
+)
+def test_what_the_model_is_not_made_for_is_out_of_range(asked, said, record_of):
+    asked = asked()
+    found = answer(asked, record_of)
+    assert found.prediction is None
+    assert said in found.refusal
+    assert HIERARCHICAL.requests([asked]) == []
+    with pytest.raises(OutOfRange):
+        HIERARCHICAL.fit([]).predict(asked)
+
+
+def test_a_program_of_one_s_own_is_out_of_range(tmp_path):
+    source = tmp_path / "mine.c"
+    source.write_text("int main(void) { return 0; }")
+    program = UserProgram("mine", "0" * 64, (), None, source)
+    platform = cluster(2)
+    with pytest.raises(UserError, match="nobody has declared"):
+        HIERARCHICAL.fit([]).predict(Target(own_problem(program), platform, block(platform, 2)))
+
+
+def test_it_is_found_by_its_name():
+    assert predictor("hierarchical") is HIERARCHICAL

@@ -1,0 +1,170 @@
+"""The hierarchical model against simulations: of its own world, and of kernels with a memory bus."""
+
+import csv
+import json
+import os
+
+import pytest
+
+from apps.runner import Runner
+from predictor.hierarchical.beta import BETAS
+from predictor.hierarchical.model import DERIVED, PRINTED, cluster_time_s, node_performance
+from predictor.hierarchical.systems import hardware_table, read_system, table_system
+from validation.hierarchical.cli import main
+from validation.hierarchical.communication import REGIONS, Study, region_errors, simulate_points
+from validation.hierarchical.machine import machine
+from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
+
+# --- the model's own world ---
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_world_of_cores_memories_and_a_network_takes_the_times_of_the_model(overlap):
+    system = table_system("bwGRiD")
+    cases = [WorldCase(system, app, n, overlap=overlap) for app, n in SIZES.items()]
+    points = simulate_world(cases, (1, 3, 8), (1, 5, 16))
+    assert len(points) == 5 * 9
+    assert max(abs(point.error) for point in points) < 1e-4  # 2 % are allowed; whole bytes are rounded
+
+
+def test_every_way_to_share_the_network_takes_the_times_of_the_model():
+    system = table_system("bwUniCluster")
+    cases = [WorldCase(system, "hpl", 20_000, beta) for beta in BETAS.values()]
+    points = simulate_world(cases, (1, 4), (1, 9))
+    assert max(abs(point.error) for point in points) < 1e-4
+    assert len({point.simulated_s for point in points if (point.q, point.p) == (4, 9)}) == len(BETAS)
+
+
+@pytest.mark.slow
+def test_the_world_of_all_machines_is_within_2_percent_on_16_cores_of_64_nodes():
+    for row in hardware_table():
+        cases = [WorldCase(row.system, app, n, overlap=over) for app, n in SIZES.items() for over in (False, True)]
+        points = simulate_world(cases, range(1, 17), (1, 2, 3, 7, 16, 33, 64))
+        assert max(abs(point.error) for point in points) <= TOLERANCE
+
+
+def test_the_models_time_is_that_of_eq_3():
+    # Kredel, Kruse, Richling 2015: bwGRiD, matrix product with beta = p / q, by the paper's tables.
+    system, q, p, n = table_system("bwGRiD"), 4, 9, 20_000
+    op, b, x = 2 * n**3 - n**2, 2 * n * n * 8, 2 * n * n * 3 * 8
+    l_m = node_performance(q, op / b / (8.5 / 6), 8.5e9)
+    expected_s = cluster_time_s(op, x, p, l_m, 1.4e9 * p / q)
+    assert model_time_s(WorldCase(system, "matrix-product", n), q, p) == pytest.approx(expected_s, rel=1e-12)
+
+
+def test_without_a_memory_only_cores_and_network_take_time(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text("core_gflops = 10\nmemory_gbyte_s = inf\nnetwork_gbyte_s = 2\ncores_per_node = 4\nnodes = 8\n")
+    system = read_system(str(path))
+    (point,) = simulate_world([WorldCase(system, "hpl", 30_000)], (2,), (4,))
+    # By hand: 2/3 n^3 on 8 cores; q #x over one network, #x = n^2 w (1 + 2/12) with alpha = 1/3.
+    n = 30_000
+    expected_s = 2 / 3 * n**3 / 8 / 10e9 + 2 * n * n * 8 * (1 + 2 / 12) / 2e9
+    assert point.simulated_s == pytest.approx(expected_s, rel=1e-9)
+    assert point.model_s == pytest.approx(expected_s, rel=1e-9)
+
+
+# --- real communication ---
+
+
+def study(app, n, cores, nodes, **how):
+    with Runner(jobs=min(2, os.cpu_count() or 1)) as runner:
+        return simulate_points(Study(table_system("bwUniCluster"), app, n, cores, nodes, **how), runner)
+
+
+@pytest.fixture(scope="module")
+def scalar_products():
+    return study("scalar-product", 10**8, (1, 4, 16), (1, 2))
+
+
+def test_a_scalar_product_in_a_node_is_eq_1(scalar_products):
+    # Nothing but computation and memory: ranks that begin at one moment have one bus.
+    for point in scalar_products:
+        if point.p == 1:
+            assert point.error(DERIVED) == pytest.approx(0, abs=1e-3)
+            assert point.simulated.memory == pytest.approx(1.6 * point.q, rel=1e-3)  # q a* / a = q 15.4 / 77 * 8
+            assert point.cause(DERIVED) == ""
+
+
+def test_speed_ups_are_the_papers_quotients(scalar_products):
+    for point in scalar_products:
+        op = 2 * 10**8 - 1
+        assert point.speedup == pytest.approx(op / point.record.time_s / 15.4e9)
+        terms = point.simulated
+        assert point.q * point.p / terms.inverse_efficiency == pytest.approx(point.speedup)
+        assert point.model(DERIVED).inverse_efficiency == pytest.approx(
+            point.q * point.p / point.model_speedup(DERIVED)
+        )
+
+
+def test_errors_are_told_by_region(scalar_products):
+    found = region_errors(scalar_products)
+    assert [(one.region, one.variant, one.points) for one in found] == [
+        (region, variant, points)
+        for region, points in zip(REGIONS, (1, 2, 1, 2), strict=True)
+        for variant in (PRINTED, DERIVED)
+    ]
+    for one in found:
+        own = [point.error(one.variant) for point in scalar_products if point.region == one.region]
+        assert one.mean == pytest.approx(sum(own) / len(own))
+        assert abs(one.largest) == max(map(abs, own))
+
+
+def test_a_small_scalar_product_fails_by_latency_and_the_table_has_its_own_bytes():
+    (point,) = study("scalar-product", 10**4, (1,), (4,))
+    assert point.cause(DERIVED) == "latency"
+    assert point.error(DERIVED) > 0.05
+    # HPL's declared bytes are those of panels, the paper's those of one sweep over the matrix: 24 / n per operation.
+    declared, table = (study("hpl", 300, (2,), (1,), bytes_from=whose)[0] for whose in ("declared", "table"))
+    assert declared.record.identity["bytes_per_flop"] == 0.125
+    assert table.record.identity["bytes_per_flop"] == pytest.approx(24 / 300, rel=0.02)
+    assert declared.simulated.memory > table.simulated.memory > 0
+
+
+def test_messages_within_a_node_use_its_memory_or_its_link():
+    memory, network = (study("matrix-product", 300, (4,), (1,), inside=way)[0] for way in ("memory", "network"))
+    assert network.simulated.network > 5 * memory.simulated.network
+    routes_differ = machine(table_system("bwUniCluster"), 2), machine(table_system("bwUniCluster"), 2, inside="network")
+    assert routes_differ[0].content_hash != routes_differ[1].content_hash
+    assert routes_differ[0].hosts[0].memory_Bps == 77e9
+
+
+# --- the command ---
+
+
+def test_the_command_writes_tables_and_a_surface(tmp_path, capsys):
+    out = tmp_path / "out"
+    options = "--app scalar-product --n 1000000 --cores 1,2 --nodes 1,2 --no-store --jobs 1"
+    assert main([*options.split(), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "what fails" in said
+    assert "several of each" in said
+    with open(out / "scalar-product-1000000-bwUniCluster.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["cores_per_node"], row["nodes"]) for row in rows] == [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")]
+    assert (out / "scalar-product-1000000-bwUniCluster.png").stat().st_size > 10_000
+
+
+def test_the_command_checks_the_world(capsys):
+    assert main("--system bwForCluster --cores 1,2 --nodes 1,2 --scaling overlap --json".split()) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert {point["scaling"] for point in points if point["app"] != "hpl"} == {"overlap"}
+    assert max(abs(point["error_pct"]) for point in points) < 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--app hpl", "its size is not given"),
+        ("--app linpack --n 10", "no such program of the paper's table"),
+        ("--app hpl --n 100 --cores 32", "bwUniCluster has 16"),
+        ("--app hpl --n 100 --nodes 1,x", "not a list of whole numbers"),
+        ("--app fft --n 64 --cores 3", "rule does not allow"),
+        ("--app hpl --n 100 --bytes mine", "--bytes mine: no such choice"),
+        ("--app hpl --n 100 --inside vacuum", "--inside vacuum: no such choice"),
+        ("--n 100", "goes with --app"),
+        ("--system nowhere", "no such machine"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(refused, options, said):
+    refused(main, options.split(), said)

@@ -1,0 +1,5 @@
+import sys
+
+from validation.hierarchical.cli import main
+
+sys.exit(main())

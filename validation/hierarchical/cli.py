@@ -1,0 +1,172 @@
+"""Compare the hierarchical model with simulations.
+
+Without --app: with its own world, nodes whose cores compute, share a memory and send in phases; the largest error must
+be within 2 %.  With --app: with this project's kernels under SMPI, on nodes with the memory bus of --memory-bus, real
+broadcasts and all-to-alls, and a real network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from predictor.hierarchical.model import SCALING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
+_ANY_BETA = "hpl"  # the program for which every beta(q, p) is tried
+INSIDE, BYTES = ("memory", "network"), ("declared", "table")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.hierarchical",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--system", metavar="FILE|NAME",
+        help="as of python -m predictor.hierarchical (default with --app: bwUniCluster; without: the paper's four)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--memory", type=float, metavar="GB/S", help="of a node, for a scenario; inf: memory never limits"
+    )
+    parser.add_argument("--app", metavar="NAME", help="scalar-product, matrix-product, hpl, fft or fftw")
+    parser.add_argument("--n", type=int, metavar="N", help="its size, as in the paper's table")
+    parser.add_argument(
+        "--cores", metavar="Q1,Q2,...", help=f"per node (default: {_CORES}, as far as the machine has them)"
+    )
+    parser.add_argument("--nodes", metavar="P1,P2,...", help=f"default: {_NODES}; without --app {_WORLD_NODES}")
+    parser.add_argument(
+        "--scaling", metavar="NAME",
+        help=f"{' or '.join(SCALING)}: the model's s(z) (default with --app: hockney; without: both)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beta",
+        metavar="FORM",
+        help="how the model's network is shared, beta(q, p), as of python -m predictor.hierarchical",
+    )
+    parser.add_argument(
+        "--bytes", metavar="WHOSE", help="#b that is simulated: declared by the kernel (default), or table, the paper's"
+    )
+    parser.add_argument(
+        "--inside", metavar="WHERE",
+        help="where messages within a node go: through its memory (default), or over its link to the network",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and, with --app, surfaces (PNG) there")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
+    add_runner_arguments(parser)
+    return parser
+
+
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, in ascending order."""
+    try:
+        numbers = {int(part) for part in text.split(",")}
+    except ValueError:
+        numbers = set()
+    if not numbers or min(numbers) < 1:
+        raise UserError(f"{option} {text}", "not a list of whole numbers from 1 on", "Write for example 1,2,4")
+    return tuple(sorted(numbers))
+
+
+def _choice(value: str | None, default: str, known: Sequence[str], option: str) -> str:
+    if value is not None and value not in known:
+        raise UserError(f"{option} {value}", "no such choice", f"Known: {', '.join(known)}")
+    return value or default
+
+
+def _world(args: argparse.Namespace, folder: Path | None) -> int:
+    from predictor.hierarchical.beta import BETAS
+    from predictor.hierarchical.systems import hardware_table, read_system
+    from validation.hierarchical.output import world_table, world_text, write_csv
+    from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, simulate_world
+
+    for value, option in ((args.n, "--n"), (args.beta, "--beta"), (args.bytes, "--bytes"), (args.inside, "--inside")):
+        if value is not None:
+            raise UserError(f"{option} {value}", "goes with --app", "Give that too, or leave it out")
+    systems = [row.system for row in hardware_table()]
+    if args.system is not None:
+        systems = [read_system(args.system, memory_gbyte_s=args.memory)]
+    scalings = [_choice(args.scaling, "", SCALING, "--scaling")] if args.scaling else list(SCALING)
+    points = []
+    for system in systems:
+        cases = [WorldCase(system, app, n, overlap=s == "overlap") for app, n in SIZES.items() for s in scalings]
+        known = {case.shared for case in cases if case.app == _ANY_BETA}
+        others = (beta for beta in BETAS.values() if beta not in known)
+        cases += [WorldCase(system, _ANY_BETA, SIZES[_ANY_BETA], beta) for beta in others]
+        cores = _numbers(args.cores or _CORES, "--cores")
+        nodes = _numbers(args.nodes or _WORLD_NODES, "--nodes")
+        points += simulate_world(cases, cores, nodes)
+    table = world_table(points)
+    if folder is not None:
+        _written(folder, lambda: write_csv(table, folder, "world"))
+    print(json.dumps({"points": _records(table)}) if args.json else world_text(points))
+    return 0 if max(abs(point.error) for point in points) <= TOLERANCE else 1
+
+
+def _records(table: pd.DataFrame) -> list[dict]:
+    return table.to_dict(orient="records")
+
+
+def _communication(args: argparse.Namespace, folder: Path | None) -> int:
+    from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.systems import read_system
+    from validation.hierarchical.communication import Study, region_errors, simulate_points
+    from validation.hierarchical.output import points_table, study_json, study_text, write_csv
+
+    if args.n is None:
+        raise UserError(f"--app {args.app}", "its size is not given", "Give --n, such as 4096")
+    system = read_system(args.system or "bwUniCluster", memory_gbyte_s=args.memory)
+    some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
+    study = Study(
+        system,
+        args.app,
+        args.n,
+        _numbers(args.cores or some, "--cores"),
+        _numbers(args.nodes or _NODES, "--nodes"),
+        inside=_choice(args.inside, "memory", INSIDE, "--inside"),
+        bytes_from=_choice(args.bytes, "declared", BYTES, "--bytes"),
+        beta=None if args.beta is None else named_beta(args.beta),
+        overlap=_choice(args.scaling, "hockney", SCALING, "--scaling") == "overlap",
+    )
+    with runner_from_arguments(args) as runner:
+        points = simulate_points(study, runner)
+    regions = region_errors(points)
+    if folder is not None:
+        from validation.hierarchical.plots import write_figure
+
+        name = f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}"
+        _written(folder, lambda: write_csv(points_table(points), folder, name))
+        _written(folder, lambda: write_figure(points, folder, name))
+    print(json.dumps(study_json(study, points, regions)) if args.json else study_text(study, points, regions))
+    return 0
+
+
+def _written(folder: Path, write) -> None:
+    try:
+        write()
+    except OSError as err:
+        problem = f"cannot be written: {err.strerror or err}"
+        raise UserError(f"--out {folder}", problem, "Choose another folder") from err
+
+
+def _run(args: argparse.Namespace) -> int:
+    from validation.output import usable_folder
+
+    folder = None if args.out is None else usable_folder(args.out)
+    return _world(args, folder) if args.app is None else _communication(args, folder)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,252 @@
+"""The hierarchical model against programs that communicate: this project's kernels under SMPI with the memory bus.
+
+With l_c the speed of a core, t q p l_c / flops = 1 / eta is a sum in the model, 1 + memory + network, and can be taken
+apart in a simulation too: beyond 1 there is what the busiest rank has more to do than the mean, the waiting for memory,
+and the rest, which is communication; of that, what goes away on a network without latency is latency's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from apps.catalog import Problem, sized_problem
+from apps.record import RunRecord
+from apps.runner import Runner
+from apps.spec import RunSpec, Target
+from platforms.errors import UserError, nearest
+from platforms.placement import block
+from platforms.platform import Platform
+from predictor.hierarchical.applications import application
+from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.model import VARIANTS
+from predictor.hierarchical.surface import Surface, terms_of
+from predictor.hierarchical.systems import System
+from validation.hierarchical.machine import machine
+
+REGIONS = ("one core", "one node", "one core per node", "several of each")
+BYTES = ("declared", "table")
+_MATTERS = 0.05  # of 1 / eta: smaller differences have no cause
+
+
+def kernel_problem(app: str, n: int, ranks: int) -> Problem:
+    """The kernel of this project that does what the program of the paper's table does.
+
+    HPL and the matrix product on grids of ranks that are as square as possible; the two-dimensional transform of n x n
+    points as one of a line of n^2.  Raises UserError for what none does.
+    """
+    made = {
+        "scalar-product": lambda: sized_problem("dot", n),
+        "matrix-product": lambda: sized_problem("summa", n),
+        "hpl": lambda: sized_problem("hpl", n, grid_rows=_square_rows(ranks)),
+        "fft": lambda: sized_problem("fft", n * n),
+        "fftw": lambda: sized_problem("fft", n * n),
+    }
+    if app not in made:
+        raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, made, limit=9))
+    asked = made[app]()
+    if not asked.allows(ranks):
+        raise UserError(f"{asked} on {ranks} ranks", "the kernel's own rule does not allow it", "Give powers of two")
+    return asked
+
+
+def _square_rows(ranks: int) -> int:
+    return max(rows for rows in range(1, int(ranks**0.5) + 1) if ranks % rows == 0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A program on a machine, and how it is simulated."""
+
+    system: System
+    app: str
+    n: int
+    cores: tuple[int, ...]
+    nodes: tuple[int, ...]
+    inside: str = "memory"  # of machine.INSIDE
+    bytes_from: str = "declared"  # #b: what the kernel declares, or what the paper's table has
+    overlap: bool = False  # the model's s(z) = min(1, z); simulations take turns
+    beta: Beta | None = None  # of the model; None: the program's
+
+    def check(self) -> None:
+        """Raises UserError for what does not fit."""
+        for q in self.cores:
+            if not 1 <= q <= self.system.cores:
+                raise UserError(f"--cores {q}", f"{self.system.name} has {self.system.cores}", "Give 1 to that")
+        for p in self.nodes:
+            if not 1 <= p <= self.system.nodes:
+                raise UserError(f"--nodes {p}", f"{self.system.name} has {self.system.nodes}", "Give 1 to that")
+        if self.bytes_from not in BYTES:
+            raise UserError(f"--bytes {self.bytes_from}", "no such choice", f"Known: {', '.join(BYTES)}")
+        for q in self.cores:
+            for p in self.nodes:
+                kernel_problem(self.app, self.n, q * p)
+
+    @property
+    def shared(self) -> Beta:
+        """beta(q, p) of the model."""
+        return self.beta or application(self.app).beta
+
+    def surface(self, variant: str) -> Surface:
+        """The model."""
+        return application(self.app).surface(self.n, self.system, variant=variant, beta=self.beta, overlap=self.overlap)
+
+    def spec(self, q: int, p: int, platform: Platform) -> RunSpec:
+        """The run of q ranks on each of p nodes, on the cores' full speed."""
+        asked = kernel_problem(self.app, self.n, q * p)
+        bus = None if self.system.memory_Bps is None else float(self.system.memory_Bps)
+        moved = None
+        if bus is not None and self.bytes_from == "table":
+            one = application(self.app)
+            moved = float(terms_of(one.b, self.n)(1, 1)) / kernel_flops(self.app, self.n)
+        target = Target(asked, platform, block(platform, q * p, q))
+        return RunSpec(target, memory_bus=bus, bytes_per_flop=moved)
+
+
+def kernel_flops(app: str, n: int) -> float:
+    """Operations that the kernel counts; the paper's #op but for their lower terms, and for FFT a fifth of them."""
+    if app in ("fft", "fftw"):
+        return 10.0 * n * n * math.log2(n)  # 5 N log2 N of N = n^2
+    return {
+        "scalar-product": 2.0 * n - 1,
+        "matrix-product": 2.0 * n**3,
+        "hpl": 2 / 3 * n**3 + 2.0 * n**2,
+    }[app]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What 1 / eta is made of."""
+
+    memory: float
+    network: float  # all that is neither computation nor memory
+    node: float  # computation and memory together: 1 + memory, or with overlap the larger of the two
+
+    @property
+    def inverse_efficiency(self) -> float:
+        return self.node + self.network
+
+
+@dataclass(frozen=True)
+class Point:
+    """One q and p: simulated, and as both variants of the model have it."""
+
+    study: Study
+    q: int
+    p: int
+    record: RunRecord
+    without_latency_s: float | None  # None: one rank alone
+
+    @property
+    def region(self) -> str:
+        if self.p == 1:
+            return REGIONS[0] if self.q == 1 else REGIONS[1]
+        return REGIONS[2] if self.q == 1 else REGIONS[3]
+
+    @cached_property
+    def ideal_s(self) -> float:
+        """flops / (q p l_c)."""
+        return self.record.flops / (self.q * self.p * float(self.study.system.core_flops))
+
+    @property
+    def speedup(self) -> float:
+        """Against one core that never waits, as in the paper: flops / (t l_c)."""
+        return self.q * self.p * self.ideal_s / self.record.time_s
+
+    @property
+    def imbalance(self) -> float:
+        """What the rank with most operations has more than the mean, over the mean."""
+        return max(self.record.rank_flops) * self.q * self.p / self.record.flops - 1
+
+    @property
+    def latency(self) -> float:
+        """Over the ideal time."""
+        if self.without_latency_s is None:
+            return 0.0
+        return (self.record.time_s - self.without_latency_s) / self.ideal_s
+
+    @property
+    def simulated(self) -> Terms:
+        core_flops = float(self.study.system.core_flops)
+        waits_s = [c - f / core_flops for c, f in zip(self.record.compute_s, self.record.rank_flops, strict=True)]
+        memory = sum(waits_s) / len(waits_s) / self.ideal_s
+        return Terms(memory, self.record.time_s / self.ideal_s - 1 - memory, 1 + memory)
+
+    def model(self, variant: str) -> Terms:
+        """The model's terms."""
+        surface = self.study.surface(variant)
+        memory, network = float(surface.memory(self.q, self.p)), float(surface.network(self.q, self.p))
+        return Terms(memory, network, max(1.0, memory) if surface.overlap else 1 + memory)
+
+    def model_speedup(self, variant: str) -> float:
+        return self.q * self.p / self.model(variant).inverse_efficiency
+
+    def error(self, variant: str) -> float:
+        """(model - simulated) / simulated, of the speed-up."""
+        return self.model_speedup(variant) / self.speedup - 1
+
+    def cause(self, variant: str) -> str:
+        """Which of the model's assumptions makes most of the difference; empty: there is hardly any."""
+        model, simulated = self.model(variant), self.simulated
+        memory, network = simulated.node - model.node, simulated.network - model.network
+        if max(abs(memory), abs(network)) < _MATTERS * simulated.inverse_efficiency:
+            return ""
+        if abs(memory) >= abs(network):
+            return "#b too small" if memory > 0 else "#b too large"
+        if network < 0:
+            return "#x / b_cl too large"
+        parts = {"latency": self.latency, "uneven work": self.imbalance}
+        name, largest = max(parts.items(), key=lambda part: part[1])
+        return name if largest >= network / 2 else "#x / b_cl too small, waiting"
+
+
+def simulate_points(study: Study, runner: Runner) -> list[Point]:
+    """Every q and p of the study, each with and without latency.  Raises UserError and SimulationError."""
+    study.check()
+    most = max(study.nodes)
+    real = machine(study.system, most, inside=study.inside)
+    quick = machine(study.system, most, inside=study.inside, latency=False)
+    places = [(q, p) for q in study.cores for p in study.nodes]
+    specs = {
+        (q, p): [study.spec(q, p, platform) for platform in ((real, quick) if q * p > 1 else (real,))]
+        for q, p in places
+    }
+    runner.start(spec for pair in specs.values() for spec in pair)
+    points = []
+    for q, p in places:
+        records = [runner.record(spec) for spec in specs[q, p]]
+        points.append(Point(study, q, p, records[0], records[1].time_s if len(records) > 1 else None))
+    return points
+
+
+@dataclass(frozen=True)
+class RegionError:
+    """Errors of one variant in a region."""
+
+    region: str
+    variant: str
+    points: int
+    mean: float  # of the errors, relative
+    mean_absolute: float
+    largest: float  # the error farthest from 0, with its sign
+    causes: tuple[str, ...]  # the most frequent first
+
+
+def region_errors(points: Sequence[Point]) -> list[RegionError]:
+    """By region and variant, in the order of REGIONS; regions without points are left out."""
+    made = []
+    for region in REGIONS:
+        inside = [point for point in points if point.region == region]
+        for variant in VARIANTS if inside else ():
+            errors = [point.error(variant) for point in inside]
+            causes = [cause for point in inside if (cause := point.cause(variant))]
+            ordered = sorted(dict.fromkeys(causes), key=lambda cause: -causes.count(cause))
+            made.append(
+                RegionError(
+                    region, variant, len(inside), sum(errors) / len(errors), sum(map(abs, errors)) / len(errors),
+                    max(errors, key=abs), tuple(ordered),
+                )
+            )  # fmt: skip
+    return made

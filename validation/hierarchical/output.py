@@ -1,0 +1,162 @@
+"""Text, CSV and JSON of both validations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS
+from validation.hierarchical.communication import Point, RegionError, Study
+from validation.hierarchical.world import TOLERANCE, WorldCase, WorldPoint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Right-aligned columns; the first row has their names."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+# --- the model's own world ---
+
+
+def world_table(points: Sequence[WorldPoint]) -> pd.DataFrame:
+    """A row per q, p and case."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            **_case_columns(point.case),
+            "cores_per_node": point.q,
+            "nodes": point.p,
+            "model_s": point.model_s,
+            "simulated_s": point.simulated_s,
+            "error_pct": 100 * point.error,
+        }
+        for point in points
+    )
+
+
+def _case_columns(case: WorldCase) -> dict:
+    scaling = "overlap" if case.overlap else "hockney"
+    return {"system": case.system.name, "app": case.app, "n": case.n, "beta": str(case.shared), "scaling": scaling}
+
+
+def world_text(points: Sequence[WorldPoint]) -> str:
+    """The largest error of every case."""
+    rows = [("system", "app", "n", "beta(q, p)", "s(z)", "points", "largest error %", "at q x p")]
+    cases = dict.fromkeys(point.case for point in points)
+    for case in cases:
+        own = [point for point in points if point.case == case]
+        worst = max(own, key=lambda point: abs(point.error))
+        columns = _case_columns(case).values()
+        rows.append((*map(str, columns), str(len(own)), f"{100 * worst.error:+.4f}", f"{worst.q} x {worst.p}"))
+    largest = max(abs(point.error) for point in points)
+    verdict = "within" if largest <= TOLERANCE else "BEYOND"
+    return f"{table_text(rows)}\nlargest error {100 * largest:.4f} %, {verdict} {100 * TOLERANCE:g} %"
+
+
+# --- real communication ---
+
+
+def points_table(points: Sequence[Point]) -> pd.DataFrame:
+    """A row per q and p: speed-ups, errors, and what 1 / eta is made of."""
+    import pandas as pd
+
+    return pd.DataFrame(_row(point) for point in points)
+
+
+def _row(point: Point) -> dict:
+    study, simulated = point.study, point.simulated
+    row = {
+        "system": study.system.name,
+        "app": study.app,
+        "n": study.n,
+        "inside": study.inside,
+        "bytes": study.bytes_from,
+        "beta": str(study.shared),
+        "cores_per_node": point.q,
+        "nodes": point.p,
+        "region": point.region,
+        "time_s": point.record.time_s,
+        "flops": point.record.flops,
+        "speedup": point.speedup,
+        "memory": simulated.memory,
+        "network": simulated.network,
+        "latency": point.latency,
+        "imbalance": point.imbalance,
+    }
+    for variant in VARIANTS:
+        model = point.model(variant)
+        row |= {
+            f"{variant}_speedup": point.model_speedup(variant),
+            f"{variant}_memory": model.memory,
+            f"{variant}_network": model.network,
+            f"{variant}_error_pct": 100 * point.error(variant),
+            f"{variant}_cause": point.cause(variant),
+        }
+    return row
+
+
+def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> str:
+    """Every point, then the regions."""
+    whose = "the kernel declares" if study.bytes_from == "declared" else "in the paper"
+    way = "its memory" if study.inside == "memory" else "its network link"
+    head = (
+        f"{study.app}, n = {study.n}, on {study.system.name}: kernel {points[0].record.identity['app']}, "
+        f"#b as {whose}, messages within a node through {way}; model with beta(q, p) = {study.shared}"
+    )
+    rows = [
+        (
+            *("q", "p", "S simulated", "S derived", "error %", "S printed", "error %"),
+            *("memory", "model", "network", "model", "latency", "uneven", "what fails (derived)"),
+        )
+    ]
+    for point in points:
+        simulated, model = point.simulated, point.model(DERIVED)
+        rows.append(
+            (
+                *(str(point.q), str(point.p), f"{point.speedup:.4g}"),
+                *(f"{point.model_speedup(DERIVED):.4g}", f"{100 * point.error(DERIVED):+.1f}"),
+                *(f"{point.model_speedup(PRINTED):.4g}", f"{100 * point.error(PRINTED):+.1f}"),
+                *(
+                    f"{round(number, 9) + 0.0:.3g}"
+                    for number in (simulated.memory, model.memory, simulated.network, model.network)
+                ),
+                *(f"{point.latency:.3g}", f"{point.imbalance:.3g}", point.cause(DERIVED)),
+            )
+        )
+    below = [("region", "variant", "points", "mean error %", "mean |error| %", "largest %", "what fails")]
+    below += [
+        (
+            *(one.region, one.variant, str(one.points)),
+            *(f"{100 * one.mean:+.1f}", f"{100 * one.mean_absolute:.1f}", f"{100 * one.largest:+.1f}"),
+            "; ".join(one.causes),
+        )
+        for one in regions
+    ]
+    note = "memory, network, latency, uneven: shares of the time that the operations take on all cores"
+    return "\n".join((head, "", table_text(rows), note, "", table_text(below)))
+
+
+def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict:
+    """The same as one object."""
+    return {
+        "system": study.system.name,
+        "app": study.app,
+        "n": study.n,
+        "points": [_row(point) for point in points],
+        "regions": [asdict(one) for one in regions],
+    }
+
+
+def write_csv(table: pd.DataFrame, folder: Path, name: str) -> Path:
+    path = folder / f"{name}.csv"
+    table.to_csv(path, index=False)
+    return path
