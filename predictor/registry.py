@@ -21,6 +21,9 @@ PREDICTORS = {
     "npt-ls": "predictor.npt.predictor:NPT_LS",
     "pt": "predictor.npt.predictor:PT",
     "nt": "predictor.npt.nt_predictor:NT",
+    "hierarchical": "predictor.hierarchical.predictor:HIERARCHICAL",
+    "blocks": "predictor.blocks.predictor:BLOCKS",
+    "blocks-simgrid": "predictor.blocks.predictor:BLOCKS_SIMGRID",
 }
 NOT_IN_ALL = ("npt-ls", "pt", "nt")  # npt stands for the family, whose runs are many
 ALL = "all"

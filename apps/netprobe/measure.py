@@ -89,6 +89,7 @@ class Measurement:
     times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from its beginning until the answer has come
     node_s: float  # nodes held, times the time they were held for: two for a lone message, else all of the plan
     wall_s: float  # of this computer
+    energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none is
 
 
 def measure(plan: Plan, *, time_limit_s: float | None = None) -> Measurement:

@@ -19,6 +19,7 @@ from predictor.evidence import Broker
 from predictor.predict import predict
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
+pytestmark = pytest.mark.xdist_group("graph-predictors")  # what one test has simulated, others use
 
 
 def target(app, grid, *, preset="S", mapping=block):
@@ -26,38 +27,43 @@ def target(app, grid, *, preset="S", mapping=block):
     return Target(problem(app, preset), platform, mapping(platform, len(platform.hosts)))
 
 
-def errors_pct(targets, model, settings=None):
+@pytest.fixture(scope="module")
+def runner():
+    """What one test has simulated, recorded or measured serves the others."""
+    with Runner(jobs=2) as made:
+        yield made
+
+
+def errors_pct(runner, targets, model):
     """Of each target, against its simulation; what was simulated is used for nothing else."""
-    settings = settings or Settings()
-    with Runner(jobs=2) as runner:
-        runner.start(settings.spec(one) for one in targets)
-        broker = Broker(settings, targets, record=runner.record, trace=runner.trace, measure=runner.measure)
-        answers = predict(model, targets, broker)
-        return [
-            100 * (answer.prediction.time_s / runner.record(settings.spec(one)).time_s - 1)
-            for one, answer in zip(targets, answers, strict=True)
-        ]
+    settings = Settings()
+    runner.start(settings.spec(one) for one in targets)
+    answers = predict(model, targets, Broker.of(settings, targets, runner))
+    return [
+        100 * (answer.prediction.time_s / runner.record(settings.spec(one)).time_s - 1)
+        for one, answer in zip(targets, answers, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("mapping", [block, cyclic])
 @pytest.mark.parametrize("network", ["gigabit", "infiniband"])
-def test_known_constants_give_the_simulated_time(network, mapping):
+def test_known_constants_give_the_simulated_time(network, mapping, runner):
     targets = [target(app, named_grid("grid4x2", network), mapping=mapping) for app in APPS]
-    assert errors_pct(targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.05)
+    assert errors_pct(runner, targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.05)
 
 
 @pytest.mark.parametrize("number", [3, 5])
-def test_known_constants_give_the_simulated_time_on_random_platforms(number):
+def test_known_constants_give_the_simulated_time_on_random_platforms(number, runner):
     targets = [target(app, random_grid(41, number), preset="W") for app in APPS]
-    assert errors_pct(targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.1)
+    assert errors_pct(runner, targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.1)
 
 
-def test_a_measured_network_gives_the_simulated_time():
+def test_a_measured_network_gives_the_simulated_time(runner):
     targets = [target(app, named_grid("grid3x3", "metro", [40e9, 60e9, 80e9]), preset="W") for app in APPS]
-    assert errors_pct(targets, DPGRAPH) == pytest.approx([0] * len(APPS), abs=1)
+    assert errors_pct(runner, targets, DPGRAPH) == pytest.approx([0] * len(APPS), abs=1)
 
 
-def test_measuring_does_not_care_what_the_platform_file_says():
+def test_measuring_does_not_care_what_the_platform_file_says(runner):
     grid = named_grid("grid4x2", "gigabit")
     wrong = replace(  # node links of twice the bandwidth and half the latency
         grid,
@@ -65,25 +71,21 @@ def test_measuring_does_not_care_what_the_platform_file_says():
     )
     real, believed = target("cg", grid), target("cg", wrong)
     settings = Settings()
-    with Runner(jobs=1) as runner:
-        broker = Broker(
-            settings, [believed], record=runner.record, trace=runner.trace,
-            measure=lambda plan: measure(replace(plan, platform=real.platform)),
-        )  # fmt: skip
-        truth_s = runner.record(settings.spec(real)).time_s
-        measured, known = (
-            predict(model, [believed], broker)[0].prediction.time_s for model in (DPGRAPH, DPGRAPH_KNOWN)
-        )
+    broker = Broker(
+        settings, [believed], record=runner.record, trace=runner.trace,
+        measure=lambda plan: measure(replace(plan, platform=real.platform)),
+    )  # fmt: skip
+    truth_s = runner.record(settings.spec(real)).time_s
+    measured, known = (predict(model, [believed], broker)[0].prediction.time_s for model in (DPGRAPH, DPGRAPH_KNOWN))
     assert measured == pytest.approx(truth_s, rel=1e-2)
     assert known < 0.98 * truth_s
 
 
-def test_evidence_is_paid_for():
+def test_evidence_is_paid_for(runner):
     one = target("cg", named_grid("grid4x2", "gigabit"))
     settings = Settings()
-    with Runner(jobs=1) as runner:
-        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
-        measured, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
+    broker = Broker.of(settings, [one], runner)
+    measured, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
     kinds = [e.request.kind for e in measured.evidence]
     assert kinds[:2] == ["trace", "exchange"]
     assert measured.prediction.cost.node_s == sum(e.cost.node_s for e in measured.evidence)
@@ -95,13 +97,12 @@ def test_evidence_is_paid_for():
     assert measured.prediction.cost.node_s > known.prediction.cost.node_s
 
 
-def test_parts_add_up_and_computation_is_that_of_the_slowest_rank():
+def test_parts_add_up_and_computation_is_that_of_the_slowest_rank(runner):
     one = target("ep", named_grid("grid4x2", "gigabit"))
-    with Runner(jobs=1) as runner:
-        settings = Settings()
-        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
-        prediction = predict(DPGRAPH_KNOWN, [one], broker)[0].prediction
-        truth = runner.record(settings.spec(one))
+    settings = Settings()
+    broker = Broker.of(settings, [one], runner)
+    prediction = predict(DPGRAPH_KNOWN, [one], broker)[0].prediction
+    truth = runner.record(settings.spec(one))
     assert prediction.parts["compute_s"] == pytest.approx(max(truth.compute_s), rel=1e-9)
     assert sum(prediction.parts.values()) == pytest.approx(prediction.time_s)
 
@@ -115,33 +116,31 @@ def shared(app, *, clusters, cores=1):
 
 
 @pytest.mark.parametrize(("model", "tolerance_pct"), [(DPGRAPH_KNOWN, 0.05), (DPGRAPH, 1)])
-def test_ranks_that_share_a_core_get_their_shares_of_it(model, tolerance_pct):
+def test_ranks_that_share_a_core_get_their_shares_of_it(model, tolerance_pct, runner):
     everywhere = [shared(app, clusters=[(2, 2), (2, 1), (1, 1), (1, 2)]) for app in APPS]
     # Three ranks on two cores: only while all three compute does one of them wait for another.
     many_cores = [shared(app, clusters=[(2, 3), (0, 0), (2, 1), (0, 0)], cores=2) for app in ("cg", "lu")]
-    assert errors_pct(everywhere + many_cores, model) == pytest.approx([0] * 8, abs=tolerance_pct)
+    assert errors_pct(runner, everywhere + many_cores, model) == pytest.approx([0] * 8, abs=tolerance_pct)
 
 
-def test_other_collectives_are_out_of_range_for_the_known_constants():
+def test_other_collectives_are_out_of_range_for_the_known_constants(runner):
     one = target("ep", named_grid("grid4x2", "gigabit"))
     settings = Settings(options=(("smpi/coll-selector", "mpich"),))
-    with Runner(jobs=1) as runner:
-        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=runner.measure)
-        refused = predict(DPGRAPH_KNOWN, [one], broker)[0]
+    broker = Broker.of(settings, [one], runner)
+    refused = predict(DPGRAPH_KNOWN, [one], broker)[0]
     assert refused.prediction is None
     assert "coll-selector" in refused.refusal
 
 
-def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures():
+def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures(runner):
     one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
 
     def irregular(plan):
         return Measurement(tuple((1.0 + i % 2,) * len(e) for i, e in enumerate(plan.experiments)), 1.0, 1.0)
 
     settings = Settings()
-    with Runner(jobs=1) as runner:
-        broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=irregular)
-        refused, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
+    broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=irregular)
+    refused, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
     assert refused.prediction is None
     assert "no three of their times lie on a line" in refused.refusal
     assert "dpgraph-known" in refused.refusal
@@ -151,5 +150,5 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
 def test_evidence_of_an_unknown_kind_is_refused_with_the_known_ones():
     one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
     broker = Broker(Settings(), [], record=None)
-    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, trace, exchange, declared"):
+    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, trace, exchange, blocks, declared"):
         broker.gather([EvidenceRequest("oracle", one)])

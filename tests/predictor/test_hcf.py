@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from apps.catalog import Problem
-from apps.record import RunRecord
 from apps.spec import Settings, Target
 from platforms.errors import UserError
 from platforms.placement import block
@@ -32,50 +31,36 @@ def grid(nodes, speeds=SPEEDS, cores=1):
     return Platform(f"grid{len(speeds)}x{nodes}", "/nowhere.xml", f"{nodes}{speeds}", clusters)
 
 
-def record_of(target):
-    n = target.nranks
-    compute = tuple(PROBE_FLOPS / target.platform.host(host).speed_flops for host in target.placement)
-    zeros = (0,) * n
-    return RunRecord(
-        identity={"host": target.placement},
-        time_s=ELAPSED_S,
-        simulated_s=ELAPSED_S,
-        compute_s=compute,
-        comm_s=tuple(ELAPSED_S - s for s in compute),
-        flops=PROBE_FLOPS * n,
-        rank_flops=(PROBE_FLOPS,) * n,
-        messages=zeros,
-        bytes=zeros,
-        self_messages=zeros,
-        self_bytes=zeros,
-        iteration_messages=zeros,
-        iteration_bytes=zeros,
-        iteration_self_messages=zeros,
-        iteration_self_bytes=zeros,
-        collectives={},
-        iteration_collectives={},
-        iteration_flops=zeros,
-        iteration_compute_s=((ELAPSED_S,),) * n,
-        host=target.placement,
-        iteration_s=((ELAPSED_S,),) * n,
-        verified=None,
-        checks={},
-        wall_s=0.25,
-        timed_wall_s=0.2,
-        peak_memory_bytes=1,
-        command=(),
-    )
+@pytest.fixture
+def probe(record_of):
+    """``probe(spec)``: the record of a run whose ranks compute PROBE_FLOPS each and talk for the rest of ELAPSED_S."""
+
+    def made(spec):
+        compute_s = [PROBE_FLOPS / spec.target.platform.host(host).speed_flops for host in spec.target.placement]
+        return record_of(spec.target, ELAPSED_S, PROBE_FLOPS * spec.target.nranks, compute_s)
+
+    return made
 
 
-def broker_for(targets):
-    return Broker(
-        Settings(), targets, record=lambda spec: record_of(spec.target), identify=lambda spec: spec.identity()
-    )
+@pytest.fixture
+def broker_for(probe):
+    """``broker_for(targets)``: a broker that refuses runs of these; ``record`` makes all others."""
+
+    def made(targets, record=probe):
+        return Broker(Settings(), targets, record=record, identify=lambda spec: spec.identity())
+
+    return made
 
 
-def answer(name, platform, placement=None):
-    target = Target(PROBLEM, platform, placement or block(platform, len(platform.hosts)))
-    return predict(predictor(name), [target], broker_for([target]))[0]
+@pytest.fixture
+def answer(broker_for):
+    """``answer(name, platform)``: what a predictor says of a rank on each node, or on those of ``placement``."""
+
+    def ask(name, platform, placement=None):
+        target = Target(PROBLEM, platform, placement or block(platform, len(platform.hosts)))
+        return predict(predictor(name), [target], broker_for([target]))[0]
+
+    return ask
 
 
 def test_sequential_time_is_the_slowest_task_times_the_tasks_as_in_eq_2():
@@ -116,18 +101,18 @@ def test_constant_communication_does_not_grow():
         ("hcf-constant", 1.25, 2.0),
     ],
 )
-def test_eq_8_adds_computation_and_communication(name, compute_s, comm_s):
+def test_eq_8_adds_computation_and_communication(name, compute_s, comm_s, answer):
     prediction = answer(name, grid(8)).prediction
     assert prediction.parts == pytest.approx({"compute_s": compute_s, "comm_s": comm_s})
     assert prediction.time_s == pytest.approx(compute_s + comm_s)
 
 
-def test_probe_communication_is_that_of_the_rank_that_computes_longest():
+def test_probe_communication_is_that_of_the_rank_that_computes_longest(answer):
     # 12 - 10 s; the other ranks wait and would say 4 to 6.3 s.
     assert answer("hcf-constant", grid(8)).prediction.parts["comm_s"] == pytest.approx(2.0)
 
 
-def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster():
+def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster(answer):
     platform = grid(8)
     fast = tuple(host.name for cluster in platform.clusters[1:] for host in cluster.hosts)
     # 24 nodes: T_homo = 10 * 4 / 24; the slowest of them has 50 Gflop/s, HCF = 50 / 40.
@@ -135,13 +120,13 @@ def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster():
     assert answer("hcf-printed", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 * 1.75)
 
 
-def test_unequal_clusters_count_their_nodes():
+def test_unequal_clusters_count_their_nodes(answer):
     platform = grid(8)
     some = ("c1-0", "c1-1", "c2-0", "c3-0", "c4-0", "c4-1")  # N M = 6
     assert answer("hcf", platform, some).prediction.time_s == pytest.approx(10 * 4 / 6 + 2 * 6 / 4)
 
 
-def test_eq_5_as_printed_is_57_to_75_percent_high_without_communication():
+def test_eq_5_as_printed_is_57_to_75_percent_high_without_communication(answer):
     # The fastest node decides: 55 / 35 and 70 / 40 of the published speeds.
     for speeds, excess in (((35e9, 45e9, 55e9), 55 / 35), (SPEEDS, 70 / 40)):
         platform = grid(8, speeds)
@@ -149,7 +134,7 @@ def test_eq_5_as_printed_is_57_to_75_percent_high_without_communication():
         assert compute_s[0] / compute_s[1] == pytest.approx(excess)
 
 
-def test_several_ranks_per_node_are_out_of_range():
+def test_several_ranks_per_node_are_out_of_range(broker_for):
     platform = grid(4, cores=2)
     target = Target(PROBLEM, platform, block(platform, 32, ranks_per_host=2))
     refused = predict(predictor("hcf"), [target], broker_for([target]))[0]
@@ -161,17 +146,16 @@ def test_several_ranks_per_node_are_out_of_range():
 
 
 @pytest.mark.parametrize("name", ["hcf-printed", "hcf", "hcf-constant"])
-def test_a_node_that_computes_nothing_has_no_factor_in_eq_4(name):
+def test_a_node_that_computes_nothing_has_no_factor_in_eq_4(name, broker_for, probe):
     platform = grid(8)
     target = Target(PROBLEM, platform, block(platform, 32))
 
     def idle_on_c3(spec):
-        record = record_of(spec.target)
+        record = probe(spec)
         return replace(record, compute_s=tuple(0.0 if i == 2 else s for i, s in enumerate(record.compute_s)))
 
     def ask(target):
-        broker = Broker(Settings(), [target], record=idle_on_c3, identify=lambda spec: spec.identity())
-        return predict(predictor(name), [target], broker)[0]
+        return predict(predictor(name), [target], broker_for([target], idle_on_c3))[0]
 
     refused = ask(target)
     assert refused.prediction is None
@@ -181,46 +165,47 @@ def test_a_node_that_computes_nothing_has_no_factor_in_eq_4(name):
     assert ask(Target(PROBLEM, platform, without)).prediction is not None
 
 
-def test_a_program_that_computes_nothing_at_all_has_communication_only():
+def test_a_program_that_computes_nothing_at_all_has_communication_only(broker_for, record_of):
     platform = grid(8)
     target = Target(PROBLEM, platform, block(platform, 32))
 
     def silent(spec):
-        record = record_of(spec.target)
-        return replace(record, compute_s=(0.0,) * record.ranks, comm_s=(ELAPSED_S,) * record.ranks)
+        return record_of(spec.target, ELAPSED_S, 0.0, (0.0,) * spec.target.nranks)
 
-    broker = Broker(Settings(), [target], record=silent, identify=lambda spec: spec.identity())
     # By hand, eq. (7) alone: 12 s x 32 / 4.
-    assert predict(predictor("hcf"), [target], broker)[0].prediction.parts == {"compute_s": 0.0, "comm_s": 96.0}
+    said = predict(predictor("hcf"), [target], broker_for([target], silent))[0]
+    assert said.prediction.parts == {"compute_s": 0.0, "comm_s": 96.0}
 
 
-def test_communication_dominated_predictions_carry_a_caution():
+def test_communication_dominated_predictions_carry_a_caution(answer):
     # 1.25 s of 17.25 s.
     assert answer("hcf", grid(8)).prediction.flags == ("compute share 7 %: outside HCF's regime",)
     assert answer("hcf", grid(2)).prediction.flags == ()  # 5 s of 9 s
 
 
-def test_a_probe_of_one_node_carries_a_caution():
+def test_a_probe_of_one_node_carries_a_caution(answer):
     platform = grid(4, (40e9,))
     assert "one node" in answer("hcf", platform).prediction.flags[0]
 
 
-def test_a_prediction_is_charged_for_its_probe():
+def test_a_prediction_is_charged_for_its_probe(answer):
     # Four nodes for 12 s.
     assert answer("hcf", grid(8)).prediction.cost == Cost(node_s=48.0, wall_s=0.25)
 
 
-def test_one_probe_serves_all_predictors_and_target_sizes():
+def test_one_probe_serves_all_predictors_and_target_sizes(broker_for):
     platform = grid(8)
     targets = [Target(PROBLEM, platform, block(platform, ranks)) for ranks in (8, 32)]
     broker = broker_for(targets)
-    others = [name for name in PREDICTORS if name not in ("npt", *NOT_IN_ALL)]  # which measure smaller problems
+    others = [
+        name for name in PREDICTORS if name not in ("npt", "hierarchical", *NOT_IN_ALL)
+    ]  # which measure smaller problems
     specs = {spec for model in predictors(others) for spec in broker.specs(model.requests(targets))}
     assert [spec.target.placement for spec in specs] == [("c1-0", "c2-0", "c3-0", "c4-0")]
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_a_cheating_predictor_is_refused(order):
+def test_a_cheating_predictor_is_refused(order, broker_for):
     platform = grid(2)
     target = Target(PROBLEM, platform, block(platform, 8))
 
@@ -237,7 +222,7 @@ def test_a_cheating_predictor_is_refused(order):
         predict(Cheat(), [target], broker_for([target]))
 
 
-def test_unknown_evidence_is_refused():
+def test_unknown_evidence_is_refused(broker_for):
     platform = grid(2)
     target = Target(PROBLEM, platform, block(platform, 4))
     with pytest.raises(UserError, match="Known: run"):

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from itertools import product
 
 import pandas as pd
@@ -174,6 +173,8 @@ def test_no_scheduler_at_the_address_is_said(monkeypatch):
 
 # --- Dask ---
 
+one_cluster = pytest.mark.xdist_group("dask")  # one worker of the tests starts the cluster's
+
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
@@ -197,6 +198,7 @@ def results(campaign, runner):
     return [{k: v for k, v in row.to_json().items() if "wall" not in k} for row in found]
 
 
+@one_cluster
 def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):
     campaign = read_campaign(campaign_file(SMALL))
     with Runner(jobs=2) as pool:
@@ -205,25 +207,29 @@ def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):
         assert results(campaign, runner) == expected
 
 
+@one_cluster
 def test_a_killed_worker_loses_nothing(workers, campaign_file):
-    text = 'scenarios = ["grid4x4", "grid4x8", "grid3x9"]\napps = ["cg", "mg"]\nclasses = ["A"]\niterations = "full"'
+    text = (
+        'scenarios = ["grid4x4", "grid4x8", "grid3x9"]\nnetworks = ["gigabit", "metro"]\napps = ["mg"]\nclasses = ["A"]'
+    )
     campaign = read_campaign(campaign_file(text))
-    with Cluster(workers.scheduler_address) as cluster, Runner(jobs=4, simulate=cluster.simulate) as runner:
-        victim = next(iter(workers.workers.values())).pid
+    first_done = threading.Lock()
 
-        def kill():
-            time.sleep(1.5)
-            os.kill(victim, signal.SIGKILL)
+    def simulate(spec, *, stop):
+        record = cluster.simulate(spec, stop=stop)
+        if first_done.acquire(blocking=False):
+            busy = next(one for one in workers.scheduler.workers.values() if one.processing)
+            os.kill(workers.workers[busy.name].pid, signal.SIGKILL)
+        return record
 
-        killer = threading.Thread(target=kill)
-        killer.start()
+    with Cluster(workers.scheduler_address) as cluster, Runner(jobs=6, simulate=simulate) as runner:
         found = results(campaign, runner)
-        killer.join()
     assert len(found) == 6 * 3
     with Runner(jobs=2) as pool:
         assert found == results(campaign, pool)
 
 
+@one_cluster
 def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_file):
     (case,) = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]')).cases
     stop = threading.Event()
@@ -232,6 +238,7 @@ def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_f
         cluster.simulate(case.settings.spec(case.target), stop=stop)
 
 
+@one_cluster
 def test_the_command_takes_a_scheduler(workers, campaign_file):
     file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]')
     command = ["-m", "validation.campaign", str(file), "--json", "--no-store", "--scheduler", workers.scheduler_address]

@@ -21,7 +21,12 @@ RESULT_COLUMNS = [
     *("probe_cp_s", "probe_cm_s", "compute_share", "predicted_s", "simulated_s", "error_pct", "abs_error_pct"),
     *("evidence_node_s", "evidence_share", "simulation_wall_s", "prediction_wall_s"),
 ]
-SUMMARY_COLUMNS = ["predictor", "app", "n", "mean_error_pct", "mean_abs_error_pct", "max_abs_error_pct"]
+SUMMARY_COLUMNS = [
+    *("predictor", "app", "n", "mean_error_pct", "mean_abs_error_pct", "max_abs_error_pct"),
+    *("mean_abs_energy_error_pct", "max_abs_energy_error_pct"),
+]
+
+pytestmark = pytest.mark.xdist_group("validation-run")  # one worker makes the run that most look at
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +107,15 @@ def table(**columns):
 
 
 def test_summary_takes_means_over_scenarios():
-    # By hand: -10 and +30 %: mean +10, mean absolute 20, largest 30.
+    # By hand: -10 and +30 %: mean +10, mean absolute 20, largest 30; of the energy -4 and +8 %: 6 and 8.
     results = table(
-        predictor=["p", "p", "q"], app=["cg"] * 3, error_pct=[-10.0, 30.0, math.nan], abs_error_pct=[10, 30, math.nan]
-    )
+        predictor=["p", "p", "q"], app=["cg"] * 3, error_pct=[-10.0, 30.0, math.nan],
+        abs_error_pct=[10, 30, math.nan], energy_error_pct=[-4.0, 8.0, math.nan],
+    )  # fmt: skip
     summary = summarise(results).set_index("predictor")
     assert summary.loc["p"].to_dict() == {
         "app": "cg", "n": 2, "mean_error_pct": 10, "mean_abs_error_pct": 20, "max_abs_error_pct": 30,
+        "mean_abs_energy_error_pct": 6, "max_abs_energy_error_pct": 8,
     }  # fmt: skip
     assert summary.loc["q", "n"] == 0
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.recording import Mode
+from platforms.commented_csv import commented_rows
 from platforms.errors import UserError
 from predictor.dpgraph.send_model import Side
 
@@ -67,8 +68,7 @@ def costs_csv(costs: Mapping[str, MessageCosts]) -> str:
 
 def read_costs(cluster: str, path: Path = COSTS_FILE) -> MessageCosts:
     """The fitted costs of a cluster.  Raises UserError for one that the file does not have."""
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+    rows = commented_rows(path)
     known = {row["cluster"] for row in rows}
     if cluster not in known:
         raise UserError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from apps.recording import Mode
 from predictor.dpgraph.li_tables import INTEGER_BYTES
 from predictor.dpgraph.send_model import Side
+from predictor.writing import save_figure
 from validation.sendmodes.study import MODES, Study
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def write_figures(study: Study, folder: Path) -> list[Path]:
     for name, figure in (("length", length_figure(study)), ("small", small_figure(study))):
         for suffix in ("png", "svg"):
             path = folder / f"{study.cluster}-{name}.{suffix}"
-            figure.savefig(path, dpi=120, metadata={"Date": None} if suffix == "svg" else None)
+            save_figure(figure, path, dpi=120)
             written.append(path)
     return written
 
