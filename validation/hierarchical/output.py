@@ -123,8 +123,8 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         rows.append(
             (
                 *(str(point.q), str(point.p), f"{point.speedup:.4g}"),
-                *(f"{point.model_speedup(DERIVED):.4g}", f"{100 * point.error(DERIVED):+.1f}"),
-                *(f"{point.model_speedup(PRINTED):.4g}", f"{100 * point.error(PRINTED):+.1f}"),
+                *(f"{point.model_speedup(DERIVED):.4g}", f"{100 * point.error(DERIVED):+z.1f}"),
+                *(f"{point.model_speedup(PRINTED):.4g}", f"{100 * point.error(PRINTED):+z.1f}"),
                 *(
                     f"{round(number, 9) + 0.0:.3g}"
                     for number in (simulated.memory, model.memory, simulated.network, model.network)
@@ -136,7 +136,7 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     below += [
         (
             *(one.region, one.variant, str(one.points)),
-            *(f"{100 * one.mean:+.1f}", f"{100 * one.mean_absolute:.1f}", f"{100 * one.largest:+.1f}"),
+            *(f"{100 * one.mean:+z.1f}", f"{100 * one.mean_absolute:.1f}", f"{100 * one.largest:+z.1f}"),
             "; ".join(one.causes),
         )
         for one in regions

@@ -72,7 +72,7 @@ def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
     for (row, column), error in np.ndenumerate(errors):
         dark = abs(error) > 0.65 * _MOST_ERROR
         axes.text(
-            column, row, f"{error:+.0f}", ha="center", va="center", fontsize=9, color="white" if dark else "black"
+            column, row, f"{error:+z.0f}", ha="center", va="center", fontsize=9, color="white" if dark else "black"
         )
     axes.set_xticks(range(len(study.cores)), [str(q) for q in study.cores])
     axes.set_yticks(range(len(study.nodes)), [str(p) for p in study.nodes])
