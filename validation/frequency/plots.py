@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predictor.writing import save_figure
 from validation.frequency.compare import Row
 from validation.plots import STYLES
 
@@ -62,6 +63,6 @@ def write_figures(studies: Sequence[Sequence[Row]], folder: Path) -> list[Path]:
         figure = frequency_figure(rows)
         for suffix in ("png", "svg"):
             path = folder / f"frequency-{rows[0].app}.{suffix}"
-            figure.savefig(path, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
+            save_figure(figure, path)
             written.append(path)
     return written

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predictor.hierarchical.model import DERIVED, PRINTED
+from predictor.writing import save_figure
 from validation.hierarchical.communication import Point
 
 if TYPE_CHECKING:
@@ -83,5 +84,5 @@ def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
 
 def write_figure(points: Sequence[Point], folder: Path, name: str) -> Path:
     path = folder / f"{name}.png"
-    surfaces_figure(points).savefig(path, dpi=120)
+    save_figure(surfaces_figure(points), path, dpi=120)
     return path

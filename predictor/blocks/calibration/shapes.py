@@ -51,9 +51,6 @@ class Coefficients:
     r_between: float  # the same of the links between clusters
 
 
-NOMINAL = Coefficients(1.0, 1.0, 0.0, 0.0, 0.0)
-
-
 @dataclass(frozen=True)
 class Shape:
     """The time of one algorithm."""

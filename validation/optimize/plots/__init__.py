@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predictor.writing import save_figure
 from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
@@ -33,7 +34,7 @@ def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) 
     for name, figure in _figures(rows, measurements):
         if figure is not None:
             written.append(folder / f"{name}.png")
-            figure.savefig(written[-1], dpi=150)
+            save_figure(figure, written[-1])
     return written
 
 
