@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from apps.energy import plugin_options
 from apps.errors import KernelError
 from apps.memorybus.library import bus_arguments
 from apps.process import die_with_parent
-from apps.spec import RunSpec
+from apps.spec import RunSpec, check_host_names
 from apps.user_program import executable
 
 
@@ -88,13 +88,29 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
     return [
         "smpirun",
         *(["-wrapper", shlex.join(wrapper)] if wrapper else []),
-        *_command(spec, started, host_file=f"{name}/hosts", program=f"{name}/program"),
+        *_command(
+            spec, started, host_file=f"{name}/hosts", program=f"{name}/program", traces=trace_options(spec, folder)
+        ),
     ]
+
+
+def trace_options(spec: RunSpec, folder: Path) -> dict[str, str]:
+    """SimGrid options that keep in the run's folder what the platform's <config> has traced: a program of the user's
+    own runs in the user's.  None where the user's own options say something of traces.
+    """
+    asked = any(_is_of_traces(key) for key, _ in spec.target.platform.options)
+    if not asked or any(_is_of_traces(key) for key, _ in spec.options):
+        return {}
+    return {"tracing/filename": f"{folder}/simgrid.trace"}
+
+
+def _is_of_traces(key: str) -> bool:
+    return key.partition("/")[0] == "tracing"
 
 
 def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
     """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line."""
-    return ("smpirun", *_command(spec, started, host_file="HOSTS", program=str(started.program)))
+    return ("smpirun", *_command(spec, started, host_file="HOSTS", program=str(started.program), traces={}))
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -102,8 +118,10 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(folder), **more}
 
 
-def _command(spec: RunSpec, started: Launch, *, host_file: str, program: str) -> Sequence[str]:
-    options = {**spec.engine_options, **dict(spec.options)}
+def _command(
+    spec: RunSpec, started: Launch, *, host_file: str, program: str, traces: Mapping[str, str]
+) -> Sequence[str]:
+    options = {**spec.engine_options, **dict(spec.options), **traces}
     return [
         *("-np", str(spec.target.nranks), "-hostfile", host_file),
         *("-platform", str(spec.target.platform.path)),
@@ -118,5 +136,4 @@ def _command(spec: RunSpec, started: Launch, *, host_file: str, program: str) ->
 def _check_hosts(spec: RunSpec) -> None:
     for host in spec.target.placement:
         spec.target.platform.host(host)  # raises with near matches
-        if any(character.isspace() for character in host) or ":" in host:
-            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
+    check_host_names(spec.target.placement)

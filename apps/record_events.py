@@ -127,37 +127,50 @@ def _record(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recor
 
 
 def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
-    from apps.recording_io import Incomplete, read_events, without_clocks
+    from apps.recording_io import without_clocks
 
-    target = plain.target
-    what = f"{target.problem} on {number_of(target.nranks, 'rank')}"
+    what = f"{plain.target.problem} on {number_of(plain.target.nranks, 'rank')}"
+    return without_clocks(run_recorded(plain, iterations, what=what, time_limit_s=time_limit_s))
+
+
+def run_recorded(spec: RunSpec, iterations: int, *, what: str, time_limit_s: float | None) -> Recording:
+    """What every rank does when, in a run of so many iterations on the spec's own platform; ``what`` begins messages.
+
+    Raises KernelError and SimulationError as a run does, and KernelError for a program that calls what the recorder
+    does not know.
+    """
+    from apps.recording_io import Incomplete, read_events
+
     with tempfile.TemporaryDirectory(prefix="recording-") as name:
         folder, notes = Path(name), Path(name) / "notes"
         notes.mkdir()
-        if plain.engine == "s4u":
-            done = note_events(plain, iterations, notes, time_limit_s=time_limit_s)
+        if spec.engine == "s4u":
+            done = note_events(spec, iterations, notes, time_limit_s=time_limit_s)
         else:
-            done = _run_with_recorder(plain, iterations, what, folder, notes, time_limit_s)
+            done = _run_with_recorder(spec, iterations, what, folder, notes, time_limit_s)
         try:
-            return without_clocks(read_events(notes, target.nranks, measured=plain.compute == "measured"))
+            return read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
 
 
 def _run_with_recorder(
-    plain: RunSpec, iterations: int, what: str, folder: Path, notes: Path, time_limit_s: float | None
+    spec: RunSpec, iterations: int, what: str, folder: Path, notes: Path, time_limit_s: float | None
 ) -> Finished:
     """Runs it in ``folder``; what the ranks did is then in ``notes``."""
-    started = launch(plain, iterations)
+    started = launch(spec, iterations)
+    settings = {"RECORDER_FOLDER": str(notes)}
+    if spec.compute == "none":
+        settings["RECORDER_COMPUTE"] = "none"
     done = run_bounded(
-        prepare(plain, started, folder, recorder=recorder_library()),
+        prepare(spec, started, folder, recorder=recorder_library()),
         folder=folder,
         time_limit_s=time_limit_s,
-        environment=environment(folder, RECORDER_FOLDER=str(notes)),
+        environment=environment(folder, **settings),
         working_folder=started.working_folder,
     )
     check_recorded(done, what)
-    if plain.target.problem.program is not None:
+    if spec.target.problem.program is not None:
         check_success(done, what)
     elif "refused" in (output := final_record(done, what)):
         raise KernelError(what, output["refused"], "Choose other ranks or another class")

@@ -12,6 +12,7 @@ from apps.energy import counted
 from apps.errors import KernelError
 from apps.launch import environment, launch, prepare, repeatable
 from apps.memorybus.library import bus_hash
+from apps.outages import failures_explained
 from apps.process import run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.recorder_library import user_program_hash
@@ -58,7 +59,8 @@ def run_iterations(
             command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder), stop=stop
         )
         ranks = number_of(spec.target.nranks, "rank")
-        output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {ranks}")
+        with failures_explained(spec.target, done):
+            output = final_record(done, f"{spec.target.problem} on {spec.target.platform.name}, {ranks}")
     if "refused" in output:
         where = f"{spec.target.problem} on {ranks}"
         raise KernelError(where, output["refused"], "Choose other ranks, or another class or size")

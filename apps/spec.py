@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apps.catalog import Problem, app
 from apps.errors import KernelError
 from apps.s4u.limits import check_limits
 from apps.steady import RULE
-from platforms.platform import Platform
+from platforms.platform import Change, Platform
 
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
@@ -44,6 +44,11 @@ class Target:
     def nodes(self) -> int:
         """Hosts in use."""
         return len(set(self.placement))
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What the platform's profiles may do to it in the course of a run."""
+        return self.platform.changes_for(self.placement)
 
     @property
     def iterations(self) -> int:
@@ -90,6 +95,9 @@ class RunSpec:
             problem = f"with arithmetic {self.target.problem.app} itself sees when it is done"
             parameter = app(self.target.problem.app).iterations_parameter
             raise KernelError(f"iterations {self.iterations}", problem, f"Leave it out, or give --param {parameter}=K")
+        if self.target.changes and self.iterations != "full":
+            problem = f"platform {self.target.platform.name} changes over time, so that iterations need not repeat"
+            raise KernelError(f"iterations {self.iterations}", problem, "Give full, or leave it out")
         if self.iterations in ITERATION_POLICIES:
             return
         if not self.target.problem.iterative:
@@ -131,6 +139,8 @@ class RunSpec:
         elif program is not None and program.is_python:
             problem = f"{program.name} is a program in Python"
             raise KernelError(f"--engine {self.engine}", problem, "It needs --engine s4u")
+        else:
+            check_host_names(self.target.placement)
 
     def _check_memory_bus(self) -> None:
         if self.memory_bus is None:
@@ -233,7 +243,7 @@ class Settings:
 
     compute: str = "injected"
     efficiency: str = "reference"  # a number, "reference" or "measured"; the last two depend on the app
-    iterations: str | int | None = None  # as in RunSpec; None: steady, but full in mode verify
+    iterations: str | int | None = None  # as in RunSpec; None: steady, but full where it may not be
     options: tuple[tuple[str, str], ...] = ()
     host_speed_flops: float | None = None  # of this computer, for "measured"; None: as calibrated
     engine: str | None = None  # None: s4u for a program in Python, smpi for all others
@@ -242,7 +252,7 @@ class Settings:
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """The run of a target under these settings."""
-        default = "full" if mode == "verify" else "steady"
+        default = "full" if mode == "verify" or target.changes else "steady"
         return RunSpec(
             target=target,
             mode=mode,
@@ -287,6 +297,13 @@ def parse_memory_bus(text: str) -> float | str:
     except ValueError:
         where, problem = f"--memory-bus {text}", "neither a number nor a known word"
         raise KernelError(where, problem, f"Give GB/s of a node, or {PLATFORM_MEMORY}") from None
+
+
+def check_host_names(names: Iterable[str]) -> None:
+    """Raises KernelError for hosts that SMPI's own host file cannot name."""
+    for host in names:
+        if any(character.isspace() for character in host) or ":" in host:
+            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
 
 
 def check_options(options: Sequence[tuple[str, str]], platform: Platform, engine_options: dict[str, str]) -> None:

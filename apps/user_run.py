@@ -15,6 +15,7 @@ import numpy as np
 from apps.energy import counted
 from apps.errors import NoIterations, SimulationError
 from apps.launch import environment, launch, prepare, repeatable
+from apps.outages import failures_explained
 from apps.periodicity import told_apart
 from apps.process import run_bounded
 from apps.record import RunRecord, energy_fields
@@ -64,7 +65,8 @@ def run_user_iterations(
             stop=stop,
         )
         check_recorded(done, what)
-        check_success(done, what)
+        with failures_explained(spec.target, done):
+            check_success(done, what)
         try:
             moments = read_moments(notes, spec.target.nranks)
             timeline = _marked(moments, iterations)

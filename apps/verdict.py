@@ -11,8 +11,12 @@ import re
 
 from apps.errors import KernelError, SimulationError
 from apps.process import Finished
+from platforms.errors import PlatformError
 
-_EXCEPTION = re.compile(r"Uncaught exception [\w:]+: (.*)")
+_EXCEPTION = re.compile(r"Uncaught exception [\w:]+(?: by \S+)?: (.*)")
+_NO_WAY = re.compile(
+    r"(You're trying to send data from .* between these two hosts|There can't be route in an Empty zone)"
+)
 _PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
 _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 
@@ -30,14 +34,18 @@ def final_record(done: Finished, what: str) -> dict:
 
 
 def check_success(done: Finished, what: str) -> None:
-    """Raises SimulationError for a run that did not succeed, as far as can be told without a final record, and
-    KernelError for a SimGrid option that does not exist.
+    """Raises SimulationError for a run that did not succeed, as far as can be told without a final record, KernelError
+    for a SimGrid option that does not exist, and PlatformError for a message that finds no way.
     """
     bad_option = _BAD_OPTION.search(done.log)
     if bad_option:
         raise KernelError(
             f"--cfg {bad_option[1]}", "SimGrid has no such option", "See smpirun's --help for the known ones"
         )
+    no_way = _NO_WAY.search(done.log)
+    if no_way:
+        remedy = "Mend the platform (loopback_bw and loopback_lat of a <cluster> let hosts send to themselves)"
+        raise PlatformError(what, f"SimGrid says: {no_way[1]}", remedy)
     reason = _failure(done)
     if reason is not None:
         raise SimulationError(f"{what}: {reason}", done.log)
@@ -48,7 +56,7 @@ def _failure(done: Finished) -> str | None:
         return f"time limit reached after {done.wall_s:.1f} s of wall time"
     if done.too_loud:
         return "the program wrote too much"
-    if "MPI_Abort was called" in done.log:
+    if aborted_itself(done):
         return "the program called MPI_Abort"
     if "Deadlock detected" in done.log:
         return "deadlock: the ranks that are left wait for messages that are never sent"
@@ -59,6 +67,11 @@ def _failure(done: Finished) -> str | None:
     if "Stalling SMPI instance" in done.log:
         return "some ranks ended without MPI_Finalize"
     return None
+
+
+def aborted_itself(done: Finished) -> bool:
+    """Whether the program has called MPI_Abort."""
+    return "MPI_Abort was called" in done.log
 
 
 def telling_line(log: str) -> str:

@@ -1,20 +1,41 @@
-/* Says as one line of JSON what SimGrid makes of a platform: describe PLATFORM < PAIRS
+/* Says as one line of JSON what SimGrid makes of a platform: describe PLATFORM [survey | changes | connected] < PAIRS
  *
  * PAIRS: source and destination host in turn, one name per line; may be empty.
  * {"zones": [{"name", "hosts": [{"name", "speeds_flops", "pstate", "cores", "watts", "memory"}]}],
  *  "routes": [{"source", "destination", "latency_s", "links": [{"name", "bandwidth_Bps", "latency_s", "sharing"}]}]}
  * Names each pair on standard error before its route is asked for.
  * Zones and hosts come in the order of their declaration; zones without hosts of their own are left out.
+ *
+ * With "survey" a pair without a route does not end it, its entry is {"source", "destination"} alone, and there are also
+ * "tree": {"name", "routing", "routers", "disks", "children": [trees]}, all zones from the root, and "links": their number.
+ *
+ * With "changes" there is also "changes": [{"kind", "resource", "name", "from_s", "share"}], what profiles do in the course
+ * of a simulation in which nothing else happens: each resource once for each kind, with the time of the first change.
+ *
+ * With "connected" the input names hosts instead of pairs, and only the ways between all of them are looked for (among many
+ * hosts some of them, each host in some); one that does not exist ends it as above.
  */
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <typeinfo>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace s4u = simgrid::s4u;
@@ -91,16 +112,26 @@ static void print_zones(const s4u::NetZone& zone, HostsByZone& hosts, bool& firs
     print_zones(*child, hosts, first);
 }
 
+[[noreturn]] static void refuse(const std::string& reason)
+{
+  std::cerr << "[describe/CRITICAL] " << reason << std::endl;
+  std::exit(1);
+}
+
+static double find_route(const s4u::Host& source, const s4u::Host& destination, std::vector<s4u::Link*>& links)
+{
+  double latency_s = 0.0;
+  std::cerr << "ROUTE " << source.get_name() << "\t" << destination.get_name() << "\n"; // SimGrid may die of it
+  source.route_to(&destination, links, &latency_s);
+  if (links.empty() && latency_s <= 0.0) // the condition by which SimGrid refuses a message
+    refuse("there is no connecting path");
+  return latency_s;
+}
+
 static void print_route(const s4u::Host& source, const s4u::Host& destination)
 {
   std::vector<s4u::Link*> links;
-  double latency_s = 0.0;
-  std::cerr << "ROUTE " << source.get_name() << " " << destination.get_name() << std::endl; // SimGrid may die of it
-  source.route_to(&destination, links, &latency_s);
-  if (links.empty() && latency_s <= 0.0) { // the condition by which SimGrid refuses a message
-    std::cerr << "[describe/CRITICAL] there is no connecting path" << std::endl;
-    std::exit(1);
-  }
+  const double latency_s = find_route(source, destination, links);
   std::cout << "{\"source\": " << text(source.get_name()) << ", \"destination\": " << text(destination.get_name())
             << ", \"latency_s\": " << number(latency_s) << ", \"links\": [";
   for (size_t i = 0; i < links.size(); i++)
@@ -111,11 +142,266 @@ static void print_route(const s4u::Host& source, const s4u::Host& destination)
   std::cout << "]}";
 }
 
+/* "Floyd" of simgrid::kernel::routing::FloydZone. */
+static std::string routing_of(const s4u::NetZone& zone)
+{
+  int status   = 0;
+  char* whole  = abi::__cxa_demangle(typeid(*zone.get_impl()).name(), nullptr, nullptr, &status);
+  auto name    = std::string(whole ? whole : "unknown");
+  std::free(whole);
+  name         = name.substr(name.rfind(':') + 1); // npos + 1 is 0
+  auto ending  = name.rfind("Zone");
+  return ending == std::string::npos || ending == 0 ? name : name.substr(0, ending);
+}
+
+static void print_tree(const s4u::NetZone& zone, const HostsByZone& hosts)
+{
+  const auto points = zone.get_impl()->get_vertices();
+  size_t disks      = 0;
+  if (auto found = hosts.find(&zone); found != hosts.end())
+    for (const auto* host : found->second)
+      disks += host->get_disks().size();
+  std::cout << "{\"name\": " << text(zone.get_name()) << ", \"routing\": " << text(routing_of(zone)) << ", \"routers\": "
+            << std::count_if(points.begin(), points.end(), [](const auto* point) { return point->is_router(); })
+            << ", \"disks\": " << disks << ", \"children\": [";
+  bool first = true;
+  for (const auto* child : zone.get_children()) {
+    std::cout << (first ? "" : ", ");
+    print_tree(*child, hosts);
+    first = false;
+  }
+  std::cout << "]}";
+}
+
+/* Without the loopback that SimGrid makes by itself. */
+static size_t declared_links(const s4u::Engine& engine)
+{
+  return engine.get_link_count() - (s4u::Link::by_name_or_null("__loopback__") ? 1 : 0);
+}
+
+/* Whether a message could go; throws or ends the process where SimGrid does. */
+static bool has_route(const s4u::Host& source, const s4u::Host& destination)
+{
+  std::vector<s4u::Link*> links;
+  double latency_s = 0.0;
+  source.route_to(&destination, links, &latency_s);
+  return not links.empty() || latency_s > 0.0;
+}
+
+/* Ends the process over what SimGrid loads, but nothing can be computed with; the input holds a name in each line. */
+static void check_usable(const s4u::Engine& engine)
+{
+  for (const auto* host : engine.get_all_hosts()) {
+    const auto& name = host->get_name();
+    if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; }))
+      refuse("a host has a line break, a tab or the like in its name");
+    for (unsigned long i = 0; i < host->get_pstate_count(); i++)
+      if (not std::isfinite(host->get_pstate_speed(i)))
+        refuse("host '" + name + "' has a speed of " + number(host->get_pstate_speed(i)) + " flop/s");
+  }
+  for (const auto* link : engine.get_all_links()) {
+    const double bandwidth_Bps = link->get_bandwidth();
+    const double latency_s     = link->get_latency();
+    if (link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI) // its bandwidth is that of each station
+      continue;
+    if (not(bandwidth_Bps > 0) || std::isinf(bandwidth_Bps))
+      refuse("link '" + link->get_name() + "' has a bandwidth of " + number(bandwidth_Bps) + " byte/s");
+    if (not(latency_s >= 0) || std::isinf(latency_s))
+      refuse("link '" + link->get_name() + "' has a latency of " + number(latency_s) + " s");
+  }
+}
+
+using Pair = std::pair<std::string, std::string>;
+
+static void print_if_routed(const Pair& pair)
+{
+  const auto& source      = *s4u::Host::by_name(pair.first);
+  const auto& destination = *s4u::Host::by_name(pair.second);
+  bool routed             = false;
+  try {
+    routed = has_route(source, destination);
+  } catch (const std::exception&) { // SimGrid's failed assertions too
+  }
+  if (routed)
+    print_route(source, destination);
+  else
+    std::cout << "{\"source\": " << text(pair.first) << ", \"destination\": " << text(pair.second) << "}";
+}
+
+/* The routes of all pairs.  SimGrid may end the process over a pair without one: children do the work, one after the
+ * other, each from where the one before it died. */
+static void survey_routes(const std::vector<Pair>& pairs)
+{
+  auto* at = static_cast<size_t*>(mmap(nullptr, sizeof(size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  for (*at = 0; *at < pairs.size();) {
+    std::cout.flush();
+    const pid_t child = fork();
+    if (child == 0) {
+      const rlimit none{0, 0};
+      setrlimit(RLIMIT_CORE, &none);
+      for (; *at < pairs.size(); ++*at) {
+        print_if_routed(pairs[*at]);
+        std::cout << (*at + 1 < pairs.size() ? ", " : "") << std::flush;
+      }
+      _exit(0);
+    }
+    int status = 1;
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+      std::exit(1);
+    if (status != 0 && *at < pairs.size()) {
+      std::cout << "{\"source\": " << text(pairs[*at].first) << ", \"destination\": " << text(pairs[*at].second) << "}";
+      std::cout << (++*at < pairs.size() ? ", " : "");
+    }
+  }
+}
+
+constexpr size_t MOST_PAIRWISE = 512; // hosts between all of which ways are looked for: a quarter of a second or so
+
+/* Sends a byte: what SimGrid asks of Wi-Fi stations shows only then. */
+static void try_pairs(s4u::Engine& engine, const std::vector<std::pair<s4u::Host*, s4u::Host*>>& pairs)
+{
+  if (pairs.empty())
+    return;
+  s4u::Actor::create("sender", engine.get_all_hosts().front(), [pairs] {
+    for (auto [one, other] : pairs) {
+      std::cerr << "ROUTE " << one->get_name() << "\t" << other->get_name() << "\n";
+      s4u::Comm::sendto(one, other, 1);
+    }
+  });
+  engine.run();
+}
+
+static void check_connected(s4u::Engine& engine, const std::vector<s4u::Host*>& hosts)
+{
+  std::vector<std::pair<s4u::Host*, s4u::Host*>> wireless;
+  const auto check = [&wireless](s4u::Host* one, s4u::Host* other) {
+    std::vector<s4u::Link*> links;
+    find_route(*one, *other, links);
+    if (std::any_of(links.begin(), links.end(), [](const s4u::Link* link) {
+          return link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI;
+        }))
+      wireless.emplace_back(one, other);
+  };
+  for (size_t i = 0; i < hosts.size(); i++) {
+    for (size_t j = 0; j < i; j++)
+      if (hosts.size() <= MOST_PAIRWISE || j == 0 || j == i - 1) {
+        check(hosts[j], hosts[i]);
+        check(hosts[i], hosts[j]);
+      }
+  }
+  try_pairs(engine, wireless);
+}
+
+/* What profiles do to hosts and links, seen from outside: SimGrid does not tell of the profiles themselves. */
+class Changes {
+  static constexpr double FIRST_LOOK_S = 1.0, LAST_LOOK_S = 1e9; // simulated; each look goes ten times as far
+  static constexpr double MOST_WALL_S  = 1.0;                    // where profiles repeat there is no end
+  static constexpr int MOST_EVENTS     = 20000;
+  static constexpr size_t MOST_LISTED  = 1000;
+
+  using Key = std::tuple<std::string, std::string, std::string>; // kind, resource, name
+  const s4u::Engine& engine_;
+  std::map<Key, double> values_; // speed as a share, byte/s, s, or 1 of what is on
+  std::set<Key> listed_;
+  int events_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+
+  bool enough() const
+  {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
+    return events_ > MOST_EVENTS || listed_.size() >= MOST_LISTED || wall.count() > MOST_WALL_S;
+  }
+
+  void look(const char* kind, const char* resource, const std::string& name, double value)
+  {
+    events_++;
+    const Key key(kind, resource, name);
+    auto [known, is_new] = values_.try_emplace(key, value);
+    const bool changed   = not is_new && known->second != value;
+    known->second        = value;
+    if (changed && listed_.size() < MOST_LISTED && listed_.insert(key).second) {
+      const double now_s = s4u::Engine::get_clock();
+      const bool at_once = now_s <= 0 && std::string(kind) == "speed";
+      std::cout << (listed_.size() > 1 ? ", " : "") << "{\"kind\": \"" << kind << "\", \"resource\": \"" << resource
+                << "\", \"name\": " << text(name) << ", \"from_s\": " << number(now_s)
+                << ", \"share\": " << (at_once ? number(value) : "null") << "}";
+    }
+    if (s4u::Engine::get_clock() > 0 && enough())
+      end();
+  }
+
+  void speed(const s4u::Host& host) { look("speed", "host", host.get_name(), host.get_available_speed()); }
+  void state(const s4u::Host& host) { look("state", "host", host.get_name(), host.is_on() ? 1 : 0); }
+  void state(const s4u::Link& link) { look("state", "link", link.get_name(), link.is_on() ? 1 : 0); }
+  void bandwidth(const s4u::Link& link) { look("bandwidth", "link", link.get_name(), link.get_bandwidth()); }
+
+  [[noreturn]] static void end() // from within the simulation there is no other way out
+  {
+    std::cout << "]}" << std::endl;
+    std::_Exit(0);
+  }
+
+public:
+  explicit Changes(const s4u::Engine& engine) : engine_(engine) {}
+
+  /* Ends the line of JSON, and the process. */
+  [[noreturn]] void print()
+  {
+    const auto hosts = engine_.get_all_hosts();
+    const auto links = engine_.get_all_links();
+    for (const auto* host : hosts) { // a host is taken for one that is on, at its speed
+      values_[{"speed", "host", host->get_name()}] = 1.0;
+      values_[{"state", "host", host->get_name()}] = 1.0;
+      speed(*host);
+      state(*host);
+    }
+    for (const auto* link : links) {
+      values_[{"state", "link", link->get_name()}] = 1.0;
+      state(*link);
+      bandwidth(*link);
+    }
+    s4u::Host::on_speed_change_cb([this](const s4u::Host& host) { speed(host); });
+    s4u::Link::on_bandwidth_change_cb([this](const s4u::Link& link) { bandwidth(link); });
+#if SIMGRID_VERSION >= 33400
+    s4u::Host::on_onoff_cb([this](const s4u::Host& host) { state(host); });
+    s4u::Link::on_onoff_cb([this](const s4u::Link& link) { state(link); });
+#else
+    s4u::Host::on_state_change_cb([this](const s4u::Host& host) { state(host); });
+    s4u::Link::on_state_change_cb([this](const s4u::Link& link) { state(link); });
+#endif
+    const auto latencies = [this, &links] { // no signal tells of their changes
+      for (const auto* link : links)
+        look("latency", "link", link->get_name(), link->get_latency());
+    };
+    latencies();
+    events_ = 0;
+    for (double until_s = FIRST_LOOK_S; until_s <= LAST_LOOK_S && not enough(); until_s *= 10) {
+      engine_.run_until(until_s);
+      const int before = events_;
+      latencies();
+      events_ = before;
+    }
+    end();
+  }
+};
+
 int main(int argc, char** argv)
 {
+  const std::string mode = argc > 2 ? argv[2] : "";
+  const bool survey = mode == "survey";
   s4u::Engine engine(&argc, argv);
   engine.load_platform(argv[1]);
   engine.seal_platform(); // as a run would: it computes what Floyd and Dijkstra zones route by, and loopbacks
+  check_usable(engine);
+
+  if (mode == "connected") {
+    std::vector<s4u::Host*> asked;
+    for (std::string name; std::getline(std::cin, name);)
+      asked.push_back(s4u::Host::by_name(name));
+    check_connected(engine, asked);
+    std::cout << "{\"zones\": []}" << std::endl;
+    return 0;
+  }
 
   HostsByZone hosts;
   for (const auto* host : engine.get_all_hosts())
@@ -128,6 +414,21 @@ int main(int argc, char** argv)
   bool first = true;
   std::cout << "{\"zones\": [";
   print_zones(*engine.get_netzone_root(), hosts, first);
+  if (survey) {
+    std::cout << "], \"links\": " << declared_links(engine) << ", \"tree\": ";
+    print_tree(*engine.get_netzone_root(), hosts);
+    std::cout << ", \"routes\": [";
+    std::vector<Pair> pairs;
+    for (std::string a, b; std::getline(std::cin, a) && std::getline(std::cin, b);)
+      pairs.emplace_back(a, b);
+    survey_routes(pairs);
+    std::cout << "]}" << std::endl;
+    return 0;
+  }
+  if (mode == "changes") {
+    std::cout << "], \"changes\": [";
+    Changes(engine).print();
+  }
   std::cout << "], \"routes\": [";
   std::string source;
   std::string destination;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import PlatformError, UserError
@@ -16,6 +18,8 @@ from platforms.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_fre
 
 if TYPE_CHECKING:
     from platforms.system.model import System
+
+MOST_RANKS_UNASKED = 4096  # SMPI starts so many in 6 s, and twice as many in 42 s
 
 
 def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
@@ -45,9 +49,18 @@ def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bo
 
 
 def add_platform_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
-    """The options of add_scenario_arguments, and --platform, as platform_from_arguments reads them."""
+    """The options of add_scenario_arguments, --platform and --clusters, as platforms_from_arguments reads them."""
     add_scenario_arguments(parser, all_scenarios=all_scenarios)
-    parser.add_argument("--platform", metavar="FILE", help="instead of a scenario: any SimGrid platform, .xml or .so")
+    several = "; several with commas, or the option again" if all_scenarios else ""
+    parser.add_argument(
+        "--platform", metavar="FILE", action="append",
+        help=f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platform-files.md)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clusters", metavar="NAME=PATTERN,...", action="append",
+        help="with --platform: which hosts make a cluster, by patterns of their names such as left=node-[0-9]*; the "
+        "first match wins, -=PATTERN leaves hosts out (default: the platform's zones, split by speed)",
+    )  # fmt: skip
 
 
 def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,30 +123,93 @@ def _grid(args: argparse.Namespace) -> Grid:
 
 
 def platform_from_arguments(args: argparse.Namespace) -> Platform:
-    """The platform that the options of add_platform_arguments name.  Raises UserError for what does not fit."""
-    from platforms.read import materialise, read_platform
+    """The platform that the options of add_platform_arguments name.
 
+    Raises UserError for what does not fit, and for several files.
+    """
+    found = platforms_from_arguments(args)
+    if len(found) > 1:
+        raise UserError("--platform", f"{len(found)} files, but this command takes one", "Name one of them")
+    return found[0]
+
+
+def platforms_from_arguments(args: argparse.Namespace) -> list[Platform]:
+    """All platforms that the options of add_platform_arguments name.  Raises UserError for what does not fit."""
     if args.platform is None:
-        if not args.scenario:
-            raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
-        system = system_from_arguments(args)
-        if system is not None and args.frequency is None:
-            from platforms.system.convert import materialise_system
-
-            return materialise_system(system)
-        return materialise(grid_from_arguments(args))
+        if args.clusters:
+            raise UserError(f"--clusters {args.clusters[0]}", "goes with --platform", "A scenario names its clusters")
+        return [_platform_of_scenario(args)]
     for option in ("scenario", "network", "speeds", "frequency", "hardware"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option}", "does not go with --platform", "The file defines all of it: drop one")
-    return read_platform(args.platform)
+    if not all(text.strip() for text in args.clusters or ()):
+        raise UserError("--clusters", "an empty text", "Leave it out to take the platform's zones")
+    return read_platforms(_files(args.platform), ",".join(args.clusters or ()))
+
+
+def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Platform]:
+    """The platforms in these files, each with a name of its own, and clusters by the patterns of --clusters, if any.
+
+    Raises UserError for what does not fit.
+    """
+    from platforms.clusters import parse_clusters, regroup
+    from platforms.read import read_platform
+
+    patterns = parse_clusters(clusters) if clusters.strip() else ()
+    paths = [Path(file) for file in dict.fromkeys(map(str, files))]
+    stems = [path.stem for path in paths]
+    names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in paths]
+    found = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
+    return [regroup(platform, patterns) for platform in found] if patterns else found
+
+
+def _files(texts: Sequence[str]) -> list[str]:
+    """Names with commas between them; a file whose own name has commas is taken as it is."""
+    files = [name for text in texts for name in ([text] if Path(text).is_file() else text.split(","))]
+    if not all(name.strip() for name in files):
+        raise UserError(f"--platform {','.join(texts)!r}", "an empty name", "Name files, separated by commas")
+    return [name if Path(name).is_file() else name.strip() for name in files]
+
+
+def _platform_of_scenario(args: argparse.Namespace) -> Platform:
+    from platforms.read import materialise
+
+    if not args.scenario:
+        raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
+    system = system_from_arguments(args)
+    if system is not None and args.frequency is None:
+        from platforms.system.convert import materialise_system
+
+        return materialise_system(system)
+    return materialise(grid_from_arguments(args))
 
 
 def placement_from_arguments(args: argparse.Namespace, platform: Platform, nranks: int | None = None) -> Placement:
     """The placement that --mapping, --ranks-per-host or --hostfile describe.
 
-    ``nranks``: None means as many as the host file has lines, or as the hosts take.  A host file longer than ``nranks``
-    gives its first lines; one too short is an error, never wrapped round.  Raises UserError for what does not fit.
+    ``nranks``: None means as many as the host file has lines, or as the hosts take if that is at most 4,096.  A host
+    file longer than ``nranks`` gives its first lines; one too short is an error, never wrapped round.  Raises UserError
+    for what does not fit, and for hosts of a user's own platform that cannot send messages to each other.
     """
+    placement = _placement(args, platform, nranks)
+    check_usable(platform, placement)
+    return placement
+
+
+def check_usable(platform: Platform, placement: Placement) -> None:
+    """Raises PlatformError for hosts of a user's own platform that are off, or have no way to each other."""
+    if platform.network is not None:
+        return
+    from platforms.read import check_connected
+
+    for change in platform.changes_for(placement):
+        if change.kind == "state" and change.resource == "host" and change.from_s == 0:
+            problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
+            raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
+    check_connected(platform.path, placement)
+
+
+def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:
     if args.hostfile is not None:
         for option, value in (("--mapping", args.mapping), ("--ranks-per-host", args.ranks_per_host)):
             if value is not None:
@@ -149,6 +225,9 @@ def placement_from_arguments(args: argparse.Namespace, platform: Platform, nrank
     ranks_per_host = 1 if args.ranks_per_host is None else args.ranks_per_host
     if nranks is None:
         nranks = len(platform.hosts) * ranks_per_host
+        if nranks > MOST_RANKS_UNASKED:
+            problem = f"it would take {nranks} ranks to fill it, and a simulation long to start them"
+            raise UserError(f"platform {platform.name}", problem, "Say with --ranks how many you want")
     return MAPPINGS[mapping](platform, nranks, ranks_per_host)
 
 

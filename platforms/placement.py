@@ -141,6 +141,9 @@ def _slots(platform: Platform, nranks: int, ranks_per_host: int) -> list[list[st
         raise PlatformError(where, problem, "Give at most the cores, or a host file, which may go beyond")
     places = len(platform.hosts) * ranks_per_host
     if nranks > places:
-        problem = f"{nranks} ranks do not fit: {len(platform.hosts)} hosts with {ranks_per_host} each"
-        raise PlatformError(where, problem, f"Give at most {places} ranks, or more ranks per host")
+        hosts = "1 host" if len(platform.hosts) == 1 else f"{len(platform.hosts)} hosts"
+        problem = f"{nranks} ranks do not fit: {hosts} with {ranks_per_host} each"
+        most = "1 rank" if places == 1 else f"{places} ranks"
+        remedy = f"Give at most {most}" + (", or more ranks per host" if ranks_per_host < weakest.cores else "")
+        raise PlatformError(where, problem, remedy)
     return [[host.name for host in cluster.hosts for _ in range(ranks_per_host)] for cluster in platform.clusters]

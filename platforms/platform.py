@@ -3,7 +3,7 @@
 SI units.  The values come from SimGrid itself (``platforms.read``), for our own platforms and any other alike.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -97,15 +97,35 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What a profile of the platform file does to a host or a link in the course of a simulation."""
+
+    kind: str  # "speed", "bandwidth", "latency", or "state": on or off
+    resource: str  # "host" or "link"
+    name: str  # of the host or link
+    from_s: float  # simulated time of the first change, >= 0; of a latency, a time up to which it has happened
+    share: float | None = None  # of its speed that a host has at the start, where that is not all of it
+
+    def __str__(self) -> str:
+        if self.kind == "state":
+            return f"{self.resource} {self.name!r} is switched off or on from {self.from_s:g} s"
+        if self.share is not None:
+            return f"host {self.name!r} has {100 * self.share:.3g} % of its speed at the start"
+        return f"the {self.kind} of {self.resource} {self.name!r} changes from {self.from_s:g} s"
+
+
+@dataclass(frozen=True)
 class Platform:
     """A platform that SimGrid has loaded.  Two platforms of one content hash are the same platform."""
 
     name: str  # for tables and messages: the scenario, or the file's name
     path: Path  # absolute: the file that SimGrid is given
-    content_hash: str  # SHA-256 of the file and of the profiles that it names, hexadecimal
+    # SHA-256, hexadecimal: of the file, the profiles that it names, and clusters that are not its zones.
+    content_hash: str
     clusters: tuple[Cluster, ...]
     network: str | None = None  # the named network of a generated platform; None: the file defines its own
     options: tuple[tuple[str, str], ...] = ()  # SimGrid options in the file's <config>, which SimGrid honours by itself
+    changes: tuple[Change, ...] = ()  # over time, each resource once for each kind, by time
     _by_name: dict[str, tuple[Host, Cluster]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self):
@@ -124,6 +144,11 @@ class Platform:
     def cluster_of(self, host_name: str) -> Cluster:
         """The cluster of a host.  Raises PlatformError for a name that is not a host."""
         return self._find(host_name)[1]
+
+    def changes_for(self, host_names: Iterable[str]) -> tuple[Change, ...]:
+        """Those that a run on these hosts may notice: of the hosts, and of any link."""
+        used = set(host_names) if self.changes else set()
+        return tuple(one for one in self.changes if one.resource == "link" or one.name in used)
 
     def __contains__(self, host_name: object) -> bool:
         return host_name in self._by_name

@@ -11,24 +11,27 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 
 from platforms.caching import cache_folder, write_atomically
+from platforms.clusters import by_kind
 from platforms.compiling import compile_once
 from platforms.errors import PlatformError
 from platforms.grid import Grid
-from platforms.platform import Cluster, Host, Link, Platform, Power, PState, Route
+from platforms.platform import Change, Host, Link, Platform, Power, PState, Route
 from platforms.simgrid import simgrid_version
 from platforms.xml import platform_xml
 
 TIME_LIMIT_S = 120.0
 _HELPER = Path(__file__).with_name("describe.cpp")
 _NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(.+)")
-_EMPTY_REASONS = ("Current backtrace:",)
+_REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(?:Uncaught exception [\w:]+(?: by \S+)?: )?(.+)")
+_EMPTY_REASONS = ("Current backtrace:", "Backtrace:")
+_IN_CONFIG = re.compile(r"-> .*ETag\w*_config\b")  # in the backtrace
+_POINTER = re.compile(r"\s*\(0x[0-9a-f]+\)")
 
 
 def read_platform(path: str | Path, name: str | None = None) -> Platform:
@@ -40,12 +43,16 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
     """
     path = _existing(path)
     content_hash = _content_hash(path)
-    description = _describe(path, content_hash, ())
-    clusters = tuple(cluster for zone in description["zones"] for cluster in _clusters(zone, path))
+    description = _describe(path, content_hash, "", "changes")
+    if path.suffix == ".so":  # it may read what it makes from elsewhere
+        content_hash = hashlib.sha256(f"{content_hash} {json.dumps(description['zones'])}".encode()).hexdigest()
+    zones = [(zone["name"], [_host(entry, path) for entry in zone["hosts"]]) for zone in description["zones"]]
+    clusters = by_kind(zones)
     if not clusters:
         raise PlatformError(str(path), "the platform has no hosts", "Give one with at least one host")
     options = tuple((key, value) for key, value in description["options"])
-    return Platform(name or path.stem, path, content_hash, clusters, options=options)
+    changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda one: one.from_s))
+    return Platform(name or path.stem, path, content_hash, clusters, options=options, changes=changes)
 
 
 def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Route]:
@@ -61,8 +68,36 @@ def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Rout
             platform.host(host)
     if not pairs:
         return []
-    description = _describe(path, platform.content_hash, tuple((a, b) for a, b in pairs))
+    description = _describe(path, platform.content_hash, _lines(pairs))
     return [_route(entry) for entry in description["routes"]]
+
+
+def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
+    """Returns if messages find a way between these hosts, from each to each other.
+
+    Of more than 512 hosts: from and to the first of them, and from and to the one before.  Ways of a host to itself are
+    not asked for: not every platform has them, and not every program needs them.  Raises PlatformError with SimGrid's
+    own message for a way that there is not.
+    """
+    path = _existing(path)
+    _describe(path, _content_hash(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
+
+
+def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict, int, list[Route | None]]:
+    """What there is beside clusters: the tree of zones as describe.cpp writes it, how many links, and routes of pairs.
+
+    None in the place of a route that SimGrid does not find.  Raises PlatformError as read_platform.
+    """
+    path = _existing(path)
+    description = _ask(path, _lines(pairs), "survey")
+    routes = [_route(entry) if "links" in entry else None for entry in description["routes"]]
+    hosts = {zone["name"]: [host["name"] for host in zone["hosts"]] for zone in description["zones"]}
+    return _with_hosts(description["tree"], hosts), description["links"], routes
+
+
+def _with_hosts(tree: dict, hosts: dict[str, list[str]]) -> dict:
+    children = [_with_hosts(child, hosts) for child in tree["children"]]
+    return tree | {"hosts": hosts.get(tree["name"], []), "children": children}
 
 
 def materialise(grid: Grid) -> Platform:
@@ -100,46 +135,54 @@ def _content_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _describe(path: Path, content_hash: str, pairs: tuple[tuple[str, str], ...]) -> dict:
+def _lines(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{source}\n{destination}\n" for source, destination in pairs)
+
+
+def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict:
     """What the helper says of the platform, from memory, the cache folder, or itself."""
-    request = "".join(f"{source}\n{destination}\n" for source, destination in pairs)
     if path.suffix == ".so":  # what it does may depend on more than its content: asked anew in each process
-        return _asked(path, content_hash, request)
-    key = hashlib.sha256(f"{content_hash} {_helper_hash()} {simgrid_version()} {request}".encode()).hexdigest()
-    return _kept(path, key, request)
+        return _asked(path, content_hash, request, *mode)
+    asked = " ".join([content_hash, _helper_hash(), simgrid_version(), *mode, request])
+    return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), request, *mode)
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, key: str, request: str) -> dict:
+def _kept(path: Path, key: str, request: str, *mode: str) -> dict:
     known = cache_folder() / "descriptions" / f"{key}.json"
     try:
         return json.loads(known.read_bytes())
     except (OSError, ValueError):
-        description = _ask(path, request)
+        description = _ask(path, request, *mode)
         write_atomically(known, json.dumps(description).encode())
         return description
 
 
 @functools.lru_cache(maxsize=16)
-def _asked(path: Path, content_hash: str, request: str) -> dict:
-    return _ask(path, request)
+def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict:
+    return _ask(path, request, *mode)
 
 
-def _ask(path: Path, request: str) -> dict:
+def _ask(path: Path, request: str, *mode: str) -> dict:
     flags = ["-O1", "-std=gnu++17"]
     helper = compile_once("describe", [_HELPER], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
+    command = [helper, path, *mode, "--log=root.thres:warning", "--log=no_loc", "--log=root.fmt:[%c/%p]%e%m%n"]
     try:
-        done = subprocess.run(
-            [helper, path, "--log=root.thres:warning", "--log=no_loc", "--log=root.fmt:[%c/%p]%e%m%n"],
-            input=request, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S, check=False,
-        )  # fmt: skip
+        with tempfile.TemporaryDirectory(prefix="describe-") as folder:  # a <config> may have SimGrid write files
+            done = subprocess.run(
+                command, input=request, cwd=folder,
+                capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S, check=False,
+            )  # fmt: skip
     except subprocess.TimeoutExpired as err:
         problem = f"SimGrid has not loaded it within {TIME_LIMIT_S:g} s"
         raise PlatformError(str(path), problem, "Give a smaller platform") from err
     if done.returncode != 0:
         raise _failure(path, done)
     # A platform .so may print lines of its own; ours is the last.
-    description = json.loads(done.stdout[done.stdout.rindex('{"zones": ') :])
+    _, begin, rest = done.stdout.rpartition('{"zones": ')
+    if not begin:
+        raise PlatformError(str(path), "it ends the process that loads it", "Mend the platform")
+    description = json.loads(begin + rest)
     description["options"] = _options(path)
     return description
 
@@ -153,11 +196,16 @@ def _failure(path: Path, done: subprocess.CompletedProcess) -> PlatformError:
     """SimGrid's reason in one line, and the route it was asked for, if it had come that far."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     routes = [line.removeprefix("ROUTE ") for line in lines if line.startswith("ROUTE ")]
-    where = f"{path}, route {routes[-1].replace(' ', ' to ')}" if routes else str(path)
     reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
     others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
     reason = (reasons or others or [f"nothing, and ends with status {done.returncode}"])[0]
-    return PlatformError(where, f"SimGrid says: {reason}", "Mend the platform")
+    problem = f"SimGrid says: {_POINTER.sub('', reason).rstrip('?')}"
+    if not routes:
+        in_config = any(_IN_CONFIG.search(line) for line in lines)
+        return PlatformError(f"{path}{', <config>' if in_config else ''}", problem, "Mend the platform")
+    ends = routes[-1].replace("\t", " to ")
+    remedy = "Mend the platform, or leave such hosts out (--clusters, --hostfile)"
+    return PlatformError(f"{path}, route {ends}", problem, remedy)
 
 
 def _options(path: Path) -> list[tuple[str, str]]:
@@ -169,16 +217,6 @@ def _options(path: Path) -> list[tuple[str, str]]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     root = etree.fromstring(path.read_bytes(), parser)
     return [] if root is None else [(prop.get("id"), prop.get("value")) for prop in root.iterfind("config/prop")]
-
-
-def _clusters(zone: dict, path: Path) -> list[Cluster]:
-    hosts = [_host(entry, path) for entry in zone["hosts"]]
-    kinds = list(dict.fromkeys((host.speed_flops, host.cores) for host in hosts))
-    if len(kinds) == 1:
-        return [Cluster(zone["name"], tuple(hosts))]
-    hosts.sort(key=lambda host: kinds.index((host.speed_flops, host.cores)))  # stable
-    groups = groupby(hosts, key=lambda host: (host.speed_flops, host.cores))
-    return [Cluster(f"{zone['name']}.{i}", tuple(group)) for i, (_, group) in enumerate(groups, 1)]
 
 
 def _host(entry: dict, path: Path) -> Host:

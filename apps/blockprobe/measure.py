@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from apps.energy import counted, plugin_options
-from apps.errors import KernelError
 from apps.launch import environment
 from apps.netprobe.measure import Measurement, Plan, measure
 from apps.process import die_with_parent, run_bounded
-from apps.spec import ENGINE_OPTIONS, check_options
+from apps.spec import ENGINE_OPTIONS, check_host_names, check_options
 from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
@@ -92,10 +91,10 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     """
     check_simgrid()
     check_options(plan.options, plan.platform, ENGINE_OPTIONS)
-    for host in dict.fromkeys(host for one in plan.experiments for host in one.hosts):
+    hosts = dict.fromkeys(host for one in plan.experiments for host in one.hosts)
+    for host in hosts:
         plan.platform.host(host)
-        if any(character.isspace() for character in host) or ":" in host:
-            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
+    check_host_names(hosts)
     times_s = [0.0] * len(plan.experiments)
     energies_j: list[float | None] = [None] * len(plan.experiments)
     wall_s = 0.0

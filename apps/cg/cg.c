@@ -203,7 +203,7 @@ int main(int argc, char **argv)
   Cg cg = cg_make(&run, &problem);
   for (int i = 0; run.verify && i < cg.at.columns; i++)
     cg.x[i] = 1;
-  Check zeta = {"zeta", 0, problem.zeta};
+  Check zeta = {"zeta", 0, problem.zeta, false};
   run_start(&run);
   for (int it = 0; it < run.iterations; it++) {
     zeta.computed = iterate(&cg, &problem);

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
   Run run = run_begin(argc, argv);
   int m = run_integer(&run, "m");
-  Check checks[] = {{"sx", 0, run_number(&run, "sx")}, {"sy", 0, run_number(&run, "sy")}};
+  Check checks[] = {{"sx", 0, run_number(&run, "sx"), false}, {"sy", 0, run_number(&run, "sy"), false}};
   int batches = 0;
   if (m < LOG_BATCH || m > LOG_MOST)
     run_refuse(&run, "m is %d, not between %d and %d", m, LOG_BATCH, LOG_MOST);

@@ -218,7 +218,7 @@ int main(int argc, char **argv)
   char names[2 * MOST_ITERATIONS][16];
   for (int i = 0; i < 2 * niter; i++) {
     snprintf(names[i], sizeof names[i], "%s%d", i % 2 ? "imaginary" : "real", i / 2 + 1);
-    checks[i] = (Check){names[i], 0, run_number(&run, names[i])};
+    checks[i] = (Check){names[i], 0, run_number(&run, names[i]), false};
   }
   Layout layout = {0};
   if (!is_length(grid.nx) || !is_length(grid.ny) || !is_length(grid.nz))

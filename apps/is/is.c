@@ -206,9 +206,9 @@ static void report(Is *is)
     mine[1] = count_disorder(is);
     MPI_Reduce(mine, all, 3, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   }
-  Check checks[] = {{"tests_passed", (double)all[0], TESTS * is->run->iterations},
-                    {"keys_out_of_order", (double)all[1], 0},
-                    {"keys_sorted", (double)all[2], (double)is->problem->total_keys}};
+  Check checks[] = {{"tests_passed", (double)all[0], TESTS * is->run->iterations, false},
+                    {"keys_out_of_order", (double)all[1], 0, false},
+                    {"keys_sorted", (double)all[2], (double)is->problem->total_keys, false}};
   run_report(is->run, checks, 3, 0, true); /* every iteration has its own reference values */
 }
 

@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 
   Mg mg = mg_make(&run, &problem);
   int finest = mg.at.nlevels - 1;
-  Check rnm2 = {"rnm2", 0, problem.rnm2};
+  Check rnm2 = {"rnm2", 0, problem.rnm2, false};
   run_start(&run);
   residual(&mg, finest, mg.v);
   residual_norm(&mg);

@@ -9,9 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.errors import KernelError
 from apps.process import die_with_parent, run_bounded
-from apps.spec import ENGINE_OPTIONS
+from apps.spec import ENGINE_OPTIONS, check_host_names
 from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
@@ -97,8 +96,7 @@ def measure(plan: Plan, *, time_limit_s: float | None = None) -> Measurement:
     check_simgrid()
     for host in plan.hosts:
         plan.platform.host(host)
-        if any(character.isspace() for character in host) or ":" in host:
-            raise KernelError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
+    check_host_names(plan.hosts)
     program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
     with tempfile.TemporaryDirectory(prefix="smpi-") as name:
         folder = Path(name)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from apps.energy import counted
 from apps.errors import KernelError, NoIterations, SimulationError
+from apps.launch import trace_options
+from apps.outages import failures_explained
 from apps.process import Finished, run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.s4u.limits import detached_below_bytes
@@ -80,9 +82,9 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="s4u-") as name:
         folder = Path(name)
         job, result = folder / "job.json", folder / "result.json"
-        job.write_text(
-            json.dumps({**_job(spec, iterations), "energy": energy, "events": None if notes is None else str(notes)})
-        )
+        told = _job(spec, iterations)
+        told["options"] |= trace_options(spec, folder)
+        job.write_text(json.dumps({**told, "energy": energy, "events": None if notes is None else str(notes)}))
         done = run_bounded(
             [sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
             folder=folder,
@@ -91,7 +93,7 @@ def _run(
             working_folder=None if spec.target.problem.program is None else Path.cwd(),  # where it finds its input
             stop=stop,
         )
-        return done, _result(done, result, _what(spec))
+        return done, _result(done, result, spec)
 
 
 def _what(spec: RunSpec) -> str:
@@ -134,15 +136,17 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
 
 
-def _result(done: Finished, result: Path, what: str) -> dict:
+def _result(done: Finished, result: Path, spec: RunSpec) -> dict:
     """What the ranks did.  Raises where they did not come to their end."""
+    what = _what(spec)
     if result.is_file():
         output = json.loads(result.read_bytes())
         if "error" in output:
             raise SimulationError(f"{what}: {output['error']}", done.log)
-    check_success(done, what)
-    if not result.is_file():
-        raise SimulationError(f"{what}: ended without a record", done.log)
+    with failures_explained(spec.target, done):
+        check_success(done, what)
+        if not result.is_file():
+            raise SimulationError(f"{what}: ended without a record", done.log)
     return output
 
 

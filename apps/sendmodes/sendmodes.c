@@ -47,7 +47,7 @@ static Check check(Run *run, const Message *message)
   if (run->verify)
     sums[run->rank] = message_checksum(message);
   run_sum(run, sums, 2);
-  return (Check){"checksum", sums[1], sums[0]};
+  return (Check){"checksum", sums[1], sums[0], false};
 }
 
 int main(int argc, char **argv)

@@ -26,6 +26,7 @@ from apps.spec import Settings
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.placement import write_host_file
+from platforms.writing import check_writable, write_text
 from predictor.base import OutOfRange
 from predictor.design.output import as_json, text
 from predictor.design.request import Request, read_request
@@ -35,7 +36,6 @@ from predictor.design.space import candidates
 from predictor.design.times import PredictorTimes, Times
 from predictor.progress import Progress
 from predictor.registry import PREDICTORS, predictor
-from predictor.writing import check_writable, write_text
 
 if TYPE_CHECKING:
     from apps.runner import Runner

@@ -19,7 +19,7 @@ from apps.options import (
 )
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
-from predictor.writing import check_picture, check_writable
+from platforms.writing import check_picture, check_writable
 
 if TYPE_CHECKING:
     from apps.catalog import Problem

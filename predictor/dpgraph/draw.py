@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from apps.recording import Mode
 from platforms.errors import UserError
+from platforms.writing import write_picture
 from predictor.dpgraph.graph import DPGraph, Element, Node, Relation
-from predictor.writing import write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

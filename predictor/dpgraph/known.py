@@ -35,6 +35,8 @@ DEFAULTS = {
 }
 _BACKWARD = 0.05  # share of a flow's rate that its acknowledgements take
 _YES = {"yes", "on", "true", "1"}
+_UNBOUNDED_Bps = 1e30  # finite, so that the fluid model can divide by it
+_NOT_REPRESENTED = ("wifi", "nonlinear")
 _ONLY_DEFAULT = ("smpi/coll-selector", "smpi/os", "smpi/or", "smpi/ois")
 
 
@@ -54,13 +56,14 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
         link.name: link.bandwidth_Bps for route in by_pair.values() for link in route.links if link.sharing != "fatpipe"
     }
     latencies = {route.latency_s: i for i, route in enumerate({r.latency_s: r for r in by_pair.values()}.values())}
+    _check_represented(by_pair.values())
     ways = {}
     for pair, route in by_pair.items():
         links = dict.fromkeys(name for name in route.link_names if name in capacity)
         ways[pair] = Way(
             timing_class=latencies[route.latency_s],
-            bound_Bps=min(route.bandwidth_Bps, gamma / (2 * route.latency_s) if gamma and route.latency_s else np.inf),
-            penalty=route.latency_s + sum(weight_S / link.bandwidth_Bps for link in route.links) or 1.0,
+            bound_Bps=_bound_Bps(route, gamma),
+            penalty=_penalty(route, weight_S),
             links={name: float(route.link_names.count(name)) for name in links},
         )
         if back:
@@ -69,6 +72,28 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
                     ways[pair].links[link.name] = ways[pair].links.get(link.name, 0.0) + back
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
     return Network(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
+
+
+def _check_represented(routes: Iterable[Route]) -> None:
+    for route in routes:
+        for link in route.links:
+            if link.sharing in _NOT_REPRESENTED:
+                where = f"dpgraph-known, link {link.name!r} from {route.source} to {route.destination}"
+                problem = f"its sharing is {link.sharing}, which the fluid model does not represent"
+                raise OutOfRange(where, problem, "Use dpgraph, which measures, or another predictor")
+
+
+def _bound_Bps(route: Route, gamma: float) -> float:
+    """Of a route without links, as Vivaldi zones have it, none: the message is there as soon as its latency is over."""
+    window_Bps = gamma / (2 * route.latency_s) if gamma and route.latency_s and route.links else _UNBOUNDED_Bps
+    return min(route.bandwidth_Bps, window_Bps)
+
+
+def _penalty(route: Route, weight_S: float) -> float:
+    """Without latency it is 1 s, because SimGrid's flows take theirs only when they have waited for their latency."""
+    if route.latency_s <= 0:
+        return 1.0
+    return route.latency_s + sum(weight_S / link.bandwidth_Bps for link in route.links)
 
 
 def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:

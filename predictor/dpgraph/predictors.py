@@ -88,7 +88,7 @@ class GraphModel:
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=("computation was measured as it ran, and varies",) if program.recording.measured else (),
+            flags=_flags(program, target, sections if around.options is None else None),
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
             loads=_loads(target, each_s.tolist(), made),
@@ -104,6 +104,16 @@ class GraphModel:
         pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
         pairs |= {pair[::-1] for pair in pairs}
         return known_network(routes_between(target.platform, sorted(pairs)), around.options)
+
+
+def _flags(program: _Program, target: Target, measured: Sections | None) -> tuple[str, ...]:
+    """``measured``: the sections, where the network was measured."""
+    varies = ("computation was measured as it ran, and varies",) if program.recording.measured else ()
+    if measured is None:
+        return varies
+    from predictor.dpgraph.unmeasured import unmeasured
+
+    return varies + unmeasured(target.platform, target.placement, measured.partners)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:

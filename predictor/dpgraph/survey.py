@@ -94,6 +94,9 @@ def loads(where: Layout) -> dict[tuple, tuple[Exchange, ...]]:
         if len(hosts) > 1:
             found["both", c] = _both_ways([hosts[:2]])
             found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], hosts[1])])
+        elif len(where.hosts) > 1:
+            elsewhere = next(members[0] for d, members in where.hosts.items() if d != c)
+            found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], elsewhere)])
         if len(hosts) > 2:
             found["out", c] = _one_way([(hosts[0], other) for other in hosts[1:3]])
             found["in", c] = _one_way([(other, hosts[0]) for other in hosts[1:3]])

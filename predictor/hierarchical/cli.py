@@ -138,7 +138,7 @@ def _answer(args: argparse.Namespace) -> int:
         batch=args.batch,
     )
     if args.figure is not None:
-        from predictor.writing import check_picture
+        from platforms.writing import check_picture
 
         check_picture("--figure", args.figure)
     made = answer(question)

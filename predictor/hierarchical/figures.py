@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.errors import UserError
+from platforms.writing import save_figure, usable_folder, write_picture
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
 from predictor.hierarchical.optima import cores_optimum, nodes_optimum
 from predictor.hierarchical.surface import Surface, general
 from predictor.hierarchical.systems import table_system
-from predictor.writing import save_figure, usable_folder, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

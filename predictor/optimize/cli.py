@@ -18,6 +18,7 @@ from apps.options import cautions, exit_status, runner_from_arguments, settings_
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.placement import Placement, configured, write_host_file
+from platforms.writing import check_writable
 from predictor.base import Cost
 from predictor.npt.configuration import remaining
 from predictor.npt.search import Choice
@@ -37,7 +38,6 @@ from predictor.optimize.drivers import Driver, measure, npt_driver
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.study import Study
 from predictor.registry import predictor
-from predictor.writing import check_writable
 
 if TYPE_CHECKING:
     from apps.runner import Runner

@@ -201,9 +201,9 @@ def _predicted(args: argparse.Namespace) -> RunTimes:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from platforms.writing import check_picture, write_picture
     from predictor.reliability.outlook import outlook
     from predictor.reliability.report import as_json, as_text
-    from predictor.writing import check_picture, write_picture
 
     if args.rows < 2:
         raise UserError(f"--rows {args.rows}", "below two", "Give 2 or more")

@@ -1,6 +1,5 @@
 """What the reader makes of platforms of every kind; figures by hand from the files in data/."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -110,20 +109,10 @@ def test_a_profile_belongs_to_the_identity_of_a_platform(data, tmp_path):
     assert read_platform(tmp_path / "profiled.xml").content_hash != before
 
 
-def test_a_compiled_platform_is_read_like_a_file(tmp_path):
-    source = tmp_path / "platform.cpp"
-    source.write_text(
-        '#include <simgrid/s4u.hpp>\nextern "C" void load_platform(const simgrid::s4u::Engine&);\n'
-        "void load_platform(const simgrid::s4u::Engine&) {\n"
-        '  auto* zone = simgrid::s4u::create_full_zone("made");\n'
-        '  for (int i = 0; i < 3; i++) zone->create_host("h" + std::to_string(i), 2e9)->set_core_count(4)->seal();\n'
-        "  zone->seal();\n}\n"
-    )
-    library = tmp_path / "platform.so"
-    subprocess.run(
-        ["g++", "-std=gnu++17", "-shared", "-fPIC", "-o", library, source, "-lsimgrid"], check=True, capture_output=True
-    )
-    assert shape(read_platform(library)) == {"made": (3, 2e9, 4)}
+def test_a_compiled_platform_is_read_like_a_file(racks):
+    assert shape(read_platform(racks)) == {"left": (3, 4e9, 2), "right": (2, 6e9, 2)}
+    (route,) = read_routes(racks, [("left0", "right1")])
+    assert route.latency_s == pytest.approx(2 * 30e-6 + 1e-3)  # both node links and the wide area
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,35 @@ def test_a_damaged_cache_entry_is_made_again(data, empty_cache):
     platforms.read._kept.cache_clear()
     assert read_platform(data / "two_hosts.xml") == known
     assert entry.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('bandwidth="1GBps"', 'bandwidth="0Bps"', "link 'cable' has a bandwidth of 0 byte/s"),
+        ('bandwidth="1GBps"', 'bandwidth="infGBps"', "link 'cable' has a bandwidth of inf byte/s"),
+        ('latency="1us"', 'latency="nan"', "link 'cable' has a latency of nan s"),
+        ('speed="2Gf"', 'speed="infGf"', "host 'b' has a speed of inf flop/s"),
+        ('id="a"', 'id="a&#10;b"', "a line break, a tab or the like in its name"),
+    ],
+)
+def test_what_nothing_can_be_computed_with_is_refused(tmp_path, old, new, said):
+    text = (
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        '<zone id="z" routing="Floyd"><host id="a" speed="1Gf"/><host id="b" speed="2Gf"/>'
+        '<link id="cable" bandwidth="1GBps" latency="1us"/></zone></platform>\n'
+    )
+    path = tmp_path / "odd.xml"
+    path.write_text(text)
+    assert len(read_platform(path).hosts) == 2
+    path.write_text(text.replace(old, new))
+    with pytest.raises(PlatformError, match=said):
+        read_platform(path)
+
+
+def test_a_compiled_platform_that_ends_the_process_is_refused(tmp_path):
+    (tmp_path / "quit.cpp").write_text('#include <cstdlib>\nextern "C" void load_platform() { std::_Exit(0); }\n')
+    library = tmp_path / "quit.so"
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", library, tmp_path / "quit.cpp"], check=True)
+    with pytest.raises(PlatformError, match="it ends the process that loads it"):
+        read_platform(library)

@@ -8,6 +8,7 @@ import pytest
 
 from platforms.read import materialise
 from platforms.scenario import read_grid
+from platforms.writing import check_writable
 from platforms.xml import platform_xml
 from predictor.design import cli
 from predictor.design.cli import main
@@ -15,7 +16,6 @@ from predictor.design.graph_times import GraphTimes
 from predictor.design.request import read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.space import candidates
-from predictor.writing import check_writable
 from validation.run import main as validate
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from predictor.writing import save_figure
+from platforms.writing import save_figure
 from validation.frequency.compare import Row
 from validation.plots import STYLES
 

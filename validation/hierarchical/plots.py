@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.writing import save_figure
 from predictor.hierarchical.model import DERIVED, PRINTED
-from predictor.writing import save_figure
 from validation.hierarchical.communication import Point
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.recording import Mode
+from platforms.writing import save_figure
 from predictor.dpgraph.li_tables import INTEGER_BYTES
 from predictor.dpgraph.send_model import Side
-from predictor.writing import save_figure
 from validation.sendmodes.study import MODES, Study
 
 if TYPE_CHECKING:

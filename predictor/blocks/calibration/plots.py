@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from platforms.writing import write_picture
 from predictor.blocks.calibration.calibrate import Measured
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.published.formulas import REGRESSORS
-from predictor.writing import write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from predictor.writing import save_figure
+from platforms.writing import save_figure
 from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure

@@ -70,8 +70,11 @@ def write_picture(option: str, path: str | Path, figure: Figure, *, dpi: int = 1
 
 
 def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
-    """The same figure gives the same bytes: an SVG file without its date.  Raises OSError where it fails."""
-    figure.savefig(path, dpi=dpi, metadata={"Date": None} if _ending(path) == "svg" else None)
+    """The same figure gives the same bytes: an SVG file is without its date.  Raises OSError where it fails."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "figure"}):  # else its identifiers are drawn at random
+        figure.savefig(path, dpi=dpi, metadata={"Date": None} if _ending(path) == "svg" else None)
 
 
 def _ending(path: str | Path) -> str:

@@ -1,0 +1,23 @@
+/* Four hosts of 8 cores in a row, made by a program: an example of docs/own-platform.md. */
+#include <simgrid/s4u.hpp>
+#include <string>
+
+namespace s4u = simgrid::s4u;
+
+extern "C" void load_platform(const s4u::Engine& engine);
+void load_platform(const s4u::Engine&)
+{
+  auto* row        = s4u::create_floyd_zone("row"); // messages find their way along the cables
+  s4u::Host* left = nullptr;
+  for (int i = 0; i < 4; i++) {
+    const auto number = std::to_string(i);
+    auto* host        = row->create_host("node-" + number, 45e9)->set_core_count(8);
+    if (left != nullptr) {
+      auto* cable = row->create_split_duplex_link("cable-" + number, 1.25e9)->set_latency(2e-6);
+      row->add_route(left->get_netpoint(), host->get_netpoint(), nullptr, nullptr,
+                     {{cable, s4u::LinkInRoute::Direction::UP}});
+    }
+    left = host;
+  }
+  row->seal();
+}

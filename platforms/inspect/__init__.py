@@ -1,0 +1,1 @@
+"""Look at a platform: ``python -m platforms.inspect FILE.xml --picture FILE.png``."""

@@ -1,0 +1,5 @@
+import sys
+
+from platforms.inspect.cli import main
+
+sys.exit(main())

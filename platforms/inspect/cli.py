@@ -1,0 +1,67 @@
+"""The command that shows a platform."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from platforms.command import EXIT_STATUSES, exit_status
+from platforms.errors import UserError
+from platforms.options import add_platform_arguments, platform_from_arguments
+from platforms.writing import PICTURES, check_picture
+
+_DESCRIPTION = """Show a platform: clusters, hosts, speeds, power, zones and their routing, latency and bandwidth within
+and between clusters, SimGrid options in the file, and what is out of the ordinary. Latencies and bandwidths are those
+of an idle network before the factors of SimGrid's network model, from a sample of the hosts, which is said."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m platforms.inspect", description=_DESCRIPTION, epilog=f"docs/own-platform.md. {EXIT_STATUSES}"
+    )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a platform, .xml or .so, or a scenario file, .toml")
+    add_platform_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help=f"draw zones, clusters and links: {', '.join('.' + name for name in PICTURES)}",
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.picture is not None:
+        check_picture("--picture", args.picture)
+    _take_file(args)
+    platform = platform_from_arguments(args)
+    from platforms.inspect.as_json import as_json
+    from platforms.inspect.as_text import as_text
+    from platforms.inspect.inspection import inspect
+
+    found = inspect(platform)
+    if args.picture is not None:
+        from platforms.picture import platform_figure
+        from platforms.writing import write_picture
+
+        write_picture("--picture", args.picture, platform_figure(platform))
+    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
+    return 0
+
+
+def _take_file(args: argparse.Namespace) -> None:
+    """The file as if it were given by its option."""
+    if args.file is None:
+        return
+    for option in ("platform", "scenario"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option}", f"does not go with the file {args.file}", "Drop one")
+    if Path(args.file).suffix == ".toml":
+        args.scenario = args.file
+    else:
+        args.platform = [args.file]

@@ -1,0 +1,50 @@
+"""Speeds, rates and times as people read them: 40 Gflop/s, 1 Gbit/s, 150 µs."""
+
+from __future__ import annotations
+
+import math
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def bandwidth_text(bandwidth_Bps: float) -> str:
+    """In bits, as networks are sold; infinite: "unlimited"."""
+    if math.isinf(bandwidth_Bps):
+        return "unlimited"
+    return _prefixed(bandwidth_Bps * 8, "bit/s")
+
+
+def speed_text(speed_flops: float) -> str:
+    return _prefixed(speed_flops, "flop/s")
+
+
+def latency_text(latency_s: float) -> str:
+    for unit_s, unit in _TIMES:
+        if latency_s >= unit_s * 0.9995:
+            return f"{_digits(latency_s / unit_s)} {unit}"
+    return "0 s" if latency_s == 0 else f"{latency_s:.3g} s"
+
+
+def range_text(low: float, high: float, text) -> str:
+    """``text`` of one value where both read the same, else of both."""
+    first, last = text(low), text(high)
+    return first if first == last else f"{first} to {last}"
+
+
+def count_text(number: int, noun: str, plural: str = "") -> str:
+    """Such as "1 host", "12 hosts"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _prefixed(value: float, unit: str) -> str:
+    for size, prefix in _PREFIXES:
+        if value >= size * 0.9995:
+            return f"{_digits(value / size)} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def _digits(value: float) -> str:
+    """Three digits that count, and no power of ten."""
+    text = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return text

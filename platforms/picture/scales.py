@@ -1,0 +1,104 @@
+"""How wide and in which colour links are drawn, and the legend that says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from platforms.inspect.quantities import bandwidth_text, count_text, latency_text
+from platforms.picture.link_graph import cable
+from platforms.picture.parts import Parts
+from platforms.platform import Link
+
+GREY = "#6b6b6b"
+MOST_BORDER_PT = 2.5
+_MOST_KINDS = 8  # of links that the legend lists one by one
+_WIDEST_PT, _NARROWEST_PT, _PT_PER_DECADE = 4.5, 0.9, 1.4
+_FEW_LINES = 16  # more are drawn thinner
+_COLOURS = 0.62  # the part of viridis that is dark enough on white
+
+
+class Scales:
+    """Widths and colours for the links that a picture shows."""
+
+    def __init__(self, shown: Parts):
+        links = [row for span in shown.graph.spans if (row := span.links)] + list(shown.graph.buses.values())
+        self.kinds = sorted({kind_of(row) for row in links}, key=lambda kind: (-kind[0], kind[1], kind[2]))
+        rates = [rate for rate, _, _ in self.kinds if math.isfinite(rate)]
+        positive = [latency_s for _, latency_s, _ in self.kinds if latency_s > 0]
+        positive += [span.latency_s for span in shown.graph.spans if not span.links and span.latency_s > 0]
+        hub = shown.hub
+        if hub:
+            rates += [hub.bandwidth_Bps] if math.isfinite(hub.bandwidth_Bps) else []
+            positive += [hub.latency_s] if hub.latency_s > 0 else []
+        self.widest_Bps = max(rates, default=1.0)
+        self.thinned = min(1.0, math.sqrt(_FEW_LINES / max(len(links), 1)))
+        low, high = min(positive, default=1e-6), max(positive, default=1e-6)
+        middle, decades = math.log10(low * high) / 2, max(math.log10(high / low), 2.0)
+        self.low, self.high = middle - decades / 2, middle + decades / 2
+        self.latencies_s = (low, high)
+
+    def width_pt(self, bandwidth_Bps: float) -> float:
+        if not math.isfinite(bandwidth_Bps):
+            return _NARROWEST_PT
+        decades = math.log10(self.widest_Bps / bandwidth_Bps)
+        return max((_WIDEST_PT - _PT_PER_DECADE * decades) * self.thinned, _NARROWEST_PT)
+
+    def colour(self, latency_s: float) -> tuple:
+        from matplotlib import colormaps
+
+        share = 0.0 if latency_s <= 0 else (math.log10(latency_s) - self.low) / (self.high - self.low)
+        return colormaps["viridis"](_COLOURS * (1 - min(max(share, 0.0), 1.0)))
+
+
+def kind_of(links: Sequence[Link]) -> tuple[float, float, str]:
+    """Bandwidth, latency and how the narrowest is shared, of links in a row; values that read the same are the same."""
+    narrowest = min(links, key=lambda link: link.bandwidth_Bps)
+    duplex = narrowest.name != cable(narrowest)
+    shared = {"shared": "shared by both directions", "fatpipe": "not shared"}.get(narrowest.sharing, narrowest.sharing)
+    latency_s = sum(link.latency_s for link in links)
+    return float(f"{narrowest.bandwidth_Bps:.3g}"), float(f"{latency_s:.3g}"), "" if duplex else shared
+
+
+def _kind_text(kind: tuple[float, float, str]) -> str:
+    rate, latency_s, shared = kind
+    return ", ".join(
+        filter(None, (bandwidth_text(rate), latency_text(latency_s), shared or "each direction for itself"))
+    )
+
+
+def legend_rows(shown: Parts, scales: Scales) -> list[tuple[tuple, str]]:
+    """Rows of a sample, (width in points, colour, dashes) or (), and a text."""
+    rows: list[tuple[tuple, str]] = []
+    if len(scales.kinds) <= _MOST_KINDS:
+        counts = _counts(shown)
+        for kind in scales.kinds:
+            text = f"{_kind_text(kind)} ({count_text(counts[kind], 'link')})"
+            rows.append(((scales.width_pt(kind[0]), scales.colour(kind[1]), "-"), text))
+    else:
+        finite = [rate for rate, _, _ in scales.kinds if math.isfinite(rate)]
+        for rate in dict.fromkeys((max(finite), math.sqrt(max(finite) * min(finite)), min(finite))):
+            rows.append(((scales.width_pt(rate), GREY, "-"), f"bandwidth {bandwidth_text(rate)}"))
+        low, high = scales.latencies_s
+        for latency_s in dict.fromkeys((low, math.sqrt(low * high), high)):
+            rows.append(((3.0, scales.colour(latency_s), "-"), f"latency {latency_text(latency_s)}"))
+    unlinked = [span for span in shown.graph.spans if not span.links]
+    apart = [span.latency_s for span in unlinked if span.latency_s > 0]
+    if apart:
+        low, high = latency_text(min(apart)), latency_text(max(apart))
+        between = low if low == high else f"{low} to {high}"
+        rows.append(((1.2, scales.colour(max(apart)), (0, (4, 2))), f"no link, latency by distance: {between}"))
+    if len(apart) < len(unlinked):
+        rows.append(((0.9, GREY, (0, (1, 1.5))), "joined without a link of its own"))
+    if rows:
+        rows.append(((), "Latency one way, before the factors of SimGrid's network models"))
+    return rows
+
+
+def _counts(shown: Parts) -> dict:
+    counts: dict = {}
+    for links, number in [(s.links, s.parallel) for s in shown.graph.spans if s.links] + [
+        (links, 1) for links in shown.graph.buses.values()
+    ]:
+        counts[kind_of(links)] = counts.get(kind_of(links), 0) + number
+    return counts

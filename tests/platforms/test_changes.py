@@ -1,0 +1,91 @@
+"""What changes on a platform in the course of a run, and hosts that no run can use."""
+
+import pytest
+
+from platforms.errors import PlatformError
+from platforms.options import check_usable
+from platforms.platform import Change
+from platforms.read import check_connected, read_platform
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("two_hosts", ()),
+        ("halved", (Change("speed", "host", "tired", 5.0),)),  # an event at 0 s that changes nothing is none
+        ("profiled", (Change("speed", "host", "busy", 10.0),)),
+        ("failing", (Change("state", "host", "f3", 0.0), Change("state", "host", "f2", 1.0))),
+    ],
+)
+def test_profiles_are_known_by_what_they_do_first(data, name, changes):
+    assert read_platform(data / f"{name}.xml").changes == changes
+
+
+def test_profiles_of_links_and_of_repeating_loads_are_known(tmp_path):
+    profiles = {"load": "0.0 0.25\n0.5 0.75\nLOOPAFTER 1\n", "rate": "3.0 1000000\n", "delay": "2.0 0.5\n"}
+    for name, text in profiles.items():
+        (tmp_path / f"{name}.profile").write_text(text)
+    (tmp_path / "line.xml").write_text(
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">\n'
+        '<zone id="w" routing="Full"><host id="a" speed="1Gf" speed_file="load.profile"/><host id="b" speed="1Gf"/>'
+        '<link id="l" bandwidth="1Gbps" latency="1us" bandwidth_file="rate.profile" latency_file="delay.profile"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>\n'
+    )
+    found = {(one.kind, one.name): one for one in read_platform(tmp_path / "line.xml").changes}
+    assert found["speed", "a"].share == 0.25
+    assert found["bandwidth", "l"].from_s == 3.0
+    assert found["latency", "l"].from_s >= 2.0  # SimGrid does not tell of it: seen when it has happened
+    assert str(found["speed", "a"]) == "host 'a' has 25 % of its speed at the start"
+
+
+def test_a_run_notices_its_own_hosts_and_any_link(data):
+    platform = read_platform(data / "failing.xml")
+    assert platform.changes_for(["f0", "f1"]) == ()
+    assert [change.name for change in platform.changes_for(["f0", "f2"])] == ["f2"]
+
+
+def test_a_host_that_is_off_at_the_start_is_refused_and_others_are_not(data):
+    platform = read_platform(data / "failing.xml")
+    check_usable(platform, ("f0", "f1", "f2"))
+    with pytest.raises(PlatformError, match="host 'f3' is switched off when a run begins"):
+        check_usable(platform, ("f0", "f3"))
+
+
+@pytest.mark.parametrize(
+    "name", ["crossbar", "backbone", "routers", "torus", "fat_tree", "dragonfly", "vivaldi", "nested"]
+)
+def test_all_hosts_of_a_sound_platform_are_connected(data, name):
+    path = data / f"{name}.xml"
+    check_connected(path, [host.name for host in read_platform(path).hosts])
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "said"),
+    [
+        (
+            "no_route",
+            ["alice", "bob"],
+            "route alice to bob: SimGrid says: .*no connecting path.*--clusters",
+        ),
+        ("wireless", ["guest1", "guest2"], "does not seem attached to that WIFI link"),
+    ],
+)
+def test_hosts_without_a_way_are_refused_in_simgrids_words(data, name, hosts, said):
+    with pytest.raises(PlatformError, match=said) as error:
+        check_connected(data / f"{name}.xml", hosts)
+    assert "\n" not in str(error.value)
+
+
+def test_a_way_to_itself_is_not_asked_for(data):
+    check_connected(data / "torus.xml", ["d0"])  # a torus has none
+
+
+def test_files_that_a_config_asks_for_are_not_written_into_the_current_folder(tmp_path, monkeypatch, data):
+    text = (data / "two_hosts.xml").read_text()
+    config = '<config><prop id="tracing" value="yes"/><prop id="tracing/filename" value="left.trace"/></config>'
+    (tmp_path / "traced.xml").write_text(text.replace('<zone id="world"', config + '<zone id="world"'))
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    assert len(read_platform(tmp_path / "traced.xml").hosts) == 2
+    assert not any(here.iterdir())

@@ -1,0 +1,110 @@
+"""Which links meet where, told from routes alone: networks that are known are recovered."""
+
+import random
+from itertools import pairwise, permutations
+
+import networkx
+import pytest
+
+from platforms.picture.link_graph import link_graph
+from platforms.platform import Link, Route
+
+
+def routes_of(network, ends):
+    """The routes between these vertices of a networkx graph whose edges have names, on shortest ways."""
+    routes = []
+    for a, b in permutations(ends, 2):
+        way = networkx.shortest_path(network, a, b)
+        names = [network.edges[pair]["name"] for pair in pairwise(way)]
+        routes.append(Route(a, b, 1e-3 * len(names), tuple(Link(name, 1e9, 1e-3, "shared") for name in names)))
+    return routes
+
+
+def named(network):
+    for i, pair in enumerate(network.edges):
+        network.edges[pair]["name"] = f"link{i}"
+    return network
+
+
+def recovered(network, ends):
+    """What link_graph makes of it, as a networkx graph in which parts are called as in the original."""
+    graph = link_graph({name: i for i, name in enumerate(ends)}, routes_of(network, ends))
+    assert not graph.buses
+    found = networkx.Graph()
+    found.add_nodes_from(graph.vertices)
+    found.add_edges_from((span.first, span.second, {"links": len(span.links)}) for span in graph.spans)
+    return networkx.relabel_nodes(found, dict(enumerate(ends)))
+
+
+def without_passages(network, ends):
+    """The same with chains of links through vertices that only pass on as one edge."""
+    network = network.copy()
+    networkx.set_edge_attributes(network, 1, "links")
+    while passages := [v for v in network if v not in ends and network.degree(v) == 2]:
+        a, b = network.neighbors(passages[0])
+        links = network.edges[a, passages[0]]["links"] + network.edges[passages[0], b]["links"]
+        network.remove_node(passages[0])
+        network.add_edge(a, b, links=links)
+    return network
+
+
+def same(first, second, ends):
+    for graph in (first, second):
+        for vertex in graph:
+            graph.nodes[vertex]["end"] = vertex if vertex in ends else None
+    return networkx.is_isomorphic(
+        first, second, node_match=lambda a, b: a["end"] == b["end"], edge_match=lambda a, b: a["links"] == b["links"]
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_tree_is_recovered_from_the_routes_between_its_leaves(seed):
+    draw = random.Random(seed)
+    tree = networkx.Graph()
+    tree.add_node(0)
+    for vertex in range(1, draw.randint(3, 24)):
+        tree.add_edge(draw.randrange(vertex), vertex)
+    leaves = [vertex for vertex in tree if tree.degree(vertex) == 1]
+    tree = networkx.relabel_nodes(named(tree), {leaf: f"h{leaf}" for leaf in leaves})
+    ends = [f"h{leaf}" for leaf in leaves]
+    assert same(recovered(tree, ends), without_passages(tree, ends), ends)
+
+
+@pytest.mark.parametrize("dims", [(5,), (3, 3), (3, 4), (2, 3, 2)])
+def test_a_torus_of_hosts_is_recovered(dims):
+    torus = named(networkx.convert_node_labels_to_integers(networkx.grid_graph(dims, periodic=True)))
+    torus = networkx.relabel_nodes(torus, {vertex: f"h{vertex}" for vertex in torus})
+    assert same(recovered(torus, list(torus)), without_passages(torus, list(torus)), list(torus))
+
+
+def test_both_directions_of_a_duplex_link_are_one_link():
+    up, down = (Link(f"cable_{way}", 1e9, 1e-3, "shared") for way in ("UP", "DOWN"))
+    graph = link_graph({"a": 0, "b": 1}, [Route("a", "b", 1e-3, (up,)), Route("b", "a", 1e-3, (down,))])
+    assert [(span.first, span.second, len(span.links), span.parallel) for span in graph.spans] == [(0, 1, 1, 1)]
+
+
+def test_one_link_between_any_two_of_three_parts_is_a_bus():
+    bus = Link("bus", 1e9, 1e-3, "shared")
+    graph = link_graph({"a": 0, "b": 1, "c": 2}, [Route(x, y, 1e-3, (bus,)) for x, y in permutations("abc", 2)])
+    assert list(graph.buses.values()) == [(bus,)]
+    (vertex,) = graph.buses
+    assert {(span.first, span.second, span.links) for span in graph.spans} == {(i, vertex, ()) for i in range(3)}
+
+
+def test_links_inside_one_part_only_are_left_out():
+    own, wan = Link("own", 1e9, 1e-3, "shared"), Link("wan", 1e8, 5e-3, "shared")
+    routes = [Route("a0", "a1", 1e-3, (own,)), Route("a0", "b", 6e-3, (own, wan)), Route("b", "a0", 6e-3, (wan, own))]
+    graph = link_graph({"a0": 0, "a1": 0, "b": 1}, routes)
+    assert [(span.first, span.second, span.links) for span in graph.spans] == [(0, 1, (wan,))]
+
+
+def test_a_route_without_links_keeps_its_latency():
+    graph = link_graph({"a": 0, "b": 1}, [Route("a", "b", 7e-3, ()), Route("b", "a", 7e-3, ())])
+    assert [(span.links, span.latency_s) for span in graph.spans] == [((), 7e-3)]
+
+
+def test_links_in_a_row_add_their_latencies_and_the_narrowest_counts():
+    wide, narrow = Link("wide", 1e9, 1e-3, "shared"), Link("narrow", 1e8, 2e-3, "shared")
+    graph = link_graph({"a": 0, "b": 1}, [Route("a", "b", 3e-3, (wide, narrow)), Route("b", "a", 3e-3, (narrow, wide))])
+    (span,) = graph.spans
+    assert (span.latency_s, span.bandwidth_Bps) == (pytest.approx(3e-3), 1e8)
