@@ -1,0 +1,212 @@
+"""What CG computes and sends (apps/cg): products with a matrix in blocks, sums over groups of ranks.
+
+The ranks form row groups, each of which holds a copy of all vectors.  A product is partial sums, their sum over the
+group, and the fetching of the own columns; apps/cg/layout.h describes who owns what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+
+import numpy as np
+
+from apps.traffic.split import check_ranks, split_count, split_start
+from apps.traffic.steps import Compute, Exchange, Step, Traffic
+
+_Messages = list[tuple[int, int, int]]  # source, destination, elements
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Row groups of ranks, and how many pieces a group makes of its block of rows."""
+
+    n: int
+    nranks: int
+
+    @cached_property
+    def _regular(self) -> tuple[int, int] | None:
+        """(groups, pieces) of P = pieces groups^2."""
+        for pieces in (1, 2, 3):
+            groups = _rounded_root(self.nranks / pieces)
+            if groups > 0 and pieces * groups * groups == self.nranks:
+                return groups, pieces
+        return None
+
+    @property
+    def groups(self) -> int:
+        return self._regular[0] if self._regular else _rounded_root(self.nranks)
+
+    @property
+    def pieces(self) -> int:
+        return self._regular[1] if self._regular else 1
+
+    def first_rank(self, group: int) -> int:
+        return int(split_start(self.nranks, self.groups, group))
+
+    def width(self, group: int) -> int:
+        return int(split_count(self.nranks, self.groups, group))
+
+    def holders(self, group: int) -> int:
+        """Ranks that hold each piece of the sum."""
+        return self.width(group) // self.pieces
+
+    def first_row(self, group: int) -> int:
+        if self.nranks % self.groups == 0:
+            return int(split_start(self.n, self.groups, group))
+        return self.n * self.first_rank(group) // self.nranks
+
+    def rows(self, group: int) -> int:
+        return self.first_row(group + 1) - self.first_row(group)
+
+    def piece(self, group: int, number: int) -> tuple[int, int]:
+        """First row, counted from the group's first, and rows of a piece."""
+        rows = self.rows(group)
+        return int(split_start(rows, self.pieces, number)), int(split_count(rows, self.pieces, number))
+
+    @cached_property
+    def group_of(self) -> np.ndarray:
+        """By rank."""
+        return np.repeat(np.arange(self.groups), [self.width(g) for g in range(self.groups)])
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """By rank: how many it owns."""
+        return np.concatenate(
+            [split_count(self.n, self.width(g), np.arange(self.width(g))) for g in range(self.groups)]
+        )
+
+
+def _rounded_root(value: float) -> int:
+    return int(np.sqrt(value) + 0.5)
+
+
+def _factors(number: int) -> list[int]:
+    """Prime factors, smallest first."""
+    found, divisor = [], 2
+    while number > 1:
+        while number % divisor:
+            divisor += 1
+        found.append(divisor)
+        number //= divisor
+    return found
+
+
+def _scatter(members: list[int], elements: int) -> list[_Messages]:
+    """Everyone sends everyone else that one's piece: one phase for each distance."""
+    count = len(members)
+    parts = split_count(elements, count, np.arange(count)).tolist()
+    return [
+        [(members[i], members[(i + d) % count], parts[(i + d) % count]) for i in range(count)] for d in range(1, count)
+    ]
+
+
+def _gather(members: list[int], elements: int) -> list[_Messages]:
+    """Everyone sends the own piece to everyone else."""
+    count = len(members)
+    parts = split_count(elements, count, np.arange(count)).tolist()
+    return [[(members[i], members[(i + d) % count], parts[i]) for i in range(count)] for d in range(1, count)]
+
+
+def _teams(ranks: list[int], stride: int, factor: int) -> list[list[int]]:
+    """Ranks that differ in one digit of their place: places stride apart, ``factor`` of them."""
+    firsts = [place for place in range(len(ranks)) if place // stride % factor == 0]
+    return [[ranks[first + i * stride] for i in range(factor)] for first in firsts]
+
+
+def _side_by_side(parts: list[list[_Messages]]) -> list[_Messages]:
+    """Phases of ranks that have nothing to do with each other, as phases of all of them."""
+    return [[message for phase in phases for message in phase] for phases in zip_longest(*parts, fillvalue=[])]
+
+
+def _group_sum(shape: Shape, group: int) -> list[_Messages]:
+    """The partial sums of a group: scattered in pieces, then each piece among the ranks that hold it."""
+    first, width, pieces = shape.first_rank(group), shape.width(group), shape.pieces
+    ranks = list(range(first, first + width))
+    phases = _side_by_side([_scatter(team, shape.rows(group)) for team in _teams(ranks, 1, pieces)])
+    stride = pieces
+    for factor in _factors(width // pieces):
+        parts = []
+        for team in _teams(ranks, stride, factor):
+            _, elements = shape.piece(group, (team[0] - first) % pieces)
+            if factor == 2:
+                parts.append([[(team[0], team[1], elements), (team[1], team[0], elements)]])
+            else:
+                parts.append(_scatter(team, elements) + _gather(team, elements))
+        phases += _side_by_side(parts)
+        stride *= factor
+    return phases
+
+
+def _fetch(shape: Shape) -> list[_Messages]:
+    """Every rank sends what it has of the sum to those whose columns these rows are."""
+    if shape.nranks == 1:
+        return []
+    messages: _Messages = []
+    for rank in range(shape.nranks):
+        group = int(shape.group_of[rank])
+        place = rank - shape.first_rank(group)
+        start, count = shape.piece(group, place % shape.pieces)
+        start += shape.first_row(group)
+        for to in range(place // shape.pieces, shape.groups, shape.holders(group)):
+            places = np.arange(shape.width(to))
+            low = np.maximum(start, split_start(shape.n, len(places), places))
+            high = np.minimum(start + count, split_start(shape.n, len(places), places + 1))
+            messages += [
+                (rank, shape.first_rank(to) + int(j), int(high[j] - low[j])) for j in np.flatnonzero(high > low)
+            ]
+    return [messages]
+
+
+def _scalar_sum(shape: Shape, count: int) -> list[_Messages]:
+    """``count`` numbers summed over each group, farthest first; where widths differ, the narrower groups are told."""
+    wide = shape.nranks % shape.groups
+    parts = []
+    for group in range(wide or shape.groups):
+        first, width = shape.first_rank(group), shape.width(group)
+        ranks, stride, phases = list(range(first, first + width)), width, []
+        for factor in reversed(_factors(width)):
+            stride //= factor
+            phases.append(
+                [
+                    (team[i], team[(i + d) % factor], count)
+                    for team in _teams(ranks, stride, factor)
+                    for i in range(factor)
+                    for d in range(1, factor)
+                ]
+            )
+        parts.append(phases)
+    phases = _side_by_side(parts)
+    if wide:
+        phases.append(
+            [
+                (shape.first_rank(to % wide) + place, shape.first_rank(to) + place, count)
+                for to in range(wide, shape.groups)
+                for place in range(shape.width(to))
+            ]
+        )
+    return phases
+
+
+def _steps(phases: list[_Messages]) -> tuple[Step, ...]:
+    return tuple(Exchange.of((a, b, 8 * elements) for a, b, elements in phase) for phase in phases if phase)
+
+
+def traffic(params: dict, nranks: int) -> Traffic:
+    """Of a matrix of na rows, nonzer (nonzer + 1) elements in each."""
+    n, nonzer = int(params["na"]), int(params["nonzer"])
+    check_ranks("cg", nranks, nranks <= n, f"a row each, and there are {n}")
+    shape = Shape(n, nranks)
+    rows = np.array([shape.rows(int(group)) for group in shape.group_of])
+    product = Compute(2.0 * nonzer * (nonzer + 1) * rows * (shape.columns / n))
+    vector = 2.0 * shape.columns / shape.groups  # every group repeats it; the benchmark counts it once
+    vectors = {operations: Compute(operations * vector) for operations in (1, 2)}
+
+    summed = _side_by_side([_group_sum(shape, group) for group in range(shape.groups)])
+    multiply = (product, *_steps(summed), *_steps(_fetch(shape)))
+    one, two = (_steps(_scalar_sum(shape, count)) for count in (1, 2))
+    step = (*multiply, vectors[1], *one, vectors[2], vectors[1], *one, vectors[1])
+    solve = (vectors[1], *one, *step * int(params["cgitmax"]), *multiply, vectors[2], *one)
+    iteration = (*solve, vectors[2], *two, vectors[1])
+    return Traffic(nranks, before=(), iteration=iteration, last=iteration, after=())

@@ -1,0 +1,90 @@
+"""What FT computes and sends (apps/ft): transforms of a box in slabs or columns, transpositions of all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.recording import Op
+from apps.traffic.split import check_ranks, split_count
+from apps.traffic.steps import AllToAll, Collective, Compute, Step, Traffic
+
+_POINT_BYTES = 16
+# Operations of N points: N (per_point + per_log ln N), before the iterations and in each (apps/ft/ft.c).
+_BEFORE, _EACH = (14.8157, 7.19641), (5.23518, 7.21113)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """A grid of px x pz ranks, rank = iz + pz ix; what each owns of every axis where that is divided."""
+
+    size: tuple[int, int, int]
+    px: int
+    pz: int
+
+    def __post_init__(self):
+        rank = np.arange(self.px * self.pz)
+        nx, ny, nz = self.size
+        ix, iz = rank // self.pz, rank % self.pz
+        x = split_count(nx, self.px, ix)
+        columns = np.array([split_count(int(own) * ny, self.pz, int(z)) for own, z in zip(x, iz, strict=True)])
+        own = {"x": x, "y": split_count(ny, self.px, ix), "z": split_count(nz, self.pz, iz), "columns": columns}
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """By rank: with lines along x, y and z."""
+        nx, ny, nz = self.size
+        return nx * self.y * self.z, ny * self.x * self.z, nz * self.columns
+
+    def swap(self, along_x: bool, there: bool) -> AllToAll:
+        """Among ranks of one iz, between lines along x and y; or of one ix, between lines along y and z."""
+        ranks = np.arange(self.px * self.pz).reshape(self.px, self.pz)
+        nx, ny, nz = self.size
+        groups, blocks, even = (ranks.T if along_x else ranks), [], []
+        for group in groups:
+            members = np.arange(len(group))
+            if along_x:
+                ways = ((nx, self.y * self.z), (ny, self.x * self.z))
+            else:
+                ways = ((int(self.x[group[0]]) * ny, self.z), (nz, self.columns))
+            n, unit = ways[0] if there else ways[1]
+            blocks.append(_POINT_BYTES * np.outer(unit[group], split_count(n, len(group), members)))
+            even.append(all(of % len(group) == 0 for of, _ in ways))
+        return AllToAll(groups, np.array(blocks), np.array(even))
+
+
+def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
+    """Slabs on up to nz ranks; else the grid with the smallest largest share, of those px nearest to nz."""
+    nx, ny, nz = size
+    if nranks <= nz:
+        return _Layout(size, 1, nranks)
+    grids = [
+        _Layout(size, px, nranks // px)
+        for px in range(1, min(nx, ny, nranks) + 1)
+        if nranks % px == 0 and nranks // px <= nz
+    ]
+    check_ranks("ft", nranks, bool(grids), f"to form a grid of at most {min(nx, ny)} x {nz}")
+    return min(grids, key=lambda at: (max(int(own.max()) for own in at.points), abs(at.px - nz)))
+
+
+def traffic(params: dict, nranks: int) -> Traffic:
+    """Of nx x ny x nz points."""
+    size = int(params["nx"]), int(params["ny"]), int(params["nz"])
+    at = _layout(size, nranks)
+    points = at.points
+
+    def work(flops: tuple[float, float], axis: int) -> Compute:
+        return Compute(flops[1] * np.log(size[axis]) * points[axis])
+
+    def swap(*, along_x: bool, there: bool) -> list[Step]:
+        needless = (at.px if along_x else at.pz) == 1
+        return [] if needless else [at.swap(along_x, there)]
+
+    before = [Compute(_BEFORE[0] * points[0]), work(_BEFORE, 0), *swap(along_x=True, there=True), work(_BEFORE, 1)]
+    before += [*swap(along_x=False, there=True), work(_BEFORE, 2)]
+    each = [Compute(_EACH[0] * points[2]), work(_EACH, 2), *swap(along_x=False, there=False), work(_EACH, 1)]
+    each += [*swap(along_x=True, there=False), work(_EACH, 0), Collective(Op.REDUCE, _POINT_BYTES)]
+    return Traffic(nranks, before=tuple(before), iteration=tuple(each), last=tuple(each), after=())

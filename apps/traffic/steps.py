@@ -1,0 +1,160 @@
+"""What a program does, step by step, as arrays over its ranks: how much it computes, how much it sends to whom.
+
+A step is something that all ranks take part in, each from the moment at which it has finished the step before.  There
+is no common clock: a rank that has nothing to do in a step goes on at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.recording import Op
+
+
+@dataclass(frozen=True, eq=False)
+class Compute:
+    """Every rank computes."""
+
+    flops: np.ndarray  # f8, by rank
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """Every rank posts its receives, sends its messages, then waits for what it gets.
+
+    Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for in the end).
+    """
+
+    source: np.ndarray  # i4, one per message, those of one source in the order in which it sends them
+    destination: np.ndarray  # i4
+    size_bytes: np.ndarray  # i8
+    at_once: bool = False
+
+    @classmethod
+    def of(cls, messages: Iterable[tuple[int, int, int]], *, at_once: bool = False) -> Exchange:
+        """From (source, destination, bytes)."""
+        table = np.array(list(messages), np.int64).reshape(-1, 3)
+        return cls(table[:, 0].astype(np.int32), table[:, 1].astype(np.int32), table[:, 2], at_once)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A wavefront through a grid of width x height ranks, plane after plane; rank = x + width y.
+
+    For each plane a rank receives (MPI_Recv) from the one before it along x, then from the one before it along y,
+    computes, and sends (MPI_Send) to the one after it along x, then along y.
+    """
+
+    width: int
+    height: int
+    forward: bool  # from place (0, 0) on; else back from the last one
+    planes: int
+    flops: np.ndarray  # f8, by rank, of one plane
+    x_bytes: np.ndarray  # i8, by rank: a message of one plane to the next rank along x
+    y_bytes: np.ndarray  # i8, along y
+
+    def has_next(self, axis: int) -> np.ndarray:
+        """By rank: whether there is one after it along x (0) or y (1)."""
+        places = np.arange(self.width * self.height)
+        place, last = (places % self.width, self.width - 1) if axis == 0 else (places // self.width, self.height - 1)
+        return place < last if self.forward else place > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Collective:
+    """All ranks call a collective on equal arguments."""
+
+    op: Op
+    size_bytes: int  # as in apps.recording.Op
+
+
+@dataclass(frozen=True, eq=False)
+class AllToAll:
+    """Groups of ranks, each of which exchanges blocks among its members.
+
+    By MPI_Alltoall in groups whose blocks are ``even``, by MPI_Alltoallv in the others.
+    """
+
+    group: np.ndarray  # i8, groups x members: ranks
+    size_bytes: np.ndarray  # i8, groups x members x members: what the first sends to the second, itself included
+    even: np.ndarray  # bool, by group
+
+
+Step = Compute | Exchange | Sweep | Collective | AllToAll
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What ranks do in some steps, by rank.  Messages to oneself are a part of both; collectives are counted apart.
+
+    ``collectives``: of each operation the calls and the bytes of the arguments, as records count them
+    (apps/record.py).
+    """
+
+    flops: np.ndarray
+    messages: np.ndarray
+    bytes: np.ndarray
+    self_messages: np.ndarray
+    self_bytes: np.ndarray
+    collectives: dict[Op, tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """The timed section of a program on so many ranks.  A step that stands in several places is one object."""
+
+    nranks: int
+    before: tuple[Step, ...]  # the iterations
+    iteration: tuple[Step, ...]  # each of them but the last
+    last: tuple[Step, ...]  # iteration
+    after: tuple[Step, ...]  # the iterations
+
+    def totals(self, iterations: int) -> Totals:
+        """Of the timed section of a run of so many iterations."""
+        return totals(self.nranks, self.run(iterations))
+
+    def run(self, iterations: int) -> Iterator[Step]:
+        """The steps of a run of so many iterations."""
+        yield from self.before
+        for _ in range(iterations - 1):
+            yield from self.iteration
+        yield from self.last
+        yield from self.after
+
+
+def totals(nranks: int, steps: Iterable[Step]) -> Totals:
+    """What each rank computes and sends in these steps."""
+    flops = np.zeros(nranks)
+    sent = {name: np.zeros(nranks, np.int64) for name in ("messages", "bytes", "self_messages", "self_bytes")}
+    collectives: dict[Op, tuple[np.ndarray, np.ndarray]] = {}
+
+    def called(op: Op, times: int, ranks: np.ndarray | slice, size_bytes: np.ndarray | int) -> None:
+        calls, moved = collectives.setdefault(op, (np.zeros(nranks, np.int64), np.zeros(nranks, np.int64)))
+        calls[ranks] += times
+        moved[ranks] += times * size_bytes
+
+    counted = Counter(steps)
+    for step, times in counted.items():
+        if isinstance(step, Compute):
+            flops += times * step.flops
+        elif isinstance(step, Exchange):
+            own = step.source == step.destination
+            for prefix, chosen in (("", slice(None)), ("self_", own)):
+                who, size_bytes = step.source[chosen], step.size_bytes[chosen]
+                sent[f"{prefix}messages"] += times * np.bincount(who, minlength=nranks)
+                sent[f"{prefix}bytes"] += times * np.bincount(who, size_bytes, nranks).astype(np.int64)
+        elif isinstance(step, Sweep):
+            flops += times * step.planes * step.flops
+            for axis, size_bytes in enumerate((step.x_bytes, step.y_bytes)):
+                sent["messages"] += times * step.planes * step.has_next(axis)
+                sent["bytes"] += times * step.planes * step.has_next(axis) * size_bytes
+        elif isinstance(step, AllToAll):
+            for group, size_bytes, even in zip(step.group, step.size_bytes, step.even, strict=True):
+                called(Op.ALLTOALL if even else Op.ALLTOALLV, times, group, size_bytes.sum(axis=1))
+        else:
+            called(step.op, times, slice(None), step.size_bytes)
+    return Totals(flops=flops, collectives=collectives, **sent)

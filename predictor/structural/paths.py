@@ -1,0 +1,64 @@
+"""A measured network as arrays: what a message between two hosts costs alone, and which links it shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PlaceOfLinks:
+    """Where the links stand among all: from each host; to each host; inside each cluster; out of each cluster, either
+    way; from each cluster to each; between each two, both ways together.
+    """
+
+    hosts: int
+    clusters: int
+
+    @property
+    def count(self) -> int:
+        return 2 * self.hosts + 2 * self.clusters + 2 * self.clusters**2
+
+    def from_host(self, host: np.ndarray) -> np.ndarray:
+        return host
+
+    def to_host(self, host: np.ndarray) -> np.ndarray:
+        return self.hosts + host
+
+    def inside(self, cluster: int) -> int:
+        return 2 * self.hosts + cluster
+
+    def outside(self, cluster: int) -> int:
+        return 2 * self.hosts + self.clusters + cluster
+
+    def one_way(self, source: int, destination: int) -> int:
+        return 2 * self.hosts + (2 + source) * self.clusters + destination
+
+    def both_ways(self, one: int, other: int) -> int:
+        return 2 * self.hosts + (2 + self.clusters + min(one, other)) * self.clusters + max(one, other)
+
+
+class Paths(NamedTuple):
+    """The network between hosts in clusters, for the sizes of one schedule."""
+
+    cluster: np.ndarray  # i4, by host
+    row: np.ndarray  # i4, clusters x clusters: the kind of path between different hosts
+    self_row: np.ndarray  # i4, by cluster: from a host to itself
+    latency_s: np.ndarray  # f8, rows x sizes
+    amount_bytes: np.ndarray  # f8, rows x sizes: what crosses the links
+    bound_Bps: np.ndarray  # f8, by row: of one flow
+    penalty: np.ndarray  # f8, by row: flows share links in proportion to 1 / penalty
+    capacity_Bps: np.ndarray  # f8, by link (PlaceOfLinks)
+    back: np.ndarray  # f8, by cluster: share of the other direction of its hosts' links that a flow takes
+    self_shares: np.ndarray  # bool, by cluster: messages of a host to itself use its links
+
+
+def no_paths(cluster: np.ndarray) -> Paths:
+    """Of hosts between which nothing is sent; ``cluster`` of each."""
+    clusters = int(cluster.max()) + 1
+    rows, none = np.zeros((clusters, clusters), np.int32), np.zeros((1, 1))
+    links = np.full(PlaceOfLinks(len(cluster), clusters).count, np.inf)
+    alone = np.zeros(clusters)
+    return Paths(cluster, rows, rows[0], none, none, np.ones(1), np.ones(1), links, alone, np.ones(clusters, bool))

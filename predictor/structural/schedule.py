@@ -1,0 +1,129 @@
+"""A program's declared traffic as flat arrays: what the recurrence over its steps reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.catalog import Problem
+from apps.recording import Op
+from apps.traffic import traffic
+from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Step, Sweep
+from predictor.structural.collectives import exchanges
+
+COMPUTE, EXCHANGE, SWEEP = 0, 1, 2  # kinds of steps
+_KEPT = 256
+
+
+class Schedule(NamedTuple):
+    """The steps of a program; arrays by step, by message and by rank.
+
+    Segments: what lets the ranks go, before the iterations, one of them, the last one, after them.
+    """
+
+    size_bytes: np.ndarray  # f8, distinct sizes of messages, ascending
+    segment: np.ndarray  # i8, 6: where each begins among the steps
+    kind: np.ndarray  # u1, by step
+    item: np.ndarray  # i8, by step: which of its kind
+    flops: np.ndarray  # f8, computations x ranks
+    first: np.ndarray  # i8, exchanges + 1: where the messages of each begin
+    at_once: np.ndarray  # bool, by exchange: no send waits for the one before it
+    # By message; those of an exchange in rounds: the first of every source, then the second of every source, ...
+    source: np.ndarray  # i4
+    destination: np.ndarray  # i4
+    size: np.ndarray  # i4, its place among size_bytes
+    shape: np.ndarray  # i8, sweeps x 4: width, height, forward, planes
+    plane_flops: np.ndarray  # f8, sweeps x ranks
+    plane_size: np.ndarray  # i4, sweeps x 2 x ranks: of the message of a plane along x and y, as `size`
+
+
+@lru_cache(maxsize=_KEPT)
+def schedule(problem: Problem, nranks: int) -> Schedule:
+    """That of a problem on so many ranks.  Raises KernelError where its traffic is not declared."""
+    declared = traffic(problem, nranks)
+    start = (Collective(Op.BARRIER, 0),)
+    segments = [
+        list(_plain(steps, nranks))
+        for steps in (start, declared.before, declared.iteration, declared.last, declared.after)
+    ]
+    return flattened(segments, nranks)
+
+
+def flattened(segments: Sequence[Sequence[Compute | Exchange | Sweep]], nranks: int) -> Schedule:
+    """The schedule of these five segments."""
+    steps = [step for segment in segments for step in segment]
+    distinct: dict[type, dict[Step, int]] = {Compute: {}, Exchange: {}, Sweep: {}}
+    for step in steps:
+        distinct[type(step)].setdefault(step, len(distinct[type(step)]))
+    computes, sweeps = list(distinct[Compute]), list(distinct[Sweep])
+    messages = [_in_rounds(exchange) for exchange in distinct[Exchange]]
+    size_bytes = np.unique(
+        np.concatenate([[0], *[m.size_bytes for m in messages], *[s for w in sweeps for s in (w.x_bytes, w.y_bytes)]])
+    )
+
+    def sizes(values: Sequence[np.ndarray]) -> np.ndarray:
+        return np.searchsorted(size_bytes, np.array(values)).astype(np.int32)
+
+    def joined(field: str, kind: type) -> np.ndarray:
+        return np.concatenate([np.empty(0, kind), *[getattr(m, field) for m in messages]])
+
+    kinds = {Compute: COMPUTE, Exchange: EXCHANGE, Sweep: SWEEP}
+    return Schedule(
+        size_bytes=size_bytes.astype(float),
+        segment=np.cumsum([0, *map(len, segments)]),
+        kind=np.array([kinds[type(step)] for step in steps], np.uint8),
+        item=np.array([distinct[type(step)][step] for step in steps], np.int64),
+        flops=np.array([step.flops for step in computes]).reshape(-1, nranks),
+        first=np.cumsum([0, *[len(m.source) for m in messages]]),
+        at_once=np.array([m.at_once for m in messages], bool),
+        source=joined("source", np.int32).astype(np.int32),
+        destination=joined("destination", np.int32).astype(np.int32),
+        size=sizes(joined("size_bytes", np.int64)),
+        shape=np.array([(w.width, w.height, w.forward, w.planes) for w in sweeps], np.int64).reshape(-1, 4),
+        plane_flops=np.array([w.flops for w in sweeps]).reshape(-1, nranks),
+        plane_size=sizes([(w.x_bytes, w.y_bytes) for w in sweeps]).reshape(-1, 2, nranks),
+    )
+
+
+def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> list[int]:
+    """The sizes that a problem sends on so many ranks, ascending; of more than ``most``, some."""
+    sent = [s for nranks in ranks if nranks > 1 for s in schedule(problem, nranks).size_bytes.astype(np.int64)]
+    sizes = np.unique(np.array(sent, np.int64))
+    if len(sizes) > most:
+        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
+    return sizes.tolist()
+
+
+def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Step]:
+    """The same with every collective as the exchanges that the MPI library makes of it."""
+    for step in steps:
+        if isinstance(step, Collective | AllToAll):
+            yield from exchanges(step, nranks)
+        else:
+            yield step
+
+
+def partners(steps: Schedule) -> list[tuple[int, int]]:
+    """The pairs of ranks of which the first sends to the second."""
+    found = set(zip(steps.source.tolist(), steps.destination.tolist(), strict=True))
+    for width, height, forward, _ in steps.shape.tolist():
+        for a in range(width * height):
+            after = ([a + 1] if a % width < width - 1 else []) + ([a + width] if a // width < height - 1 else [])
+            found |= {(a, b) if forward else (b, a) for b in after}
+    return sorted(found)
+
+
+def rounds(source: np.ndarray) -> np.ndarray:
+    """The order of messages in which the first of every source comes first, then the second of every source, ..."""
+    order = np.argsort(source, kind="stable")
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order)) - np.searchsorted(source[order], source[order])
+    return np.argsort(number, kind="stable")
+
+
+def _in_rounds(exchange: Exchange) -> Exchange:
+    order = rounds(exchange.source)
+    return Exchange(exchange.source[order], exchange.destination[order], exchange.size_bytes[order], exchange.at_once)

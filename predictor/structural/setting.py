@@ -1,0 +1,180 @@
+"""A problem on a platform: its evidence, read, and the predictions that follow for placements of its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from apps.netprobe.measure import Late
+from apps.spec import Target
+from apps.traffic import traffic
+from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
+from predictor.dpgraph.survey import Layout, layout
+from predictor.dpgraph.unmeasured import unmeasured
+from predictor.energy import host_load
+from predictor.structural.calibration import Ground, read_ground
+from predictor.structural.paths import Paths, no_paths
+from predictor.structural.recurrence import runs
+from predictor.structural.schedule import Schedule, partners, schedule
+from predictor.structural.sharing import share
+from predictor.structural.survey import SYNCHRONOUS, Sizes, read_sizes, reference
+
+_ALIKE = 1e-3  # relative: iterations that differ by more are not
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What does not depend on who sits where."""
+
+    schedule: Schedule
+    paths: Paths
+    protocol: np.ndarray  # by size
+    flops: np.ndarray  # of the whole run, by rank
+    flags: tuple[str, ...]
+
+
+class Setting:
+    """The evidence on a problem and a platform.
+
+    ``network``: None where one host is used.  ``sizes``: None where nothing is sent, or the network shows no rate.
+    """
+
+    def __init__(self, probe: Evidence, network: Evidence | None, sizes: Evidence | None):
+        self._probe, self._network, self._sizes = probe, network, sizes
+        self._problem, self._platform = probe.request.target.problem, probe.request.target.platform
+        evidence = [e for e in (probe, network, sizes) if e is not None]
+        self._evidence, self._cost = tuple(e.id for e in evidence), sum((e.cost for e in evidence), Cost())
+        self._plans: dict[int, _Plan] = {}
+        self._cautions: dict[tuple[str, ...], tuple[str, ...]] = {}  # by placement
+
+    def predict(self, targets: Sequence[Target], slowdown: Mapping[str, float] | None = None) -> list[Prediction]:
+        """Of targets of this problem and platform, all on as many ranks.  Raises OutOfRange as the model does."""
+        iterations, plan = targets[0].iterations, self._plan(targets[0].nranks)
+        number = self._number
+        host = np.array([[number[name] for name in target.placement] for target in targets], np.int32)
+        cluster_s = self._s_per_flop
+        if slowdown:
+            cluster_s = cluster_s * [slowdown.get(name, 1.0) for name in self._cluster_names]
+        s_per_flop = cluster_s[plan.paths.cluster[host]]
+        shares = share(plan.schedule, plan.paths, host, plan.protocol)
+        times_s, drifts_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations)
+        rank_s = plan.flops * s_per_flop
+        return [
+            self._prediction(target, *of, plan.flags + self._unmeasured(target, plan.schedule))
+            for target, *of in zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
+        ]
+
+    def _prediction(
+        self, target: Target, time_s: float, drift_s: float, rank_s: list[float], flags: tuple[str, ...]
+    ) -> Prediction:
+        if drift_s > _ALIKE * time_s:
+            flags += ("iterations do not settle: the last that were looked at stand for the rest",)
+        return Prediction(
+            time_s=time_s,
+            parts={"compute_s": max(rank_s), "comm_s": time_s - max(rank_s)},
+            flags=flags,
+            evidence=self._evidence,
+            cost=self._cost,
+            loads=_loads(target, rank_s, time_s),
+        )
+
+    def _unmeasured(self, target: Target, steps: Schedule) -> tuple[str, ...]:
+        """Cautions about the platform, as dpgraph has them; its file is looked at for these alone."""
+        if self._platform.network is not None:  # a grid, whose nodes are alike by their making
+            return ()
+        if target.placement not in self._cautions:
+            self._cautions[target.placement] = unmeasured(self._platform, target.placement, partners(steps))
+        return self._cautions[target.placement]
+
+    @cached_property
+    def _ground(self) -> Ground | None:
+        return None if self._network is None else ground_of(self._network)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        """Of the hosts in use."""
+        hosts = self._ground.hosts if self._ground else [host.name for host in self._platform.hosts]
+        return {host: i for i, host in enumerate(hosts)}
+
+    @cached_property
+    def _cluster_names(self) -> list[str]:
+        """In the order of Paths.cluster."""
+        used = [self._platform.cluster_of(host).name for host in self._number]
+        return list(dict.fromkeys(used))
+
+    @cached_property
+    def _probed(self) -> dict[str, float]:
+        """By cluster, s per operation: HCF's T_cp (eq. 2 to 6) over what the rank of the probe has to do there."""
+        target, record = self._probe.request.target, self._probe.answer
+        flops = traffic(self._problem, target.nranks).totals(target.iterations).flops
+        return {
+            self._platform.cluster_of(host).name: compute_s / own if own else np.nan
+            for host, compute_s, own in zip(record.host, record.compute_s, flops.tolist(), strict=True)
+        }
+
+    @cached_property
+    def _s_per_flop(self) -> np.ndarray:
+        """By cluster.  Raises OutOfRange where the probe's rank had nothing to compute."""
+        found = np.array([self._probed[name] for name in self._cluster_names])
+        if np.isnan(found).any():
+            name = self._cluster_names[int(np.flatnonzero(np.isnan(found))[0])]
+            raise OutOfRange(
+                f"structural, probe of {self._problem} on {self._platform.name}",
+                f"its rank on cluster {name} computes nothing, so that no speed is known",
+                "Use a predictor that follows the program's events, such as dpgraph",
+            )
+        return found
+
+    def _plan(self, nranks: int) -> _Plan:
+        if nranks not in self._plans:
+            self._plans[nranks] = self._made(nranks)
+        return self._plans[nranks]
+
+    def _made(self, nranks: int) -> _Plan:
+        declared, steps = traffic(self._problem, nranks), schedule(self._problem, nranks)
+        flops = declared.totals(self._problem.iterations_on(nranks)).flops
+        if nranks == 1:  # nothing is sent
+            return _Plan(steps, no_paths(self._cluster_numbers()), np.zeros(1, np.uint8), flops, ())
+        paths, protocol = self._ground.at(self._read_sizes(), steps.size_bytes)
+        return _Plan(steps, paths, protocol, flops, _flags(steps, protocol))
+
+    def _cluster_numbers(self) -> np.ndarray:
+        names = {name: i for i, name in enumerate(self._cluster_names)}
+        return np.array([names[self._platform.cluster_of(host).name] for host in self._number], np.int32)
+
+    def _read_sizes(self) -> Sizes:
+        where, lines = where_of(self._network), self._ground.lines
+        measured = [e.size_bytes for e in self._sizes.request.plan.experiments if isinstance(e, Late)]
+        return read_sizes(lines, reference(where, lines), measured, self._sizes.answer)
+
+
+@lru_cache(maxsize=64)
+def ground_of(network: Evidence) -> Ground:
+    """The network that was measured.  Raises OutOfRange where its messages show no rate."""
+    return read_ground(where_of(network), network.answer)
+
+
+def where_of(network: Evidence) -> Layout:
+    """The hosts that were measured."""
+    return layout(network.request.target.platform, network.request.target.placement)
+
+
+def _flags(steps: Schedule, protocol: np.ndarray) -> tuple[str, ...]:
+    if (protocol[steps.plane_size] == SYNCHRONOUS).any():
+        return ("senders of a plane wait for its receivers: how that holds up a pipeline is only estimated",)
+    return ()
+
+
+def _loads(target: Target, rank_s: Sequence[float], time_s: float) -> dict[str, HostLoad]:
+    if target.nodes == target.nranks:
+        return {host: HostLoad(own_s, own_s, own_s) for host, own_s in zip(target.placement, rank_s, strict=True)}
+    ranks: dict[str, list[float]] = {}
+    for host, own_s in zip(target.placement, rank_s, strict=True):
+        ranks.setdefault(host, []).append(own_s)
+    return {
+        host: host_load(sum(own_s), own_s, cores=target.platform.host(host).cores, time_s=time_s)
+        for host, own_s in ranks.items()
+    }

@@ -1,0 +1,116 @@
+"""What the kernels compute and send, declared, against what they do."""
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+
+from apps.catalog import app_names, problem
+from apps.errors import KernelError
+from apps.record_events import record_events
+from apps.recording import Kind, Mark
+from apps.smpi import run_iterations
+from apps.spec import RunSpec, Target
+from apps.traffic import DECLARED, traffic
+from apps.traffic.steps import Exchange, Sweep, totals
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+COUNTS = ("messages", "bytes", "self_messages", "self_bytes")
+
+
+@cache
+def hosts_for_64():
+    return materialise(named_grid("grid4x16", speeds_flops=[40e9] * 4))
+
+
+def spec_of(app, preset, ranks):
+    platform = hosts_for_64()
+    return RunSpec(Target(problem(app, preset), platform, block(platform, ranks)), compute="none")
+
+
+def check_totals(app, preset, ranks):
+    """Of an iteration, and of the whole timed section, rank by rank."""
+    spec = spec_of(app, preset, ranks)
+    iterations = 2 if spec.target.problem.iterative else 1
+    record = run_iterations(spec, iterations)
+    declared = traffic(spec.target.problem, ranks)
+    whole = declared.totals(iterations)
+    for name in COUNTS:
+        assert getattr(whole, name).tolist() == list(getattr(record, name))
+    if spec.target.problem.iterative:
+        iteration = totals(ranks, declared.iteration)
+        for name in COUNTS:
+            assert getattr(iteration, name).tolist() == list(getattr(record, f"iteration_{name}"))
+        assert iteration.flops == pytest.approx(record.iteration_flops, rel=1e-12)
+    assert whole.flops == pytest.approx(record.rank_flops, rel=1e-12)
+    assert {op.name.lower() for op in whole.collectives} == set(record.collectives)
+    for op, (calls, size_bytes) in whole.collectives.items():
+        said = record.collectives[op.name.lower()]
+        assert calls.tolist() == [said["calls"]] * ranks
+        assert size_bytes.tolist() == list(said["bytes"])
+
+
+@pytest.mark.parametrize(
+    ("app", "ranks"), [("cg", 18), ("cg", 23), ("mg", 30), ("mg", 44), ("lu", 15), ("lu", 1), ("ep", 7), ("ft", 12)]
+)
+def test_declared_traffic_is_that_of_the_kernel(app, ranks):
+    check_totals(app, "S", ranks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", range(1, 65))
+@pytest.mark.parametrize("app", ["cg", "mg", "lu", "ep", "ft"])
+def test_declared_traffic_is_that_of_the_kernel_on_every_number_of_ranks(app, ranks):
+    check_totals(app, "W", ranks)
+
+
+@pytest.mark.parametrize(("app", "ranks"), [("cg", 20), ("mg", 18), ("lu", 6)])
+def test_declared_messages_go_where_those_of_the_kernel_go(app, ranks):
+    spec = spec_of(app, "S", ranks)
+    recording = record_events(spec, 3)
+    sent = Counter()
+    for rank, events in enumerate(recording.events):
+        ends = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION))
+        second = events[ends[0] : ends[1]]
+        for event in second[second["kind"] == Kind.SEND]:
+            sent[rank, int(event["peer"]), int(event["size_bytes"])] += 1
+    assert declared_messages(traffic(spec.target.problem, ranks).iteration) == sent
+
+
+def declared_messages(steps):
+    """(source, destination, bytes), and how many of them."""
+    found = Counter()
+    for step in steps:
+        if isinstance(step, Exchange):
+            found.update(zip(step.source.tolist(), step.destination.tolist(), step.size_bytes.tolist(), strict=True))
+        elif isinstance(step, Sweep):
+            for axis, sizes, distance in ((0, step.x_bytes, 1), (1, step.y_bytes, step.width)):
+                for rank in np.flatnonzero(step.has_next(axis)).tolist():
+                    to = rank + (distance if step.forward else -distance)
+                    found[rank, to, int(sizes[rank])] += step.planes
+    return found
+
+
+def test_lu_on_two_ranks_by_hand():
+    # Class S: 12 points along each axis, 2 x 1 ranks of 6 x 12 points.  Every one of the 10 inner planes a face of 10
+    # unknowns of 5 numbers, up in one sweep, down in the other; halos of 2 layers of 12 x 12 points.
+    declared = traffic(problem("lu", "S"), 2)
+    iteration = totals(2, declared.iteration)
+    assert iteration.messages.tolist() == [10 + 1, 10 + 1]
+    assert iteration.bytes.tolist() == [10 * 10 * 40 + 2 * 12 * 12 * 40] * 2
+
+
+@pytest.mark.parametrize(("app", "ranks"), [("cg", 1401), ("mg", 37), ("lu", 7), ("ep", 257), ("ft", 67)])
+def test_numbers_of_ranks_that_a_kernel_refuses_have_no_traffic(app, ranks):
+    # Class S: 1400 rows; 32 points along an axis for 37 places; 12 for 7 places of 2; 256 batches; 67 is a prime.
+    with pytest.raises(KernelError, match=f"{app} on {ranks} ranks: the program refuses them"):
+        traffic(problem(app, "S"), ranks)
+
+
+def test_a_program_without_declaration_is_refused_with_the_known_ones():
+    assert set(DECLARED) <= set(app_names())
+    with pytest.raises(KernelError, match=r"is has no|traffic of is.*Known: cg, ep, ft, lu, mg"):
+        traffic(problem("is", "S"), 4)

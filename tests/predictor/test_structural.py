@@ -1,0 +1,202 @@
+"""The predictor ``structural``: what it measures against what platforms are made of, what it predicts against runs."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from apps.catalog import problem
+from apps.netprobe.measure import measure
+from apps.runner import Runner
+from apps.spec import Settings, Target
+from platforms.grid import Grid, GridCluster, WanLink, Wire
+from platforms.placement import block, cyclic
+from platforms.read import materialise
+from platforms.scenario import named_grid
+from predictor.base import OutOfRange
+from predictor.dpgraph.survey import layout
+from predictor.evidence import Broker
+from predictor.predict import fit
+from predictor.registry import predictor
+from predictor.structural.calibration import read_ground
+from predictor.structural.paths import PlaceOfLinks
+from predictor.structural.predictor import STRUCTURAL
+from predictor.structural.survey import (
+    BUFFERED,
+    EAGER,
+    SYNCHRONOUS,
+    network_plan,
+    read_lines,
+    read_sizes,
+    reference,
+    size_plan,
+    tournament,
+)
+
+# SimGrid's defaults: what large messages get of a link; latency of small ones, from 9376 and from 65472 bytes; the
+# share of the other direction that a flow takes.
+LARGE_FACTOR = 0.940694
+SMALL_LATENCY, LATENCY_9376, LATENCY_65472 = 2.01467, 2.59299, 11.6436
+FACTOR_9376 = 0.58729
+BACK = 0.05
+
+
+def three_clusters():
+    """Of 4, 3 and 1 nodes; backbones of 200 MB/s; a narrow WAN link, and two that are as good as none."""
+    node = [Wire(125e6, 50e-6), Wire(50e6, 50e-6), Wire(125e6, 50e-6)]
+    clusters = tuple(
+        GridCluster(f"c{i}", nodes, 50e9, wire, Wire(200e6, 50e-6))
+        for i, (nodes, wire) in enumerate(zip((4, 3, 1), node, strict=True), 1)
+    )
+    links = (
+        WanLink("c1", "c2", Wire(40e6, 1e-3)),
+        WanLink("c1", "c3", Wire(10e9, 1e-4)),
+        WanLink("c2", "c3", Wire(10e9, 1e-4)),
+    )
+    return Grid("three", "made up", clusters, "mesh", links)
+
+
+@cache
+def measured_network(options=()):
+    platform = materialise(three_clusters())
+    where = layout(platform, block(platform, len(platform.hosts)))
+    return platform, where, measure(replace(network_plan(platform, where), options=options))
+
+
+@cache
+def ground():
+    _, where, measurement = measured_network()
+    return read_ground(where, measurement)
+
+
+def capacity_Bps(place, *of):
+    return ground().paths.capacity_Bps[getattr(PlaceOfLinks(8, 3), place)(*of)]
+
+
+def test_rates_of_paths_are_those_of_their_narrowest_links():
+    paths = ground().paths
+    rates = paths.bound_Bps[paths.row]
+    assert rates[0, 0] == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
+    assert rates[1, 1] == pytest.approx(50e6 * LARGE_FACTOR, rel=1e-3)
+    # Both directions of the WAN link are one: a message shares it with its own acknowledgements.
+    assert rates[0, 1] == rates[1, 0] == pytest.approx(40e6 * LARGE_FACTOR / (1 + BACK), rel=1e-3)
+
+
+def test_what_is_shared_shows_under_load():
+    shared = LARGE_FACTOR / (1 + BACK)
+    assert capacity_Bps("inside", 0) == pytest.approx(200e6 * shared, rel=0.01)
+    assert capacity_Bps("inside", 1) == np.inf  # three nodes of 50 MB/s leave a backbone of 200 alone
+    assert capacity_Bps("one_way", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
+    assert capacity_Bps("both_ways", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
+    assert capacity_Bps("both_ways", 0, 2) == np.inf
+    assert capacity_Bps("from_host", 0) == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
+    # Where two messages that meet fill the backbone, nothing is seen of their acknowledgements.
+    assert ground().paths.back == pytest.approx([0, BACK, 0], rel=0.01)
+
+
+def measured_sizes(sizes, options=()):
+    platform, where, network = measured_network(options)
+    lines = read_lines(where, network)
+    plan = replace(size_plan(platform, where, lines, sizes), options=options)
+    return read_sizes(lines, reference(where, lines), sizes, measure(plan))
+
+
+def test_what_sizes_do_is_measured_between_one_pair():
+    found = measured_sizes([8, 12_000, 100_000])
+    assert found.name == ("c1", "c1")
+    assert found.latency == pytest.approx([1, LATENCY_9376 / SMALL_LATENCY, LATENCY_65472 / SMALL_LATENCY], rel=0.005)
+    slopes = 1 / (125e6 * np.array([FACTOR_9376, LARGE_FACTOR]))
+    assert found.s_per_byte[1:] == pytest.approx(slopes, rel=0.005)
+    assert found.protocol.tolist() == [BUFFERED, BUFFERED, SYNCHRONOUS]
+
+
+def test_messages_that_travel_before_they_are_received_for_are_recognised():
+    found = measured_sizes([8, 2000, 100_000], options=(("smpi/async-small-thresh", "1000"),))
+    assert found.protocol.tolist() == [EAGER, BUFFERED, SYNCHRONOUS]
+
+
+@pytest.mark.parametrize("clusters", range(1, 8))
+def test_in_a_tournament_everyone_meets_everyone_else_once(clusters):
+    players = [f"c{i}" for i in range(clusters)]
+    rounds = tournament(players)
+    assert sorted(tuple(sorted(pair)) for one in rounds for pair in one) == list(combinations(players, 2))
+    for one in rounds:
+        met = [player for pair in one for player in pair]
+        assert len(met) == len(set(met))
+
+
+@cache
+def fitted():
+    """The model for three programs on a grid of 16, in block and cyclic mapping, with the runs' times."""
+    platform = materialise(named_grid("grid4x4"))
+    targets = [
+        Target(problem(app, "W"), platform, mapping(platform, 16))
+        for mapping in (block, cyclic)
+        for app in ("cg", "mg", "lu")
+    ]
+    settings = Settings()
+    with Runner(jobs=2) as runner:
+        runner.start(settings.spec(target) for target in targets)
+        model, evidence = fit(STRUCTURAL, targets, Broker.of(settings, targets, runner))
+        times_s = [runner.record(settings.spec(target)).time_s for target in targets]
+    return model, evidence, targets, times_s
+
+
+def test_times_of_three_programs_are_predicted_to_a_few_percent():
+    model, _, targets, times_s = fitted()
+    errors = [model.predict(target).time_s / time_s - 1 for target, time_s in zip(targets, times_s, strict=True)]
+    assert np.abs(errors).max() < 0.06
+    assert np.abs(errors).mean() < 0.02
+
+
+def test_evidence_is_a_probe_on_one_node_per_cluster_and_messages_and_all_of_it_is_charged():
+    model, evidence, targets, _ = fitted()
+    runs = [e.request.target for e in evidence if e.request.kind == "run"]
+    assert {target.nranks for target in runs} == {4}
+    assert {e.request.kind for e in evidence} == {"run", "exchange"}
+    made = model.predict(targets[0])
+    used = [e for e in evidence if e.id in made.evidence]
+    assert len(used) == 3  # its probe, the network, its sizes
+    assert made.cost.node_s == pytest.approx(sum(e.cost.node_s for e in used))
+
+
+def test_many_at_once_are_what_each_is():
+    model, _, targets, _ = fitted()
+    outside = Target(problem("is", "W"), targets[0].platform, targets[0].placement)
+    *many, refused = model.predict_many([*targets, outside])
+    assert [one.time_s for one in many] == [model.predict(target).time_s for target in targets]
+    assert isinstance(refused, OutOfRange)
+
+
+def test_computation_is_that_of_the_busiest_rank_at_the_speed_of_its_cluster():
+    # LU's cube of 33 on 4 x 4 ranks: 9 + 8 + 8 + 8 points, less the boundary.  Ranks 0 to 3 are on the slowest cluster,
+    # of 40 Gflop/s, and the first three have 8 x 8 of the 31 x 31 unknowns of a plane.
+    model, _, targets, _ = fitted()
+    lu = targets[2]
+    made = model.predict(lu)
+    official = (1984.77 * 33**3 - 10923.3 * 33**2 + 27770.9 * 33 - 144010) * 300
+    assert made.parts["compute_s"] == pytest.approx(official * 64 / 31**2 / (40e9 * 0.064), rel=1e-6)
+    assert made.loads["c1-0"].core_s == pytest.approx(made.parts["compute_s"])
+    assert sum(made.parts.values()) == pytest.approx(made.time_s)
+    slower = model.predict(lu, {"c1": 2.0})
+    assert slower.parts["compute_s"] == pytest.approx(2 * made.parts["compute_s"])
+    assert slower.time_s > made.time_s
+
+
+def test_targets_beyond_the_model_are_refused_with_the_reason():
+    platform = materialise(named_grid("grid4x4"))
+    cg, unknown = problem("cg", "S"), problem("is", "S")
+    hosts = block(platform, 4)
+    for target, reason in (
+        (Target(unknown, platform, hosts), "what is sends to whom is not declared"),
+        (Target(cg, platform, hosts[:1] * 2 + hosts[1:]), "2 ranks share the 1 cores of c1-0"),
+    ):
+        with pytest.raises(OutOfRange, match=reason):
+            STRUCTURAL.fit([]).predict(target)
+        assert STRUCTURAL.requests([target]) == []
+
+
+def test_it_is_known_by_its_name():
+    assert predictor("structural") is STRUCTURAL

@@ -1,0 +1,193 @@
+"""The recurrence over the steps of a program, and what sharing does to its messages: against hand calculation."""
+
+import numpy as np
+import pytest
+
+from apps.recording import Op
+from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
+from predictor.dpgraph.collectives import Call, all_to_all_algorithm, steps
+from predictor.structural.collectives import exchanges
+from predictor.structural.paths import Paths, PlaceOfLinks
+from predictor.structural.recurrence import runs
+from predictor.structural.schedule import flattened
+from predictor.structural.sharing import share
+from predictor.structural.survey import BUFFERED, EAGER, SYNCHRONOUS
+
+RATE_BPS = 100.0  # of every path
+NEAR_S, FAR_S = 1.0, 5.0  # latency in a cluster and between the two
+
+
+def two_clusters(schedule, *, nodes=2, back=0.0, inside_Bps=np.inf, wan_Bps=np.inf, node_Bps=np.inf):
+    """Paths between hosts 0 .. nodes - 1 of one cluster and as many of another."""
+    places = PlaceOfLinks(2 * nodes, 2)
+    capacity = np.full(places.count, np.inf)
+    capacity[: 4 * nodes] = node_Bps
+    capacity[[places.inside(0), places.inside(1)]] = inside_Bps
+    capacity[places.both_ways(0, 1)] = wan_Bps
+    sizes = len(schedule.size_bytes)
+    return Paths(
+        cluster=np.repeat(np.arange(2, dtype=np.int32), nodes),
+        row=np.array([[0, 1], [1, 0]], np.int32),
+        self_row=np.zeros(2, np.int32),
+        latency_s=np.repeat([[NEAR_S], [FAR_S]], sizes, axis=1),
+        amount_bytes=np.tile(schedule.size_bytes, (2, 1)),
+        bound_Bps=np.full(2, RATE_BPS),
+        penalty=np.ones(2),
+        capacity_Bps=capacity,
+        back=np.full(2, back),
+        self_shares=np.ones(2, bool),
+    )
+
+
+def time_of(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=None, **network):
+    """Of a program that does these steps once, or as so many iterations; ranks are hosts, in their order."""
+    segments = [[], steps, [], [], []] if iterations is None else [[], [], steps, steps, []]
+    schedule = flattened(segments, nranks)
+    paths = two_clusters(schedule, **network)
+    host = np.arange(nranks, dtype=np.int32)[None]
+    protocol = np.full(len(schedule.size_bytes), mode, np.uint8)
+    shares = share(schedule, paths, host, protocol)
+    speeds = np.broadcast_to(np.asarray(s_per_flop, float), (1, nranks)).copy()
+    times_s, _ = runs(schedule, shares, protocol, speeds, iterations or 1)
+    return float(times_s[0])
+
+
+def test_a_message_takes_its_latency_and_its_bytes_over_the_rate():
+    assert time_of([Exchange.of([(0, 1, 300)])], 2) == NEAR_S + 300 / RATE_BPS
+    assert time_of([Exchange.of([(0, 2, 300)])], 4) == FAR_S + 300 / RATE_BPS
+
+
+def test_a_buffered_message_waits_for_its_receive_and_an_eager_one_does_not():
+    steps = [Compute(np.array([0.0, 10.0])), Exchange.of([(0, 1, 300)])]
+    assert time_of(steps, 2, mode=BUFFERED) == 10 + 4
+    assert time_of(steps, 2, mode=EAGER) == 10
+
+
+def test_a_sender_of_a_synchronous_message_waits_until_it_has_arrived():
+    # Rank 0 sends to rank 1, then to rank 3: the second begins when the first has arrived.
+    steps = [Exchange.of([(0, 1, 300), (0, 3, 300)])]
+    assert time_of(steps, 4, mode=BUFFERED) == FAR_S + 3
+    assert time_of(steps, 4, mode=SYNCHRONOUS) == (NEAR_S + 3) + (FAR_S + 3)
+    at_once = [Exchange.of([(0, 1, 300), (0, 3, 300)], at_once=True)]
+    assert time_of(at_once, 4, mode=SYNCHRONOUS) == FAR_S + 3
+
+
+def test_flows_that_are_alike_share_a_link_equally():
+    # Four messages of 300 bytes over a link of 200 bytes/s, which alone would take 3 s each.
+    steps = [Exchange.of([(r, 4 + r, 300) for r in range(4)])]
+    assert time_of(steps, 8, nodes=4, wan_Bps=200) == FAR_S + 4 * 300 / 200
+
+
+def test_acknowledgements_take_their_part_of_a_node_link():
+    # Two that meet: each link carries one message and 5 % of the other.
+    steps = [Exchange.of([(0, 1, 300), (1, 0, 300)])]
+    assert time_of(steps, 2, back=0.05, node_Bps=RATE_BPS) == pytest.approx(NEAR_S + 1.05 * 3)
+
+
+def test_flows_that_do_not_meet_do_not_share():
+    # The near message is through after 1 + 3 s, before the far one begins after 5 s, though they use one link.
+    steps = [Exchange.of([(0, 1, 300), (0, 2, 300)])]
+    assert time_of(steps, 4, node_Bps=RATE_BPS) == FAR_S + 3
+
+
+def test_a_link_that_clusters_share_moves_no_more_than_it_can_over_several_steps():
+    # Ranks 0 and 4, then 1 and 5, ...: nobody waits for the others, but all cross a link that does one message in 30 s.
+    steps = [Exchange.of([(r, 4 + r, 300)]) for r in range(4)]
+    assert time_of(steps, 8, nodes=4, wan_Bps=10) == FAR_S + 4 * 300 / 10
+
+
+def test_the_slowest_of_those_that_exchange_decides():
+    # Rank 1 computes twice as long for as much: 4 s, then the exchange of 0 bytes.
+    steps = [Compute(np.array([2.0, 2.0])), Exchange.of([(0, 1, 0), (1, 0, 0)])]
+    assert time_of(steps, 2, s_per_flop=[1.0, 2.0]) == 4 + NEAR_S
+    assert time_of(steps, 2, s_per_flop=[1.0, 2.0], iterations=100) == pytest.approx(100 * 5)
+
+
+def sweep_of(width, height, planes, flops, *, forward=True):
+    size = np.full(width * height, 100)
+    return Sweep(width, height, forward, planes, np.array(flops, float), size, size)
+
+
+def test_a_pipeline_takes_its_fill_and_a_stage_for_each_further_plane():
+    # Four ranks in a row, 2 s of work, messages of 1 + 1 s: the first stage is 2 s, the others 4 s.  Ten planes: the
+    # last rank has its first plane after 2 + 3 x 4 s, and then one every 4 s.
+    assert time_of([sweep_of(4, 1, 10, [2, 2, 2, 2])], 4, nodes=4) == 2 + 3 * 4 + 9 * 4
+
+
+def test_the_slowest_stage_decides_how_often_a_plane_comes():
+    # Stages 2, 9, 4, 4 s.
+    assert time_of([sweep_of(4, 1, 10, [2, 7, 2, 2])], 4, nodes=4) == 2 + 9 + 4 + 4 + 9 * 9
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("mode", [BUFFERED, EAGER])
+def test_a_sweep_in_closed_form_is_that_plane_by_plane(forward, mode):
+    width, height, planes = 4, 3, 17
+    flops = np.random.default_rng(5).uniform(0.1, 9, width * height)
+    late = np.random.default_rng(6).uniform(0, 50, width * height)
+    steps = [Compute(late), sweep_of(width, height, planes, flops, forward=forward)]
+    found = time_of(steps, 12, nodes=6, mode=mode)
+    assert found == pytest.approx(plane_by_plane(width, height, planes, flops, late, forward, mode))
+
+
+def plane_by_plane(width, height, planes, flops, late, forward, mode):
+    """When the last rank is done, by following every message; six ranks in each cluster."""
+    order = range(width * height) if forward else range(width * height - 1, -1, -1)
+    step = 1 if forward else -1
+    now, sent = late.copy(), {}
+    for plane in range(planes):
+        for rank in order:
+            x, y = rank % width, rank // width
+            for before, exists in (
+                (rank - step, x > 0 if forward else x < width - 1),
+                (rank - step * width, y > 0 if forward else y < height - 1),
+            ):
+                if exists:
+                    took = (NEAR_S if before // 6 == rank // 6 else FAR_S) + 1
+                    at = sent[before, plane]
+                    now[rank] = max(now[rank], at + took) if mode == EAGER else max(now[rank], at) + took
+            now[rank] += flops[rank]
+            sent[rank, plane] = now[rank]
+    return now.max()
+
+
+def test_an_allreduce_is_a_gathering_at_rank_0_and_a_binomial_tree():
+    # SMPI's default: all to rank 0, which has 5 others, then 0 -> 4; 0 -> 2; 0 -> 1, 2 -> 3, 4 -> 5.
+    gather, *tree = exchanges(Collective(Op.ALLREDUCE, 8), 6)
+    assert gather.source.tolist() == [1, 2, 3, 4, 5]
+    assert set(gather.destination) == {0}
+    pairs = [list(zip(step.source.tolist(), step.destination.tolist(), strict=True)) for step in tree]
+    assert pairs == [[(0, 4)], [(0, 2)], [(0, 1), (2, 3), (4, 5)]]
+
+
+def test_a_link_that_all_planes_cross_does_one_in_no_less_than_its_load():
+    # Three messages of 100 bytes a plane, along y from one cluster to the other, over 10 bytes/s: 30 s, which is more
+    # than any stage.  The last rank's first plane: ranks 0 and 3, then 4 and 5, which receive along x and then along y.
+    steps = [sweep_of(3, 2, 10, [2] * 6)]
+    fill = 2 + (FAR_S + 1 + 2) + 2 * (NEAR_S + 1 + FAR_S + 1 + 2)
+    assert time_of(steps, 6, nodes=3, wan_Bps=10) == pytest.approx(fill + 9 * 30)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "size_bytes", "algorithm"), [(8, 500, "linear"), (18, 100, "bruck"), (4, 600_000, "pairwise")]
+)
+def test_an_all_to_all_sends_what_the_graph_of_a_recording_has(ranks, size_bytes, algorithm):
+    # Two groups of as many; the other expansion (predictor/dpgraph/collectives.py) goes rank by rank.
+    assert all_to_all_algorithm(ranks, size_bytes) == algorithm
+    groups = np.arange(2 * ranks).reshape(2, ranks)
+    step = AllToAll(groups, np.full((2, ranks, ranks), size_bytes), np.array([True, True]))
+    found = exchanges(step, 2 * ranks)
+    for group in (0, ranks):
+        for place in range(ranks):
+            phases = [sent_by(group + place, exchange) for exchange in found]
+            call = Call(Op.ALLTOALL, place, ranks, -1, size_bytes, ())
+            expected = [
+                sorted((group + to, size) for is_send, to, size in step.operations if is_send) for step in steps(call)
+            ]
+            assert phases == expected
+
+
+def sent_by(rank, exchange):
+    """(destination, bytes) of what a rank sends."""
+    own = exchange.source == rank
+    return sorted(zip(exchange.destination[own].tolist(), exchange.size_bytes[own].tolist(), strict=True))
