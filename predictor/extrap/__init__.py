@@ -1,0 +1,5 @@
+"""Extra-P as an outside peer, in a Python environment of its own.
+
+A. Calotoiu, T. Hoefler, M. Poke and F. Wolf, "Using automated performance modeling to find scalability bugs in complex
+codes", SC13.
+"""
