@@ -77,6 +77,20 @@ class HostLoad:
 
 
 @dataclass(frozen=True)
+class ErrorRange:
+    """Between which errors predictions like this one were, in the validity map (predictor/regime.py)."""
+
+    low_pct: float  # 100 (predicted - true) / true
+    high_pct: float
+    samples: int  # predictions behind it
+
+    @property
+    def largest_pct(self) -> float:
+        """The larger of the two without its sign."""
+        return max(abs(self.low_pct), abs(self.high_pct))
+
+
+@dataclass(frozen=True)
 class Prediction:
     """The predicted run time of a target.
 
@@ -86,8 +100,11 @@ class Prediction:
     time_s: float
     parts: Mapping[str, float] = field(default_factory=dict)  # what the time is made of, s
     flags: tuple[str, ...] = ()  # reasons to distrust it
-    low_s: float | None = None  # interval, where the model has one
+    remarks: tuple[str, ...] = ()  # what else is good to know, such as a fitted law
+    low_s: float | None = None  # interval for the true time: the model's own, or that of error_range
     high_s: float | None = None
+    error_range: ErrorRange | None = None  # what the validity map says of such predictions
+    no_error_range: str | None = None  # why it says nothing
     loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model knows the time alone
     # For which energy is counted: from the start of the first rank to the end of the last; None: for time_s.
     span_s: float | None = None
@@ -104,7 +121,11 @@ class Prediction:
 
 
 class Model(Protocol):
-    """A fitted predictor."""
+    """A fitted predictor.
+
+    One that is quicker with many targets at once than with one after the other has ``predict_many(targets)`` too: in
+    the order of the targets, what ``predict`` returns, or the OutOfRange that it raises.
+    """
 
     def predict(self, target: Target) -> Prediction:
         """Raises OutOfRange where the model's assumptions fail."""

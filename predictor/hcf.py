@@ -14,9 +14,10 @@ from apps.catalog import Problem
 from apps.spec import Target
 from platforms.placement import probe_placement
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.regime import holds_from
 
-# Below this share of computation in the prediction the paper's accuracy is not to be expected: its errors belong to
-# runs in which computation dominates (docs/hcf.md).
+# Where the validity map does not know the program: below this share of computation in the prediction the paper's
+# accuracy is not to be expected, for its errors belong to runs in which computation dominates (docs/hcf.md).
 REGIME_COMPUTE_SHARE = 0.5
 
 
@@ -136,7 +137,7 @@ class HcfModel:
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=_flags(probe, nodes, compute_s, comm_s),
+            flags=_flags(probe, nodes, compute_s, comm_s, _regime(self.name, target)),
             evidence=(probe.evidence,),
             cost=probe.cost,
             loads=_loads(target, node_s),
@@ -149,11 +150,19 @@ def _loads(target: Target, node_s: Mapping[str, float]) -> dict[str, HostLoad]:
     return {host: HostLoad(time_s, time_s, time_s) for host, time_s in times_s.items()}
 
 
-def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float) -> tuple[str, ...]:
+def _regime(name: str, target: Target) -> float:
+    """The compute share of a prediction from which on its error is usually tolerable; infinite: from none on."""
+    known = None if target.problem.program is not None else holds_from(name, target.problem.app)
+    return REGIME_COMPUTE_SHARE if known is None else known
+
+
+def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float, regime: float) -> tuple[str, ...]:
     if probe.NCT == 1 and nodes > 1:
         return ("the probe is one node, which has nobody to talk to: outside HCF's regime",)
+    if nodes < probe.NCT:
+        return (f"the probe has more nodes ({probe.NCT}) than the target ({nodes}): outside HCF's regime",)
     share = compute_s / (compute_s + comm_s) if compute_s > 0 else 0.0
-    if share >= REGIME_COMPUTE_SHARE:
+    if share >= regime:
         return ()
     return (f"compute share {100 * share:.0f} %: outside HCF's regime",)
 

@@ -24,10 +24,16 @@ PREDICTORS = {
     "hierarchical": "predictor.hierarchical.predictor:HIERARCHICAL",
     "blocks": "predictor.blocks.predictor:BLOCKS",
     "blocks-simgrid": "predictor.blocks.predictor:BLOCKS_SIMGRID",
+    "structural": "predictor.structural.predictor:STRUCTURAL",
+    "hcf-nnls": "predictor.regression.hcf_nnls:HCF_NNLS",
+    "fit-loglinear": "predictor.regression.fits:FIT_LOGLINEAR",
+    "fit-log": "predictor.regression.fits:FIT_LOG",
+    "fit-amdahl": "predictor.regression.fits:FIT_AMDAHL",
+    "extrap": "predictor.extrap.predictor:EXTRAP",
+    "extrap-effort": "predictor.extrap.predictor:EXTRAP_EFFORT",
+    "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
 }
-NOT_IN_ALL = ("npt-ls", "pt", "nt")  # npt stands for the family, whose runs are many
-ALL = "all"
-_ALL = tuple(name for name in PREDICTORS if name not in NOT_IN_ALL)
+ALL = "all"  # stands for every one
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # one probe serves them
 
 
@@ -39,11 +45,11 @@ def predictor(name: str) -> Predictor:
 
 
 def predictors(names: list[str]) -> list[Predictor]:
-    """Those of these names, each once; ``all`` stands for all but NOT_IN_ALL.  Raises UserError."""
+    """Those of these names, each once; ``all`` stands for every one.  Raises UserError."""
     for name in names:
         if name not in (*PREDICTORS, ALL):
             raise _unknown(name, (*PREDICTORS, ALL))
-    wanted = (one for name in names for one in (_ALL if name == ALL else (name,)))
+    wanted = (one for name in names for one in (PREDICTORS if name == ALL else (name,)))
     return [predictor(name) for name in dict.fromkeys(wanted)]
 
 

@@ -1,26 +1,27 @@
 """HCF by hand, and what it must not know."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
-from apps.catalog import Problem
+from apps.catalog import problem
 from apps.spec import Settings, Target
 from platforms.errors import UserError
 from platforms.placement import block
 from platforms.platform import Cluster, Host, Platform
-from predictor import hcf
+from predictor import hcf, regime
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.evidence import Broker, RefusedEvidence
 from predictor.predict import predict
-from predictor.registry import NOT_IN_ALL, PREDICTORS, predictor, predictors
+from predictor.registry import PREDICTORS, predictor, predictors
 
 # Grid 4*8 of the paper's Table (1): 40, 50, 60 and 70 Gflop/s.  A problem of 1.6e12 flop, a quarter on each of the
 # NCT = 4 probe nodes, computes 10, 8, 20/3 and 40/7 s.  The slowest probe task takes 12 s in all: T_cm = 2 s.
 SPEEDS = (40e9, 50e9, 60e9, 70e9)
 PROBE_FLOPS = 4e11
 ELAPSED_S = 12.0
-PROBLEM = Problem("cg", (("niter", 15),), "S")
+PROBLEM = problem("cg", "S")
 
 
 def grid(nodes, speeds=SPEEDS, cores=1):
@@ -177,10 +178,31 @@ def test_a_program_that_computes_nothing_at_all_has_communication_only(broker_fo
     assert said.prediction.parts == {"compute_s": 0.0, "comm_s": 96.0}
 
 
-def test_communication_dominated_predictions_carry_a_caution(answer):
+@pytest.fixture
+def known_from(monkeypatch):
+    """``known_from(share)``: from which compute share on the validity map has HCF hold; None: it does not know."""
+
+    def set_to(share):
+        monkeypatch.setattr(hcf, "holds_from", lambda name, app: share)
+        monkeypatch.setattr(regime, "known_map", dict)  # which speaks of its own edges
+
+    return set_to
+
+
+def test_communication_dominated_predictions_carry_a_caution(answer, known_from):
+    known_from(None)
     # 1.25 s of 17.25 s.
     assert answer("hcf", grid(8)).prediction.flags == ("compute share 7 %: outside HCF's regime",)
     assert answer("hcf", grid(2)).prediction.flags == ()  # 5 s of 9 s
+
+
+def test_the_regime_is_that_of_the_validity_map_where_it_knows_the_program(answer, known_from):
+    known_from(0.06)
+    assert answer("hcf", grid(8)).prediction.flags == ()
+    known_from(0.6)
+    assert answer("hcf", grid(2)).prediction.flags == ("compute share 56 %: outside HCF's regime",)
+    known_from(math.inf)  # never within what is tolerated
+    assert answer("hcf", grid(2)).prediction.flags == ("compute share 56 %: outside HCF's regime",)
 
 
 def test_a_probe_of_one_node_carries_a_caution(answer):
@@ -198,8 +220,10 @@ def test_one_probe_serves_all_predictors_and_target_sizes(broker_for):
     targets = [Target(PROBLEM, platform, block(platform, ranks)) for ranks in (8, 32)]
     broker = broker_for(targets)
     others = [
-        name for name in PREDICTORS if name not in ("npt", "hierarchical", *NOT_IN_ALL)
-    ]  # which measure smaller problems
+        name
+        for name in PREDICTORS
+        if not name.startswith(("npt", "pt", "nt", "hierarchical", "hcf-nnls", "fit-", "extrap"))
+    ]  # which run smaller problems, or on more nodes than the probe
     specs = {spec for model in predictors(others) for spec in broker.specs(model.requests(targets))}
     assert [spec.target.placement for spec in specs] == [("c1-0", "c2-0", "c3-0", "c4-0")]
 

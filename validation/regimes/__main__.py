@@ -1,0 +1,5 @@
+import sys
+
+from validation.regimes.cli import main
+
+sys.exit(main())

@@ -1,0 +1,186 @@
+"""Where predictors hold: their error against the share of computation in the run.
+
+Network speed and efficiency of the kernels are scaled over five decades, so that runs go from almost nothing but
+communication to almost nothing but computation.  Finished runs are kept in the store, and an interrupted command goes
+on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from apps.catalog import app_names, problem, sized_names
+from apps.options import add_runner_arguments, exit_status, print_failure, runner_from_arguments
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from platforms.network import network_names
+from platforms.placement import MAPPINGS
+from platforms.scenario import SCENARIOS
+from platforms.writing import check_writable, usable_folder, write_text
+from predictor.predict import add_predictor_argument, names, predictors_from_arguments
+from predictor.progress import Progress
+from predictor.registry import HCF_FAMILY, PREDICTORS
+
+if TYPE_CHECKING:
+    from validation.compare import Failure
+    from validation.regimes.sweep import Sweep
+
+DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
+_NOT_OF_THE_MAP = ("help", "jobs", "store", "no_store", "out", "write_map", "json")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.regimes",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--scenario", default="all", metavar="S1,S2,...",
+        help=f"grids or scenario files; all (default) for {SCENARIOS[0]} to {SCENARIOS[-1]}; none, with --random",
+    )  # fmt: skip
+    parser.add_argument(
+        "--network", default="gigabit", metavar="N1,N2,...",
+        help=f"that are scaled: of {', '.join(network_names())} (default: gigabit)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--network-scales", metavar="S1,S2,...",
+        help="bandwidths are multiplied and latencies divided by each (default: 0.1,10,1000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--efficiency-scales", metavar="E1,E2,...",
+        help="the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
+        "between those of the network)",
+    )  # fmt: skip
+    with_classes = [name for name in app_names() if name not in sized_names()]
+    parser.add_argument(
+        "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(with_classes)} (default: cg,mg,lu)"
+    )
+    parser.add_argument("--class", dest="preset", default="B", metavar="C1,C2,...", help="problem classes (default: B)")
+    parser.add_argument("--mapping", default="block", metavar="NAME", help=f"of {', '.join(MAPPINGS)} (default: block)")
+    parser.add_argument("--ranks", type=int, metavar="P", help="of every run (default: one on each node)")
+    parser.add_argument(
+        "--random", type=int, default=0, metavar="COUNT",
+        help="random grids beside the scenarios, each at one step of the sweep in turn",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random grids (default: 1)")
+    add_predictor_argument(parser, default=DEFAULT)
+    add_runner_arguments(parser)
+    parser.add_argument(
+        "--out", metavar="DIR",
+        help="write results.csv, thresholds.csv, means.csv, published.csv and a figure per app there",
+    )  # fmt: skip
+    parser.add_argument(
+        "--write-map", metavar="FILE.csv",
+        help="write the errors by the compute share that predictions say themselves, in the form of the map that every "
+        "prediction is compared with (docs/regimes.md)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no text")
+    return parser
+
+
+def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
+    """Raises UserError for what does not fit."""
+    from validation.regimes.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
+
+    if args.mapping not in MAPPINGS:
+        raise UserError(f"--mapping {args.mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+    for option, value in (("--random", args.random), ("--seed", args.seed)):
+        if value < 0:
+            raise UserError(f"{option} {value}", "negative", "Give 0 or more")
+    scenarios = [] if args.scenario == "none" else names(args.scenario, "--scenario")
+    scenarios = [one for name in scenarios for one in (SCENARIOS if name == "all" else (name,))]
+    if not scenarios and not args.random:
+        raise UserError("--scenario none", "nothing is left", "Give --random COUNT, or a scenario")
+    return Sweep(
+        problems=tuple(
+            problem(app, preset) for app in names(args.app, "--app") for preset in names(args.preset, "--class")
+        ),
+        scenarios=tuple(dict.fromkeys(scenarios)),
+        networks=tuple(names(args.network, "--network")),
+        network_scales=_scales(args.network_scales, "--network-scales", NETWORK_SCALES),
+        efficiency_scales=_scales(args.efficiency_scales, "--efficiency-scales", EFFICIENCY_SCALES),
+        mapping=args.mapping,
+        ranks=args.ranks,
+        random_grids=args.random,
+        seed=args.seed,
+    )
+
+
+def _scales(text: str | None, option: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    if text is None:
+        return default
+    try:
+        values = [float(part) for part in names(text, option)]
+    except ValueError:
+        values = [0.0]
+    if not all(0 < value < math.inf for value in values):
+        raise UserError(f"{option} {text}", "not positive numbers", "Write them with commas, such as 0.1,1,10")
+    return tuple(dict.fromkeys(values))
+
+
+def _run(args: argparse.Namespace) -> int:
+    models = predictors_from_arguments(args)
+    sweep = sweep_from_arguments(args)
+    folder = None if args.out is None else usable_folder("--out", args.out)
+    if args.write_map is not None:
+        check_writable("--write-map", args.write_map)
+    from validation.compare import Failure
+    from validation.regimes.error_map import map_text
+    from validation.regimes.output import show
+    from validation.regimes.sweep import cases, results, results_table
+
+    asked = cases(sweep)
+    print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
+    total = len(asked) * len(models)
+    rows: list[dict] = []
+    status = 0
+    progress = Progress()
+    try:
+        with runner_from_arguments(args) as runner:
+            for outcome in results(asked, models, mapping=sweep.mapping, runner=runner):
+                if isinstance(outcome, Failure):
+                    status = max(status, _say(outcome))
+                else:
+                    rows.append(outcome)
+                    progress(f"{outcome['predictor']}, {outcome['app']} on {outcome['scenario']}", len(rows), total)
+    finally:
+        progress.close()
+        if rows:
+            table = results_table(rows)
+            show(table, folder, as_json=args.json)
+            if len(rows) < total:
+                print(f"{len(rows)} of {total} predictions", file=sys.stderr)
+    if args.write_map is not None and rows:
+        write_text("--write-map", args.write_map, map_text(table, _command(args)))
+    return status
+
+
+def _command(args: argparse.Namespace) -> str:
+    """What makes the same map again; without what does not change it."""
+    words = ["python -m validation.regimes"]
+    for action in build_parser()._actions:
+        value = getattr(args, action.dest, None)
+        if action.dest not in _NOT_OF_THE_MAP and action.option_strings and value != action.default:
+            words += [action.option_strings[-1], shlex.quote(str(value))]
+    return " ".join(words)
+
+
+def _say(failure: Failure) -> int:
+    """A failure on standard error; its exit status."""
+    if failure.bad_input:
+        print(f"error: {failure.error}", file=sys.stderr)
+        return 2
+    print_failure(failure.error)
+    return 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))

@@ -1,0 +1,59 @@
+"""Where the results of a sweep go: text or JSON on standard output, CSV files and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+from platforms.writing import save_figure
+from predictor.registry import HCF_FAMILY
+from validation.metrics import published_errors
+from validation.regimes.text import coverage_text, means_text, sentences
+from validation.regimes.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool) -> None:
+    """Prints, and writes into the folder if there is one.  Raises UserError where that fails."""
+    published = published_errors(results[results["base_network"] != RANDOM_NETWORK])
+    tables = {
+        "thresholds": thresholds(results),
+        "published": published_shares(results[results["predictor"].isin(HCF_FAMILY)], published),
+        "means": mean_curve(results),
+        "results": results,
+    }
+    if as_json:
+        print(json.dumps({name: _records(table) for name, table in tables.items()}))
+    else:
+        print("\n".join(sentences(tables["thresholds"], tables["published"], errors_pct=published)))
+        for app in dict.fromkeys(results["app"]):
+            print(f"\n{means_text(results, app)}")
+        if (inside := coverage_text(results)) is not None:
+            print(f"\n{inside}")
+    if folder is not None:
+        _write(tables, published, folder)
+
+
+def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder: Path) -> None:
+    from validation.regimes.figure import regimes_figure
+
+    results = tables["results"]
+    try:
+        for name, table in tables.items():
+            table.to_csv(folder / f"{name}.csv", index=False)
+        for app in dict.fromkeys(results["app"]):
+            figure = regimes_figure(results, app, published.get(app))
+            for suffix in ("png", "svg"):
+                save_figure(figure, folder / f"regimes-{app}.{suffix}", dpi=150)
+    except OSError as err:
+        where = f"--out {folder}"
+        raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
+
+
+def _records(table: pd.DataFrame) -> list[dict]:
+    rows = table.astype(object).where(table.notna(), None)  # JSON has no NaN
+    return rows.to_dict("records")

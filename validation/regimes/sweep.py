@@ -1,0 +1,110 @@
+"""The sweep: every program on every grid, with network and efficiency scaled step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from apps.catalog import Problem
+from apps.runner import Runner
+from apps.spec import Settings, Target, resolve_efficiency
+from platforms.grid import Grid
+from platforms.placement import MAPPINGS
+from platforms.random_grid import random_grid
+from platforms.read import materialise
+from platforms.scenario import SCENARIOS, named_grid, read_grid
+from predictor.base import Predictor
+from validation.compare import COLUMNS, Failure, runs, validate
+from validation.regimes.scaling import Step, scaled
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Together twelve half decades of network speed over efficiency, on few networks: some predictors measure each of them.
+NETWORK_SCALES = (0.1, 10.0, 1e3)
+EFFICIENCY_SCALES = (1.0, 10**-0.5, 0.1, 10**-1.5)
+# The columns of a sweep's results: those of every validation, and which network was scaled by how much.
+SWEEP_COLUMNS = (*COLUMNS, "base_network", "network_scale", "efficiency_scale")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is swept over."""
+
+    problems: tuple[Problem, ...]
+    scenarios: tuple[str, ...] = SCENARIOS
+    networks: tuple[str, ...] = ("gigabit",)  # of the scenarios
+    network_scales: tuple[float, ...] = NETWORK_SCALES
+    efficiency_scales: tuple[float, ...] = EFFICIENCY_SCALES  # of the kernels' reference efficiency
+    mapping: str = "block"
+    ranks: int | None = None  # None: one on each node
+    random_grids: int = 0  # beside the scenarios; each is run at one step, in turn
+    seed: int = 1
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """From the slowest network, beside the computation, to the fastest."""
+        steps = map(Step, *zip(*product(self.network_scales, self.efficiency_scales), strict=True))
+        return tuple(sorted(steps, key=lambda step: (step.ratio, step.network)))
+
+    def grids(self) -> Iterator[tuple[Grid, Step]]:
+        """Every grid before it is scaled, and how it is to be; step by step."""
+        for step, network, name in product(self.steps, self.networks, self.scenarios):
+            yield _grid(name, network), step
+        for number in range(self.random_grids):
+            yield random_grid(self.seed, number), self.steps[number % len(self.steps)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One target of a sweep."""
+
+    target: Target
+    settings: Settings
+    base_network: str
+    step: Step
+
+
+def cases(sweep: Sweep) -> list[Case]:
+    """All cases, step by step.  Raises UserError for what does not fit: unknown names, too many ranks, efficiencies."""
+    made = []
+    for grid, step in sweep.grids():
+        platform = materialise(scaled(grid, step.network))
+        ranks = len(platform.hosts) if sweep.ranks is None else sweep.ranks
+        placement = MAPPINGS[sweep.mapping](platform, ranks)
+        for problem in sweep.problems:
+            efficiency = resolve_efficiency("reference", problem) * step.efficiency
+            case = Case(Target(problem, platform, placement), Settings(efficiency=repr(efficiency)), grid.network, step)
+            case.settings.spec(case.target)  # says what does not fit before anything runs
+            made.append(case)
+    return made
+
+
+def results(
+    asked: Sequence[Case], models: Sequence[Predictor], *, mapping: str, runner: Runner
+) -> Iterator[dict | Failure]:
+    """A row of SWEEP_COLUMNS for every case and predictor, in the order of the cases; a Failure for a case without."""
+    runner.start(spec for case in asked for spec in runs([case.target], models, case.settings))
+    for case in asked:
+        said = {
+            "base_network": case.base_network,
+            "network_scale": case.step.network,
+            "efficiency_scale": case.step.efficiency,
+        }
+        for outcome in validate([case.target], models, case.settings, mapping=mapping, runner=runner):
+            yield outcome if isinstance(outcome, Failure) else outcome.to_json() | said
+
+
+def results_table(rows: Sequence[dict]) -> pd.DataFrame:
+    """The rows of a sweep; numbers that are not there are NaN."""
+    import pandas as pd
+
+    table = pd.DataFrame(list(rows), columns=list(SWEEP_COLUMNS))
+    numbers = ["compute_share", "error_pct", "abs_error_pct", "predicted_compute_share"]
+    return table.astype(dict.fromkeys(numbers, float))
+
+
+def _grid(name: str, network: str | None) -> Grid:
+    return read_grid(name, network) if name.endswith(".toml") else named_grid(name, network)

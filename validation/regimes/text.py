@@ -1,0 +1,120 @@
+"""The validity map in words: from which compute share on each predictor holds, and how its mean error goes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from validation.regimes.thresholds import LIMITS_PCT, mean_curve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NEVER = "never"
+
+
+def share_text(share: float | None) -> str:
+    """A share in %, rounded up: two digits of it, or of what it is short of 100 % where that is less; ``never``."""
+    if share is None or math.isnan(share):
+        return _NEVER
+    percent = 100 * share
+    if percent >= 100:
+        return "100 %"
+    least = min(percent, 100 - percent)
+    decimals = max(0, 1 - math.floor(math.log10(least))) if least > 0 else 0
+    return f"{math.ceil(round(percent * 10**decimals, 6)) / 10**decimals:.{decimals}f} %"
+
+
+def sentences(thresholds: pd.DataFrame, published: pd.DataFrame, *, errors_pct: dict[str, float]) -> list[str]:
+    """For every app: from which compute share on, of the simulated run, errors stay below LIMITS_PCT.
+
+    ``errors_pct``: the published mean errors by app.
+    """
+    lines = []
+    for app, rows in thresholds.groupby("app", sort=False):
+        lines.append(
+            f"{app}: the compute share of the run from which on |error| stays below "
+            f"{_listed([f'{limit:g}' for limit in LIMITS_PCT])} %, in every case and in the mean over the scenarios:"
+        )
+        for predictor, one in rows.groupby("predictor", sort=False):
+            lines.append(
+                f"    {predictor}: {_held(one, 'cases_from')} in every case; {_held(one, 'mean_from')} in the mean"
+            )
+        if (published["app"] == app).any():
+            lines.append(_published_line(published[published["app"] == app], errors_pct[app]))
+    return lines
+
+
+def _held(rows: pd.DataFrame, column: str) -> str:
+    texts = []
+    for share, least in zip(rows[column], rows["least_share"], strict=True):
+        everywhere = share is not None and not math.isnan(share) and share <= least
+        texts.append("everywhere" if everywhere else share_text(share))
+    return texts[0] if len(set(texts)) == 1 else " / ".join(texts)
+
+
+def _published_line(rows: pd.DataFrame, error_pct: float) -> str:
+    said = []
+    for predictor, one in rows.groupby("predictor", sort=False):
+        shares = sorted(share for share in one["compute_share"] if share is not None and not math.isnan(share))
+        said.append(f"{predictor} {'at ' + _listed([share_text(s) for s in shares]) if shares else _NEVER}")
+    return f"    the published mean error of {error_pct:g} % is that of: {'; '.join(said)}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(texts))
+    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} and {unique[-1]}"
+
+
+def means_text(results: pd.DataFrame, app: str) -> str:
+    """A line per network and step: scales, compute shares of the runs, each predictor's mean |error| over scenarios."""
+    import pandas as pd
+
+    means = mean_curve(results[results["app"] == app])
+    if means.empty:
+        return "no scenarios, no means"
+    shares = _share_ranges(results[results["app"] == app])
+    lines = []
+    for (network, ratio), one in means.groupby(["base_network", "ratio"], sort=False):
+        lines.append(
+            {
+                "network": network,
+                "network speed / efficiency": ratio_text(ratio),
+                "compute % of the runs": shares[network, ratio],
+                **{name: _error(error) for name, error in zip(one["predictor"], one["abs_error_pct"], strict=True)},
+            }
+        )
+    table = pd.DataFrame(lines).sort_values("network", kind="stable").fillna("-")
+    return f"{app}, mean |error| %\n{table.to_string(index=False)}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Three digits, with commas between thousands."""
+    return f"{float(f'{ratio:.3g}'):,.10g}"
+
+
+def _share_ranges(results: pd.DataFrame) -> dict[tuple[str, float], str]:
+    ratio = results["network_scale"] / results["efficiency_scale"]
+    groups = results.assign(ratio=ratio).groupby(["base_network", "ratio"])["compute_share"]
+    return {
+        key: f"{_percent(least)} to {_percent(most)}" for key, least, most in groups.agg(["min", "max"]).itertuples()
+    }
+
+
+def _percent(share: float) -> str:
+    return share_text(share).removesuffix(" %")
+
+
+def _error(error_pct: float) -> str:
+    return f"{error_pct:.2f}" if error_pct < 100 else f"{error_pct:.0f}"
+
+
+def coverage_text(results: pd.DataFrame) -> str | None:
+    """How many of the errors lie in the range that the map of the project gave them; None: it gave none."""
+    told = results[results["in_range"].notna()]
+    if told.empty:
+        return None
+    inside = told.groupby("predictor", sort=False)["in_range"].agg(["sum", "count"])
+    by_name = [f"{name} {100 * row['sum'] / row['count']:.0f} % of {row['count']}" for name, row in inside.iterrows()]
+    return f"inside the range that the map of this project gives: {', '.join(by_name)}"

@@ -1,0 +1,157 @@
+"""From which compute share on the errors of a predictor stay below a limit, and where its mean equals a given one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RANDOM_NETWORK = "random"  # of random grids (platforms/random_grid.py)
+LIMITS_PCT = (5.0, 10.0, 20.0)
+_LEAST_SHARE = 1e-9  # shares stay this far from 0 and 1, so that their odds are finite
+_LEAST_PCT = 1e-9  # and errors from 0, so that they have a logarithm
+
+
+def log_odds(share: float) -> float:
+    """ln(share / (1 - share)): of computation over all else."""
+    share = min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE)
+    return math.log(share / (1 - share))
+
+
+def share_of(odds: float) -> float:
+    """The share of these log odds."""
+    return 1 / (1 + math.exp(-odds))
+
+
+def mean_curve(results: pd.DataFrame) -> pd.DataFrame:
+    """Means over the scenarios of a step: columns app, predictor, base_network, ratio, compute_share, abs_error_pct,
+    error_pct, cases; a row per app, predictor, network and step, in the order of the shares.
+
+    Random grids, which each have a step of their own, are in no mean.
+    """
+    rows = results[(results["base_network"] != RANDOM_NETWORK) & results["error_pct"].notna()]
+    rows = rows.assign(ratio=rows["network_scale"] / rows["efficiency_scale"])
+    groups = rows.groupby(["app", "predictor", "base_network", "ratio"], sort=False)
+    means = groups.agg(
+        compute_share=("compute_share", "mean"),
+        abs_error_pct=("abs_error_pct", "mean"),
+        error_pct=("error_pct", "mean"),
+        cases=("error_pct", "count"),
+    )
+    return means.reset_index().sort_values("compute_share", kind="stable", ignore_index=True)
+
+
+def cases_hold_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
+    """The smallest of these shares from which on no |error| is above the limit, %; None where there is none.
+
+    Cases of one share stand or fall together.
+    """
+    holds = None
+    worst = math.inf
+    by_share: dict[float, float] = {}
+    for share, error_pct in zip(shares, errors_pct, strict=True):
+        by_share[share] = max(abs(error_pct), by_share.get(share, 0.0))
+    for share, worst in sorted(by_share.items(), reverse=True):
+        if worst > limit_pct:
+            break
+        holds = share
+    return holds
+
+
+def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
+    """The share from which on a curve of mean |errors| through these points stays within the limit, %; None: never.
+
+    Between two points the logarithm of the error is linear in the log odds of the share.
+    """
+    points = sorted(zip(shares, errors_pct, strict=True))
+    if not points or points[-1][1] > limit_pct:
+        return None
+    holds = points[-1][0]
+    for i in range(len(points) - 1, -1, -1):
+        if points[i][1] > limit_pct:
+            return _crossing(points[i], points[i + 1], limit_pct)
+        holds = points[i][0]
+    return holds
+
+
+def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: float) -> list[float]:
+    """The shares at which such a curve has this mean |error|, %, ascending."""
+    points = sorted(zip(shares, errors_pct, strict=True))
+    found = []
+    for a, b in pairwise(points):
+        if (a[1] - wanted_pct) * (b[1] - wanted_pct) < 0:
+            found.append(_crossing(a, b, wanted_pct))
+        elif a[1] == wanted_pct:
+            found.append(a[0])
+    if points and points[-1][1] == wanted_pct:
+        found.append(points[-1][0])
+    return found
+
+
+def _crossing(a: tuple[float, float], b: tuple[float, float], error_pct: float) -> float:
+    """Where the line between two points (share, |error| in %) has this error."""
+    low, high, wanted = (math.log(max(value, _LEAST_PCT)) for value in (a[1], b[1], error_pct))
+    part = (wanted - low) / (high - low)
+    return share_of(log_odds(a[0]) + part * (log_odds(b[0]) - log_odds(a[0])))
+
+
+def thresholds(results: pd.DataFrame) -> pd.DataFrame:
+    """A row per app, predictor and limit: from which compute share of the simulated run on errors stay within it.
+
+    Columns: app, predictor, limit_pct; ``cases_from``, for every single case (random grids too); ``mean_from``, for
+    the mean over the scenarios of a step, on every network (the largest of the networks' shares); None: never.
+    ``least_share``: the smallest share of all cases: a threshold equal to it says that all hold.  ``cases``: how many.
+    """
+    import pandas as pd
+
+    curves = mean_curve(results)
+    rows = []
+    for (app, predictor), cases in _by(results[results["error_pct"].notna()], results, ["app", "predictor"]):
+        means = curves[(curves["app"] == app) & (curves["predictor"] == predictor)]
+        shares, errors_pct = cases["compute_share"].to_list(), cases["error_pct"].to_list()
+        for limit_pct in LIMITS_PCT if shares else ():
+            cases_from = cases_hold_from(shares, errors_pct, limit_pct)
+            mean_from = _means_hold_from(means, limit_pct, min(shares))
+            rows.append((app, predictor, limit_pct, cases_from, mean_from, min(shares), len(shares)))
+    columns = ["app", "predictor", "limit_pct", "cases_from", "mean_from", "least_share", "cases"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _means_hold_from(means: pd.DataFrame, limit_pct: float, least_share: float) -> float | None:
+    """The largest of the networks' shares; ``least_share`` where all means of all networks hold."""
+    if means.empty:
+        return None
+    if (means["abs_error_pct"] <= limit_pct).all():
+        return least_share
+    networks = [one for _, one in means.groupby("base_network", sort=False)]
+    found = [
+        mean_holds_from(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), limit_pct) for one in networks
+    ]
+    return None if None in found else max(found)
+
+
+def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.DataFrame:
+    """Where the mean |error| equals what is published: columns app, predictor, base_network, published_pct,
+    compute_share; a row per crossing, and one without a share where there is none."""
+    import pandas as pd
+
+    curves = mean_curve(results)
+    rows = []
+    for (app, predictor), means in _by(curves, results, ["app", "predictor"]):
+        for network, one in means.groupby("base_network", sort=False) if app in published else ():
+            found = shares_with_mean(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), published[app])
+            rows += [(app, predictor, network, published[app], share) for share in found or [None]]
+    return pd.DataFrame(rows, columns=["app", "predictor", "base_network", "published_pct", "compute_share"])
+
+
+def _by(table: pd.DataFrame, results: pd.DataFrame, columns: list[str]) -> Iterator[tuple[tuple, pd.DataFrame]]:
+    """The parts of a table that have the same values in these columns, in the order of the results."""
+    for values in dict.fromkeys(zip(*(results[column] for column in columns), strict=True)):
+        same = [table[column] == value for column, value in zip(columns, values, strict=True)]
+        yield values, table[np.logical_and.reduce(same)]
