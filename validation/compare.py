@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 
@@ -14,9 +14,10 @@ from apps.spec import RunSpec, Settings, Target
 from platforms.errors import UserError
 from platforms.placement import probe_placement
 from predictor.base import Evidence, Predictor
-from predictor.evidence import Broker, RefusedEvidence
+from predictor.evidence import Broker
 from predictor.hcf import Probe, read_probe
 from predictor.predict import Answer, predict
+from predictor.regime import own_compute_share
 from validation.truth import MeasuredTimes
 
 
@@ -57,6 +58,13 @@ class Result:
     energy_error_pct: float | None  # 100 (predicted - simulated) / simulated
     edp_predicted_js: float | None  # energy-delay product: energy times run time
     edp_simulated_js: float | None
+    predicted_compute_share: float | None  # computation's part of predicted_s; None: the model does not tell it
+    # What the validity map says of the error at that share (predictor/regime.py); None where it says nothing.
+    range_low_pct: float | None
+    range_high_pct: float | None
+    in_range: bool | None  # whether error_pct lies between the two
+    simulated_node_s: float  # node-seconds of the full run, the truth
+    clusters: str  # that have ranks, by name, separated by blanks
 
     def to_json(self) -> dict:
         """Field names and values; ``preset`` under its column name ``class``."""
@@ -87,11 +95,14 @@ def validate(
     mapping: str,
     runner: Runner,
     measured: MeasuredTimes | None = None,
+    witness: Callable[[Answer, RunRecord, Result], None] | None = None,
 ) -> Iterator[Result | Failure]:
     """Predicts every target with every model, and compares with its simulated run; yields in the order of the targets.
 
     With ``measured``, those times are the truth, and no target is simulated.  A predictor sees nothing but its
-    evidence; one that asks for the target's own run gives no answer.  A target that fails does not stop the others.
+    evidence; one that asks for the target's own run gives no answer, nor does one whose evidence cannot be had.  A
+    target that fails does not stop the others.
+    ``witness`` is told of every answer with its truth, before the result of them is yielded.
     """
     if measured is None:
         runner.start(runs(targets, models, settings))
@@ -107,14 +118,18 @@ def validate(
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
             continue
-        yield from (compare(answer, truth, mapping=mapping) for answer in answers)
+        for answer in answers:
+            result = compare(answer, truth, mapping=mapping)
+            if witness is not None:
+                witness(answer, truth, result)
+            yield result
 
 
 def _answer(model: Predictor, target: Target, broker: Broker) -> Answer:
-    """The model's answer; none, with the reason, where its evidence would be the truth itself."""
+    """The model's answer; none, with the reason, where its evidence would be the truth itself, or cannot be had."""
     try:
         return predict(model, [target], broker)[0]
-    except RefusedEvidence as err:
+    except (UserError, SimulationError) as err:
         return Answer(model.name, target, prediction=None, refusal=str(err), evidence=(), wall_s=0.0)
 
 
@@ -128,7 +143,7 @@ def runs(
     broker = Broker(settings, targets, record=simulate)
     for target in targets:
         for model in models:
-            with suppress(RefusedEvidence):  # said when the target's turn comes
+            with suppress(UserError):  # said when the target's turn comes
                 yield from broker.specs(model.requests([target]))
     if simulating:
         yield from (settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
@@ -147,6 +162,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     predicted_s = None if prediction is None else prediction.time_s
     error_pct = None if predicted_s is None else 100 * (predicted_s - truth.time_s) / truth.time_s
     node_s = sum(e.cost.node_s for e in answer.evidence)
+    expected = None if prediction is None else prediction.error_range
     energy_j, simulated_j = None if prediction is None else prediction.energy_j, truth.used_energy_j
     iterations = target.iterations if target.problem.iterative else 0
     simulated, extrapolation = truth.source == "simulation", truth.extrapolation
@@ -183,6 +199,12 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         energy_error_pct=100 * (energy_j - simulated_j) / simulated_j if energy_j and simulated_j else None,
         edp_predicted_js=None if energy_j is None else energy_j * predicted_s,
         edp_simulated_js=None if simulated_j is None else simulated_j * truth.time_s,
+        predicted_compute_share=None if prediction is None else own_compute_share(prediction),
+        range_low_pct=None if expected is None else expected.low_pct,
+        range_high_pct=None if expected is None else expected.high_pct,
+        in_range=None if expected is None else expected.low_pct <= error_pct <= expected.high_pct,
+        simulated_node_s=truth.node_seconds,
+        clusters=" ".join(dict.fromkeys(target.platform.cluster_of(host).name for host in target.placement)),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from predictor.registry import HCF_FAMILY
+from validation.metrics import ALL_APPS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,27 +23,27 @@ def results_text(results: pd.DataFrame, *, energy: bool = False) -> str:
     ``energy``: energies take the place of what is said of the probe, the iterations and the evidence.
     """
     if energy:
-        return _table(_energy_columns(results))
+        return table_text(_energy_columns(results))
     columns = {
         "scenario": results["scenario"],
         "app": results["app"],
-        **{name: results[name].map(str) for name in _told_apart_by(results)},
+        **{name: results[name].map(str) for name in told_apart_by(results)},
         "predictor": results["predictor"],
-        "probe T_cp s": _format(results["probe_cp_s"], "{:.4g}"),
-        "probe T_cm s": _format(results["probe_cm_s"], "{:.4g}"),
-        "compute %": _format(100 * results["compute_share"], "{:.1f}"),
-        "predicted s": _format(results["predicted_s"], "{:.5g}"),
-        truth_name(results) + " s": _format(results["simulated_s"], "{:.5g}"),
+        "probe T_cp s": format_column(results["probe_cp_s"], "{:.4g}"),
+        "probe T_cm s": format_column(results["probe_cm_s"], "{:.4g}"),
+        "compute %": format_column(100 * results["compute_share"], "{:.1f}"),
+        "predicted s": format_column(results["predicted_s"], "{:.5g}"),
+        truth_name(results) + " s": format_column(results["simulated_s"], "{:.5g}"),
         "iterations": [
             f"{simulated}/{all_}" if all_ else _NONE
             for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
         ],
-        "bound": _format(results["extrapolation_bound"], "{:.0e}"),
-        "error %": _format(results["error_pct"], "{:+.2f}"),
+        "bound": format_column(results["extrapolation_bound"], "{:.0e}"),
+        "error %": format_column(results["error_pct"], "{:+.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
-        "evidence % of run": _format(100 * results["evidence_share"], "{:.1f}"),
+        "evidence % of run": format_column(100 * results["evidence_share"], "{:.1f}"),
     }
-    return _table(columns)
+    return table_text(columns)
 
 
 def _energy_columns(results: pd.DataFrame) -> dict[str, pd.Series]:
@@ -49,46 +51,54 @@ def _energy_columns(results: pd.DataFrame) -> dict[str, pd.Series]:
     return {
         "scenario": results["scenario"],
         "app": results["app"],
-        **{name: results[name].map(str) for name in _told_apart_by(results)},
+        **{name: results[name].map(str) for name in told_apart_by(results)},
         "predictor": results["predictor"],
-        "predicted s": _format(results["predicted_s"], "{:.5g}"),
-        truth + " s": _format(results["simulated_s"], "{:.5g}"),
-        "error %": _format(results["error_pct"], "{:+.2f}"),
+        "predicted s": format_column(results["predicted_s"], "{:.5g}"),
+        truth + " s": format_column(results["simulated_s"], "{:.5g}"),
+        "error %": format_column(results["error_pct"], "{:+.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
-        "predicted J": _format(results["energy_predicted_j"], "{:.5g}"),
-        truth + " J": _format(results["energy_simulated_j"], "{:.5g}"),
-        "energy error %": _format(results["energy_error_pct"], "{:+.2f}"),
-        "EDP predicted J s": _format(results["edp_predicted_js"], "{:.5g}"),
-        "EDP " + truth + " J s": _format(results["edp_simulated_js"], "{:.5g}"),
+        "predicted J": format_column(results["energy_predicted_j"], "{:.5g}"),
+        truth + " J": format_column(results["energy_simulated_j"], "{:.5g}"),
+        "energy error %": format_column(results["energy_error_pct"], "{:+.2f}"),
+        "EDP predicted J s": format_column(results["edp_predicted_js"], "{:.5g}"),
+        "EDP " + truth + " J s": format_column(results["edp_simulated_js"], "{:.5g}"),
     }
 
 
 def summary_text(summary: pd.DataFrame, published: Mapping[str, float], *, energy: bool = False) -> str:
-    """One line per predictor and app; beside those of HCF the paper's errors by app, where they apply.
+    """One line per predictor and app, and per predictor over all apps; beside those of HCF the paper's errors by app,
+    where they apply.
 
     ``energy``: errors of the energy too.
     """
+    if summary["app"].nunique() == 2:  # one app: the rows over all apps say nothing new
+        summary = summary[summary["app"] != ALL_APPS]
     columns = {
         "predictor": summary["predictor"],
         "app": summary["app"],
-        "n": summary["n"].map(str),
-        "mean error %": _format(summary["mean_error_pct"], "{:+.2f}"),
-        "mean |error| %": _format(summary["mean_abs_error_pct"], "{:.2f}"),
-        "max |error| %": _format(summary["max_abs_error_pct"], "{:.2f}"),
+        "n": [
+            str(n) if n == cases else f"{n} of {cases}" for n, cases in zip(summary["n"], summary["cases"], strict=True)
+        ],
+        "mean error %": format_column(summary["mean_error_pct"], "{:+.2f}"),
+        "mean |error| %": format_column(summary["mean_abs_error_pct"], "{:.2f}"),
+        "its 95 % interval": format_interval(summary),
+        "median |error| %": format_column(summary["median_abs_error_pct"], "{:.2f}"),
+        "max |error| %": format_column(summary["max_abs_error_pct"], "{:.2f}"),
+        "R²": format_column(summary["r2"], "{:.4g}"),
     }
     if energy:
-        columns["mean |energy error| %"] = _format(summary["mean_abs_energy_error_pct"], "{:.2f}")
-        columns["max |energy error| %"] = _format(summary["max_abs_energy_error_pct"], "{:.2f}")
+        columns["mean |energy error| %"] = format_column(summary["mean_abs_energy_error_pct"], "{:.2f}")
+        columns["max |energy error| %"] = format_column(summary["max_abs_energy_error_pct"], "{:.2f}")
     if published:
         of_hcf = summary["predictor"].isin(HCF_FAMILY)
-        columns["paper's mean |error| %"] = _format(summary["app"].map(published).where(of_hcf), "{:.2f}")
-    return _table(columns)
+        columns["paper's mean |error| %"] = format_column(summary["app"].map(published).where(of_hcf), "{:.2f}")
+    return table_text(columns)
 
 
-def _told_apart_by(results: pd.DataFrame) -> list[str]:
-    """The columns that some lines of one scenario and program differ in."""
+def told_apart_by(results: pd.DataFrame, names: Sequence[str] = _CASE_COLUMNS) -> list[str]:
+    """Those of the columns ``names`` that some lines of one scenario and program differ in."""
     alike = results.groupby(["scenario", "app"])
-    return [name for name in _CASE_COLUMNS if (alike[name].nunique(dropna=False) > 1).any()]
+    return [name for name in names if (alike[name].nunique(dropna=False) > 1).any()]
 
 
 def truth_name(results: pd.DataFrame) -> str:
@@ -96,11 +106,19 @@ def truth_name(results: pd.DataFrame) -> str:
     return "measured" if set(results["truth"]) == {"measurement"} else "simulated"
 
 
-def _format(values: pd.Series, form: str) -> pd.Series:
+def format_interval(summary: pd.DataFrame, form: str = "{:.2f}") -> list[str]:
+    """The interval of the mean absolute error, for a column."""
+    ends = zip(summary["mean_abs_error_low_pct"], summary["mean_abs_error_high_pct"], strict=True)
+    return [_NONE if math.isnan(low) else f"{form} to {form}".format(low, high) for low, high in ends]
+
+
+def format_column(values: pd.Series, form: str) -> pd.Series:
+    """Each value as the format says, a dash for those that are missing."""
     return values.map(lambda value: _NONE if value != value or value is None else form.format(value))
 
 
-def _table(columns: Mapping[str, pd.Series]) -> str:
+def table_text(columns: Mapping[str, Sequence]) -> str:
+    """Columns side by side under their names."""
     import pandas as pd
 
     return pd.DataFrame(columns).to_string(index=False)

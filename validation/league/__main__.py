@@ -1,0 +1,7 @@
+"""python -m validation.league"""
+
+import sys
+
+from validation.league.cli import main
+
+sys.exit(main())

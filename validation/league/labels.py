@@ -1,0 +1,80 @@
+"""Labels of points that do not cover each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DISTANCES_PT = (7, 16, 28, 42, 60, 80, 105, 130)
+_DIRECTIONS = np.deg2rad([30, -30, 150, -150, 90, -90, 0, 180, 60, -60, 120, -120])
+_MARKER_PT = 5  # half its width
+_GAP_PT = 1  # around a label
+_FARTHER = 1e-3  # what a point of distance is worth in covered area, as a share of the label
+
+
+def place_labels(axes: Axes) -> None:
+    """Moves the annotations of an axes that has been drawn, the topmost first, each to the free place nearest to its
+    point: inside the axes, and off all points and the labels placed before; else where it covers least."""
+    from matplotlib.text import Text
+
+    labels = sorted(axes.texts, key=lambda label: -label.xy[1])
+    if not labels:
+        return
+    pixels = axes.figure.dpi / 72
+    frame = np.array(axes.get_window_extent().extents)
+    points = axes.transData.transform([label.xy for label in labels])
+    half = _MARKER_PT * pixels
+    taken = [np.array([x - half, y - half, x + half, y + half]) for x, y in points]
+    for label, (x, y) in zip(labels, points, strict=True):
+        extent = Text.get_window_extent(label)  # of the words, without the line to the point
+        size = np.array([extent.width, extent.height]) + 2 * _GAP_PT * pixels
+        others = taken[: len(points)]  # markers
+        boxes = [(distance, _box((x, y), size, distance * pixels, angle)) for distance, angle in _places()]
+        _, box = min(
+            boxes,
+            key=lambda one: _covered(one[1], taken, frame) + _crossed((x, y), one[1], others) + _FARTHER * one[0],
+        )
+        taken.append(box)
+        label.set_ha("left")
+        label.set_va("bottom")
+        label.set_position((box[:2] - (x, y)) / pixels + _GAP_PT)
+
+
+def _places() -> list[tuple[float, float]]:
+    return [(distance, angle) for distance in _DISTANCES_PT for angle in _DIRECTIONS]
+
+
+def _box(point: tuple[float, float], size: np.ndarray, distance: float, angle: float) -> np.ndarray:
+    """Left, bottom, right and top of a label whose nearest edge or corner is that far from the point."""
+    towards = np.array([np.cos(angle), np.sin(angle)])
+    corner = np.array(point) + distance * towards
+    low = corner - size * (1 - np.where(abs(towards) < 0.1, 0, np.sign(towards))) / 2
+    return np.concatenate([low, low + size])
+
+
+def _covered(box: np.ndarray, taken: list[np.ndarray], frame: np.ndarray) -> float:
+    """Which share of a box lies on others or outside the frame."""
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    return (sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)) / area
+
+
+def _crossed(point: tuple[float, float], box: np.ndarray, markers: list[np.ndarray]) -> float:
+    """How many markers, but that of the point itself, the line from the point to the box runs over."""
+    start = np.array(point)
+    end = np.clip(start, box[:2], box[2:])
+    line = start + np.linspace(0, 1, 12)[:, None] * (end - start)
+    inside = [((line >= m[:2]) & (line <= m[2:])).all(axis=1).any() for m in markers if not _holds(m, start)]
+    return float(sum(inside))
+
+
+def _holds(box: np.ndarray, point: np.ndarray) -> bool:
+    return bool((point >= box[:2]).all() and (point <= box[2:]).all())
+
+
+def _overlap(one: np.ndarray, other: np.ndarray) -> float:
+    width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    return max(width, 0.0) * max(height, 0.0)
