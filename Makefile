@@ -2,7 +2,7 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
-.PHONY: setup run test test-slow lint bench bench-steady bench-graph clean
+.PHONY: setup run test test-slow test-browser test-extrap extrap lint bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
@@ -14,6 +14,17 @@ test: setup
 
 test-slow: setup
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
+
+# Chromium from the distribution, then the tests of pages in it; they are skipped where there is none.
+test-browser: setup
+	sh setup.sh browser
+	$(PYTHON) -m pytest -q -m browser $(ARGS)
+
+# Extra-P, for the predictor of that name, in an environment of its own; then its tests, which are skipped without it.
+extrap: .venv-extrap/ready
+
+test-extrap: extrap
+	$(PYTHON) -m pytest -q tests/predictor/test_extrap.py $(ARGS)
 
 lint: setup
 	.venv/bin/ruff check .
@@ -36,6 +47,10 @@ bench-graph: setup
 	sh setup.sh
 	touch $@
 
+.venv-extrap/ready: predictor/extrap/requirements.txt setup.sh | .venv/ready
+	sh setup.sh extrap
+	touch $@
+
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-extrap build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,19 @@
 #!/bin/sh
 # Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.
+# With the argument `browser` also Chromium and what drives it, for the tests of pages (make test-browser); with `extrap`
+# also Extra-P, for the predictor of that name, in .venv-extrap: apart, because it needs numpy 1.26.  650 MB.
 set -eu
 
 wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
+browser="" extras="test"
+case "${1-}" in
+    "" | extrap) ;;
+    browser) browser="chromium chromium-driver" extras="test,browser" ;;
+    *)
+        echo "error: setup: unknown argument $1, give browser, extrap, or nothing." >&2
+        exit 2
+        ;;
+esac
 
 has_package() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
@@ -21,8 +32,15 @@ elif command -v smpirun >/dev/null && ! has_package libsimgrid-dev; then
     wanted="python3-venv gcc g++ gfortran" # a SimGrid that was built by hand stays the only one
 fi
 
+if command -v chromedriver >/dev/null; then
+    browser="" # and with it a browser
+elif [ -n "$browser" ] && ! command -v apt-get >/dev/null; then
+    echo "error: setup: there is no apt-get here, install Chromium and chromedriver by hand." >&2
+    exit 2
+fi
+
 missing=""
-for package in $wanted; do
+for package in $wanted $browser; do
     has_package "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
@@ -39,4 +57,10 @@ if [ ! -x .venv/bin/python ]; then
     /usr/bin/python3 -m venv --system-site-packages .venv
 fi
 .venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.1'
-.venv/bin/python -m pip install -q --disable-pip-version-check -e '.[test]'
+.venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]"
+
+if [ "${1-}" = extrap ]; then
+    [ -x .venv-extrap/bin/python ] || /usr/bin/python3 -m venv .venv-extrap
+    .venv-extrap/bin/python -m pip install -q --disable-pip-version-check -r predictor/extrap/requirements.txt
+    .venv-extrap/bin/python -c 'import extrap; print("setup: Extra-P", extrap.__version__, "is in .venv-extrap")'
+fi

@@ -1,13 +1,16 @@
 """What tests of several packages share."""
 
+import shutil
 import signal
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from apps.record import RunRecord
 from apps.runner import Runner
+from platforms.compiling import compile_once
 
 # Whoever starts the tests in the background may have SIGINT ignored, which all processes below would inherit; commands
 # that are to be interrupted must see it.
@@ -102,3 +105,12 @@ def pretend(monkeypatch):
         return done
 
     return install
+
+
+@pytest.fixture(scope="session")
+def racks(tmp_path_factory) -> Path:
+    """A platform compiled from C++: three hosts of 4 Gflop/s and two of 6, 1 ms apart (platforms/data/racks.cpp)."""
+    source = Path(__file__).parent / "platforms" / "data" / "racks.cpp"
+    flags = ["-std=gnu++17", "-shared", "-fPIC"]
+    made = compile_once("racks", [source], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
+    return Path(shutil.copy(made, tmp_path_factory.mktemp("racks") / "racks.so"))

@@ -9,21 +9,29 @@ import argparse
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.catalog import problem
+from apps.engine import simulate
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from apps.spec import Settings, Target, parse_iterations
+from apps.spec import RunSpec, Settings, Target, parse_iterations
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import UserError
-from platforms.placement import MAPPINGS, probe_placement
+from platforms.options import check_usable, read_platforms
+from platforms.part import part_hash
+from platforms.placement import MAPPINGS, Placement
 from platforms.scenario import SCENARIOS, named_grid
+from predictor.evidence import Broker, RefusedEvidence
 from predictor.registry import HCF_FAMILY, predictors
+from validation.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output import Output
+from validation.report.option import add_report_argument, reporter_from_arguments
 
 if TYPE_CHECKING:
     from platforms.grid import Grid
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
 _KEYS = {
     "": (
         *("scenarios", "platforms", "networks", "random", "apps", "classes", "mappings", "efficiencies"),
-        *("predictors", "iterations", "compute"),
+        *("predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
     ),
     "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
 }
@@ -56,6 +64,13 @@ class Campaign:
     cases: tuple[Case, ...]
     predictors: tuple[Predictor, ...]
 
+    def groups(self) -> dict[tuple[Settings, str], list[Target]]:
+        """The targets by settings and mapping."""
+        found: dict[tuple[Settings, str], list[Target]] = {}
+        for case in self.cases:
+            found.setdefault((case.settings, case.mapping), []).append(case.target)
+        return found
+
 
 def read_campaign(path: str | Path) -> Campaign:
     """The campaign in a TOML file; every list gives one factor of the product.
@@ -64,13 +79,16 @@ def read_campaign(path: str | Path) -> Campaign:
 
         scenarios = ["all"]                 # names, scenario or system files; "all" for the six of the HCF paper
         platforms = ["site.xml"]            # SimGrid platform files
+        clusters = "left=a*,right=b*"       # theirs, as --clusters has it; default: their zones, split by speed
         networks = ["gigabit", "metro"]     # of the scenarios; default: each one's own, or gigabit
         apps = ["cg", "mg", "lu"]           # default these
         classes = ["B"]                     # default B
-        mappings = ["block", "cyclic"]      # default block; on all hosts
+        mappings = ["block", "cyclic"]      # default block
+        ranks = [16, 32]                    # default: as many as the hosts take
+        ranks_per_host = [1, 2]             # default 1; up to the cores
         efficiencies = ["reference", 0.1]   # default reference
         predictors = ["hcf"]                # default the three of HCF; "all" for every one
-        iterations = "steady"               # or "full", or a number
+        iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others
         count = 100
@@ -93,12 +111,12 @@ def read_campaign(path: str | Path) -> Campaign:
         for app, preset in product(_names(table, "apps", ["cg", "mg", "lu"]), _names(table, "classes", ["B"]))
     ]
     efficiencies = table.list_of("efficiencies", ["reference"], (str, int, float), "numbers, reference or measured")
-    iterations = table.value("iterations", "steady")
+    iterations = table.value("iterations", None)
     settings = [
         Settings(
             compute=table.text("compute", "injected"),
             efficiency=str(efficiency),
-            iterations=parse_iterations(str(iterations)),
+            iterations=None if iterations is None else parse_iterations(str(iterations)),
         )
         for efficiency in efficiencies
     ]
@@ -106,13 +124,31 @@ def read_campaign(path: str | Path) -> Campaign:
     for mapping in mappings:
         if mapping not in MAPPINGS:
             raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", f"Known: {', '.join(MAPPINGS)}")
+    placements = list(_placements(table, platforms, mappings))
     cases = [
-        Case(Target(asked, platform, MAPPINGS[mapping](platform, len(platform.hosts))), mapping, one)
-        for one, mapping, platform, asked in product(settings, mappings, platforms, problems)
+        Case(Target(asked, platform, placement), mapping, one)
+        for one, (mapping, platform, placement), asked in product(settings, placements, problems)
     ]
     for case in cases:
         case.settings.spec(case.target)  # says what does not fit before anything runs
     return Campaign(tuple(cases), tuple(predictors(_names(table, "predictors", list(HCF_FAMILY)))))
+
+
+def _placements(
+    table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
+) -> Iterator[tuple[str, Platform, Placement]]:
+    ranks, each = _numbers(table, "ranks", [None]), _numbers(table, "ranks_per_host", [1])
+    for mapping, platform, per_host, count in product(mappings, platforms, each, ranks):
+        placement = MAPPINGS[mapping](platform, count or per_host * len(platform.hosts), per_host)
+        check_usable(platform, placement)
+        yield mapping, platform, placement
+
+
+def _numbers(table: CheckedTable, key: str, default: list[int | None]) -> list[int | None]:
+    numbers = table.list_of(key, default, (int, type(None)), "whole numbers")
+    if not numbers or min((number for number in numbers if number is not None), default=1) < 1:
+        raise UserError(f"{table.where}, {key}", f"{numbers}", "Give numbers of at least 1, or leave the key out")
+    return list(dict.fromkeys(numbers))
 
 
 def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
@@ -123,7 +159,7 @@ def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
 
 
 def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
-    from platforms.read import materialise, read_platform
+    from platforms.read import materialise
     from platforms.system.convert import materialise_file
 
     networks = _names(table, "networks", []) if table.has("networks") else [None]
@@ -134,8 +170,11 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
                     yield materialise_file(folder / one, network)
                 else:
                     yield materialise(named_grid(one, network))
-    for name in table.list_of("platforms", [], str, "file names"):
-        yield read_platform(folder / name)
+    files = [folder / name for name in table.list_of("platforms", [], str, "file names")]
+    clusters = table.text("clusters", "")
+    if clusters and not files:
+        raise UserError(f"{table.where}, clusters", "they are those of platform files", "Name some in platforms")
+    yield from read_platforms(files, clusters)
     yield from map(materialise, _random_grids(table))
 
 
@@ -174,24 +213,45 @@ def _ranges(random: CheckedTable) -> Ranges:
     return Ranges(**given)
 
 
-def estimate_s(campaign: Campaign, jobs: int) -> tuple[int, float]:
-    """Number of different runs, and a rough time to simulate them all, s: 0.1 s to start one, 1e5 messages a second.
+@dataclass(frozen=True)
+class Estimate:
+    """What a campaign asks for before anything has been run."""
+
+    runs: int  # that differ: of the targets, and those that predictors ask for at first
+    time_s: float  # to simulate them all, roughly
+    others: tuple[str, ...]  # predictors that ask for recordings and messages too, which are not in the time
+
+
+def estimate(campaign: Campaign, jobs: int) -> Estimate:
+    """Reckons with 0.1 s to start a run and 1e5 messages a second on each of ``jobs``.
 
     Messages of an iteration from the kernels' patterns, to a factor of two or so; steady runs take five iterations.
-    What graph predictors record and measure is not counted.
     """
-    runs = {(c.target, c.settings) for c in campaign.cases}
-    if any(model.name in HCF_FAMILY for model in campaign.predictors):
-        probes = (replace(c.target, placement=probe_placement(c.target.platform)) for c in campaign.cases)
-        runs |= {(probe, c.settings) for probe, c in zip(probes, campaign.cases, strict=True)}
-    total_s = sum(_run_s(target, settings) for target, settings in runs)
-    return len(runs), total_s / jobs
+    specs: dict[tuple, RunSpec] = {}
+    others: dict[str, None] = {}
+    for (settings, _), targets in campaign.groups().items():
+        broker = Broker(settings, targets, record=simulate)
+        for model, target in product(campaign.predictors, targets):
+            requests = model.requests([target])
+            if any(request.kind not in ("run", "declared") for request in requests):
+                others[model.name] = None
+            with suppress(RefusedEvidence):  # said when the target's turn comes
+                specs |= {_same_run(spec): spec for spec in broker.specs(requests)}
+        specs |= {_same_run(spec): spec for spec in map(settings.spec, targets)}
+    return Estimate(len(specs), sum(map(_run_s, specs.values())) / jobs, tuple(others))
 
 
-def _run_s(target: Target, settings: Settings) -> float:
+def _same_run(spec: RunSpec) -> tuple:
+    """What runs that are made only once agree in (apps/runner.py)."""
+    target = spec.target
+    return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
+
+
+def _run_s(spec: RunSpec) -> float:
+    target = spec.target
     params, ranks = dict(target.problem.params), target.nranks
     official = target.iterations
-    iterations = {"full": official, "steady": min(5, official)}.get(settings.iterations, settings.iterations)
+    iterations = {"full": official, "steady": min(5, official)}.get(spec.iterations, spec.iterations)
     per_rank = {
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners
         "mg": 24 * math.log2(params.get("n", 2)),  # four halos of six faces on every level
@@ -206,13 +266,18 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m validation.campaign",
         description=__doc__,
-        epilog=f"The campaign file:\n\n{read_campaign.__doc__.split('::')[1].split('File names')[0]}",
+        epilog=f"The campaign file:\n\n{read_campaign.__doc__.split('::')[1].split('File names')[0].rstrip()}\n\n"
+        f"{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
     parser.add_argument("--dry-run", action="store_true", help="only say how many runs it is, and roughly how long")
-    parser.add_argument("--out", metavar="DIR", help="write results.csv and summary.csv there")
+    parser.add_argument(
+        "--out", metavar="DIR", help="write results.csv and summary.csv there, and the league where there is one"
+    )
     parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
+    add_report_argument(parser)
+    add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     add_runner_arguments(parser)
     parser.add_argument(
@@ -221,34 +286,38 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
+    fail_above = limit_from_arguments(args)
     campaign = read_campaign(args.file)
-    number, time_s = estimate_s(campaign, args.jobs or os.cpu_count() or 1)
+    expected = estimate(campaign, args.jobs or os.cpu_count() or 1)
     count = len(campaign.cases) * len(campaign.predictors)
-    graphs = [model.name for model in campaign.predictors if model.name not in HCF_FAMILY]
     print(
-        f"{len(campaign.cases)} targets, {count} predictions, {number} runs; "
-        f"about {_duration(time_s)} if none is known"
-        + (f", besides the recordings and messages of {', '.join(graphs)}" if graphs else ""),
+        f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "
+        f"about {_duration(expected.time_s)} if none is known"
+        + (f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""),
         file=sys.stdout if args.dry_run else sys.stderr,
     )
     if args.dry_run:
         return 0
+    text = Path(args.file).read_text("utf-8")
     with (
-        Output(args.out, as_json=args.json, figures=False, energy=args.energy) as output,
+        reporter_from_arguments(args, words=words, module="validation.campaign", file=(args.file, text)) as report,
+        Output(args.out, as_json=args.json, figures=False, energy=args.energy, fail_above=fail_above) as output,
         runner_from_arguments(args, scheduler=args.scheduler) as runner,
     ):
         from validation.compare import runs, validate
 
-        groups: dict[tuple[Settings, str], list[Target]] = {}
-        for case in campaign.cases:
-            groups.setdefault((case.settings, case.mapping), []).append(case.target)
+        groups = campaign.groups()
         runner.start(
             spec for (settings, _), targets in groups.items() for spec in runs(targets, campaign.predictors, settings)
         )
         for (settings, mapping), targets in groups.items():
-            for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner):
+            for outcome in validate(
+                targets, campaign.predictors, settings, mapping=mapping, runner=runner,
+                witness=report.witness(settings),
+            ):  # fmt: skip
                 output.add(outcome)
+                report.add(outcome)
     return output.status
 
 
@@ -261,7 +330,7 @@ def _duration(time_s: float) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
 
 
 if __name__ == "__main__":

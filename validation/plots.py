@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from predictor.writing import save_figure
-from validation.tables import truth_name
+from platforms.writing import save_figure
+from validation.tables import told_apart_by, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles and markers tell them apart in grey.
@@ -26,6 +27,16 @@ STYLES = (
     ("#56B4E9", "P", (0, (1, 1))),
     ("#F0E442", "X", (0, (5, 1, 1, 1))),
 )
+_MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # for the colours' second round and those that follow
+# What tells the results of one app apart, besides the predictor.
+CASE_COLUMNS = ("scenario", "network", "class", "ranks", "mapping", "clusters", "efficiency")
+
+
+def style_of(number: int) -> tuple[str, str, str | tuple]:
+    """Colour, marker and line of the predictor with this number, from 0; the first fourteen differ in grey too."""
+    color, marker, line = STYLES[number % len(STYLES)]
+    again = number // len(STYLES)
+    return color, marker if again == 0 else _MORE_MARKERS[(number + again - 1) % len(_MORE_MARKERS)], line
 
 
 @dataclass(frozen=True)
@@ -56,13 +67,13 @@ def results_figure(results: pd.DataFrame, app: str, quantity: Quantity = TIMES) 
     Predictors stand side by side within a scenario, so that equal predictions do not hide each other.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     rows = results[results["app"] == app]
-    cases = rows.drop_duplicates(subset=["scenario", "network"])
-    places = {(row.scenario, row.network): i for i, row in enumerate(cases.itertuples())}
+    rows = rows.assign(place=rows.groupby(list(CASE_COLUMNS), sort=False, dropna=False).ngroup())
+    cases = rows.drop_duplicates(subset="place")
     predictors = list(dict.fromkeys(rows["predictor"]))
-    figure = Figure(figsize=(max(5.5, 2.8 + 0.9 * len(places)), 4.2), layout="constrained")
+    height_in = max(4.2, 1 + 0.2 * (1 + len(predictors)))  # for the legend
+    figure = Figure(figsize=(max(5.5, 2.8 + 0.9 * len(cases)), height_in), layout="constrained")
     axes = figure.add_subplot()
     axes.hlines(
         cases[quantity.simulated].astype(float), [i - 0.4 for i in range(len(cases))],
@@ -70,30 +81,51 @@ def results_figure(results: pd.DataFrame, app: str, quantity: Quantity = TIMES) 
     )  # fmt: skip
     for number, name in enumerate(predictors):
         lines = rows[rows["predictor"] == name]
-        color, marker, style = STYLES[number % len(STYLES)]
+        color, marker, style = style_of(number)
         offset = 0.6 * ((number + 0.5) / len(predictors) - 0.5)
-        x = [offset + places[case] for case in zip(lines["scenario"], lines["network"], strict=True)]
         axes.plot(
-            x, lines[quantity.predicted].astype(float), color=color, marker=marker, linestyle=style, linewidth=1,
-            markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
+            offset + lines["place"], lines[quantity.predicted].astype(float), color=color, marker=marker,
+            linestyle=style, linewidth=1, markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
         )  # fmt: skip
-    ranks = cases["ranks"].to_list()
-    axes.set_xticks(range(len(cases)), [f"{s}\n{p} ranks" for s, p in zip(cases["scenario"], ranks, strict=True)])
+    axes.set_xticks(range(len(cases)), case_labels(cases, told=("scenario", "ranks")), parse_math=False)
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    label_decades(axes.yaxis)
     axes.set_ylabel(quantity.label)
-    networks = ", ".join(dict.fromkeys(str(name or "network of the file") for name in cases["network"]))
-    preset = cases["class"].iloc[0]
-    program = f"{app.upper()} class {preset}" if isinstance(preset, str) else app
+    networks = ", ".join(dict.fromkeys(_network(name) for name in cases["network"]))
+    presets = list(dict.fromkeys(cases["class"]))
+    program = f"{app.upper()} class {presets[0]}" if len(presets) == 1 and isinstance(presets[0], str) else app
     title = quantity.title.format(truth=truth_name(rows))
-    axes.set_title(f"{program}, {networks}: {title}", fontsize=11)
+    axes.set_title(f"{program}, {networks}: {title}", fontsize=11, loc="left", parse_math=False)
     axes.grid(axis="y", which="major", color="0.9")
     axes.set_axisbelow(True)
     axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -> list[str]:
+    """A label for every row: the columns ``told``, and what else of CASE_COLUMNS tells rows of a scenario and app
+    apart."""
+    differing = told_apart_by(cases, CASE_COLUMNS)
+    wanted = [name for name in CASE_COLUMNS if name in told or name in differing]
+    form = {"network": _network, "ranks": "{} ranks".format, "efficiency": "efficiency {:.3g}".format}
+    texts = [cases[name].map(form.get(name, str)) for name in wanted]
+    return ["\n".join(parts) for parts in zip(*texts, strict=True)]
+
+
+def label_decades(axis: Axis) -> None:
+    """Plain numbers along a logarithmic axis that has its limits: more between the decades the fewer these are."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 6 * low else (1, 2, 5) if high < 1e3 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _network(name: object) -> str:
+    return name if isinstance(name, str) else "network of the file"
 
 
 def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) -> list[Path]:

@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_platform_arguments(parser)
     parser.add_argument(
-        "--clusters", metavar="C1,C2,...", help="only hosts of these clusters, not those that serve disks, say (all)"
+        "--only", metavar="C1,C2,...", help="only hosts of these clusters, not those that serve disks, say (all)"
     )
     parser.add_argument(
         "--processes", type=int, default=64, metavar="P", help="most processes that are measured, one per host (64)"
@@ -78,7 +78,7 @@ def _run(args: argparse.Namespace) -> int:
 
     options = parse_options(args.cfg)
     whole = platform_from_arguments(args)
-    platform = whole if args.clusters is None else part_of(whole, args.clusters.split(","))
+    platform = whole if args.only is None else part_of(whole, args.only.split(","))
     if selector(platform, options) != SELECTOR:
         problem = "the shapes are those of SimGrid's default algorithms, see their errors"
         print(f"caution: smpi/coll-selector is {selector(platform, options)}: {problem}", file=sys.stderr)
@@ -108,7 +108,7 @@ def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
     known = [cluster.name for cluster in platform.clusters]
     for name in clusters:
         if name not in known:
-            raise UserError(f"--clusters {name}", f"no such cluster in {platform.name}", nearest(name, known))
+            raise UserError(f"--only {name}", f"no such cluster in {platform.name}", nearest(name, known))
     return replace(platform, clusters=tuple(one for one in platform.clusters if one.name in clusters))
 
 
@@ -125,8 +125,8 @@ def _unit(text: str) -> float | None:
 
 
 def _check(args: argparse.Namespace) -> None:
+    from platforms.writing import check_writable, usable_folder
     from predictor.blocks.calibration.fit import ERRORS
-    from predictor.writing import check_writable, usable_folder
 
     if args.processes < 2:
         raise UserError(f"--processes {args.processes}", "below two", "Give 2 or more")

@@ -290,7 +290,7 @@ def test_a_model_of_nodes_sees_no_difference_between_two_units_and_two_sockets(t
 
 def test_a_calibration_used_elsewhere_is_said(tmp_path, capsys):
     made = tmp_path / "c.json"
-    calibrate = ["calibrate", "--scenario", "grid4x8", "--clusters", "c1", "--out", str(made)]
+    calibrate = ["calibrate", "--scenario", "grid4x8", "--only", "c1", "--out", str(made)]
     assert main(calibrate) == 0
     capsys.readouterr()
     arguments = ["run", str(MASTER_SLAVE), "--system", "grid4x8", "--count", "slave1=3", "--model", str(made)]

@@ -198,7 +198,7 @@ def test_a_lone_host_has_computation_alone():
 def test_the_command_writes_what_it_is_asked_for(tmp_path, capsys):
     platform = tmp_path / "two.xml"
     platform.write_bytes(platform_xml(grid()))
-    asked = ["--clusters", "c2", "--unit-bytes", "fit", "--error", "mpe", "--no-store", "--json"]
+    asked = ["--only", "c2", "--unit-bytes", "fit", "--error", "mpe", "--no-store", "--json"]
     asked += ["--out", str(tmp_path / "c.json"), "--table", str(tmp_path / "c.csv"), "--plot", str(tmp_path / "plots")]
     assert main(["calibrate", "--platform", str(platform), *asked]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -222,7 +222,7 @@ def test_the_command_writes_what_it_is_asked_for(tmp_path, capsys):
         ["--unit-bytes", "zero"],
         ["--error", "abs"],
         ["--failure-rate", "-1"],
-        ["--clusters", "c9"],
+        ["--only", "c9"],
         ["--cfg", "network/model:CM02"],
         ["--out", "/nowhere/c.json"],
         ["--table", "/nowhere/c.csv"],

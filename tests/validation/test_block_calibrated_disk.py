@@ -32,7 +32,7 @@ def test_a_slow_disk_is_as_slow_in_its_calibration_as_in_a_run(tmp_path, capsys)
     system, application, model = (tmp_path / name for name in ("lab.toml", "application.toml", "lab.json"))
     system.write_text(SYSTEM)
     application.write_text(APPLICATION)
-    calibrate = ["--scenario", str(system), "--clusters", "n", "--no-store", "--out", str(model), "--json"]
+    calibrate = ["--scenario", str(system), "--only", "n", "--no-store", "--out", str(model), "--json"]
     assert blocks(["calibrate", *calibrate]) == 0
     fits = json.loads(capsys.readouterr().out)["fits"]
     (T_s,) = (one["coefficients"]["T_s"] for one in fits if (one["block"], one["formula"]) == ("disk_read", "table 1"))

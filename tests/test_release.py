@@ -1,0 +1,91 @@
+"""What is released: one version, and distributions that run in a clean environment."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_version_stands_in_one_place_and_is_cited_and_described():
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    elsewhere = [
+        path
+        for package in ("platforms", "apps", "predictor", "validation")
+        for path in (ROOT / package).rglob("*.py")
+        if re.search(r"^__version__|version = [\"']\d", path.read_text(), re.MULTILINE)
+    ]
+    assert elsewhere == []
+
+
+def test_the_license_is_simgrids():
+    assert PROJECT["license"] == "LGPL-2.1-only"
+    assert "GNU LESSER GENERAL PUBLIC LICENSE\n                       Version 2.1" in (ROOT / "LICENSE").read_text()
+    assert "\nlicense: LGPL-2.1-only\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """The sdist of what git has, and the wheel made of that sdist alone."""
+    folder = tmp_path_factory.mktemp("dist")
+    source = folder / "source"
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    for name in filter(None, files.split("\0")):
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([sys.executable, "-m", "build", "--outdir", folder, source], check=True, capture_output=True)
+    return next(folder.glob("*.tar.gz")), next(folder.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_sdist_and_wheel_have_what_the_project_is_made_of(distributions):
+    sdist, wheel = distributions
+    with tarfile.open(sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "CITATION.cff", "CHANGELOG.md", "apps/cg/cg.c", "apps/common/run.h"} <= inside
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    needed = {
+        str(path.relative_to(ROOT))
+        for package in ("platforms", "apps", "predictor", "validation")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert needed - packed == set()
+    assert not any(name.startswith(("tests/", "docs/", "benchmarks/")) for name in packed)
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_a_clean_environment(distributions, tmp_path):
+    """With what it depends on, and SimGrid of the distribution; nothing of this checkout."""
+    place = tmp_path / "clean"
+    venv.create(place, with_pip=True, system_site_packages=True)
+    python = str(place / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", distributions[1]], check=True)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment |= {"GRID_VALIDATOR_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [python, "-m", "validation.run", "--scenario", "grid4x2", "--app", "cg", "--class", "S"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "hcf-constant" in done.stdout
+    version = "from importlib.metadata import version; print(version('grid-prediction-validator'))"
+    said = subprocess.run([python, "-c", version], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == PROJECT["version"]

@@ -1,0 +1,85 @@
+"""The worked example of docs/own-platform.md: its commands give the output that the page shows."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from platforms.inspect.cli import main as inspect
+from validation.run import main as run
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "own-platform.md").read_text()
+SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+def arguments_of(command):
+    python, dash_m, module, *arguments = shlex.split(command.replace("\\\n", " "))
+    assert (python, dash_m) == (".venv/bin/python", "-m")
+    return module, arguments
+
+
+def runs():
+    return [(arguments_of(command)[1], output) for command, output in SHOWN if "validation.run" in command]
+
+
+def test_the_files_on_the_page_are_the_examples():
+    for kind, name in (("xml", "campus.xml"), ("cpp", "line.cpp")):
+        (shown,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+        assert shown == (ROOT / "examples" / "platforms" / name).read_text()
+
+
+def test_files_it_links_to_exist():
+    for target in re.findall(r"\]\(([^)#:]+)\)", PAGE):
+        assert (ROOT / "docs" / target).exists(), target
+
+
+def test_the_platform_looks_as_the_page_shows(tmp_path, monkeypatch, capsys):
+    (command, output) = SHOWN[0]
+    module, arguments = arguments_of(command)
+    assert module == "platforms.inspect"
+    picture = tmp_path / arguments.pop()
+    monkeypatch.chdir(ROOT)
+    assert inspect([*arguments, str(picture)]) == 0
+    assert capsys.readouterr().out == output
+    assert picture.stat().st_size > 10_000
+
+
+def check(arguments, output, monkeypatch, capsys, folder):
+    """Every prediction on the page, by app, predictor, predicted and simulated time and error."""
+    monkeypatch.chdir(ROOT)
+    assert run([*arguments, "--store", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    rows = [line.split() for line in output.splitlines() if line.split()[:2] == ["campus", "cg"]]
+    assert rows
+    for _, app, predictor, *values in rows:
+        (row,) = [line.split() for line in printed.splitlines() if line.split()[1:3] == [app, predictor]]
+        # T_cp, T_cm, compute share, predicted, simulated, iterations, bound, error.
+        assert row[3:9] == values[:6]
+        assert row[10] == values[7]
+
+
+def test_predictors_that_assume_one_rank_per_node_give_no_answer(monkeypatch, capsys, tmp_path):
+    # The last of the runs with the predictor that is quick.
+    arguments, output = runs()[-1]
+    arguments = [*arguments[: arguments.index("--predictor")], "--predictor", "hcf-constant"]
+    check(arguments, "".join(re.findall(r".* hcf-constant  .*\n", output)[:1]), monkeypatch, capsys, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("arguments", "output"), runs())
+def test_runs_give_what_the_page_shows(arguments, output, monkeypatch, capsys, tmp_path):
+    check(arguments, output, monkeypatch, capsys, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_compiled_platform_is_inspected(tmp_path, capsys):
+    (command,) = re.findall(r"```sh\n(g\+\+ .*?)\n", PAGE)
+    library = tmp_path / "line.so"
+    words = [str(library) if word == "line.so" else word for word in shlex.split(command)]
+    subprocess.run(words, check=True, capture_output=True, cwd=ROOT)
+    assert inspect([str(library)]) == 0
+    # By hand: one to three cables of 2 us.
+    assert "latency, us: 2..6 between any two hosts" in capsys.readouterr().out

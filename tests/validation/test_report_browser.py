@@ -1,0 +1,238 @@
+"""The page of --report in a real Chromium: it works by mouse and keyboard, on small and large screens, light and dark,
+on paper, and without a network."""
+
+import base64
+import json
+import re
+import shutil
+import zlib
+from importlib.resources import files
+
+import pytest
+
+from validation.campaign import main as campaign
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report-browser")]
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+
+CAMPAIGN = """
+scenarios = ["grid4x2", "grid3x9"]
+networks = ["gigabit", "infiniband"]
+apps = ["cg", "is"]
+classes = ["S"]
+mappings = ["block", "cyclic"]
+predictors = ["hcf", "hcf-constant", "hierarchical"]
+"""
+SMALL, LARGE = (360, 740), (1920, 1080)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """The page of a campaign of 16 targets, one of whose predictors has no answers."""
+    folder = tmp_path_factory.mktemp("browser")
+    (folder / "campaign.toml").write_text(CAMPAIGN)
+    assert campaign([str(folder / "campaign.toml"), "--report", str(folder / "report.html")]) == 0
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if shutil.which("chromedriver") is None:
+        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    with webdriver.Chrome(options, service) as driver:
+        driver.set_script_timeout(120)
+        yield driver
+
+
+@pytest.fixture
+def visit(browser, url):
+    """Opens the page in a window of this size and colour scheme."""
+
+    def opened(size=(1280, 900), scheme="light", media=""):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})  # a click need not wait for scrolling
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features, "media": media})
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        browser.get(url)
+        return browser
+
+    return opened
+
+
+def column(driver, table, number):
+    return driver.execute_script(
+        "return [...document.querySelectorAll(`#${arguments[0]}-table tbody tr`)].filter(row => !row.hidden)"
+        ".map(row => row.cells[arguments[1]].textContent)",
+        table, number,
+    )  # fmt: skip
+
+
+def heading(driver, table, title):
+    """The number and the button of a column."""
+    buttons = driver.find_elements("css selector", f"#{table}-table thead button")
+    number = [button.text for button in buttons].index(title)
+    return number, buttons[number]
+
+
+def values(texts):
+    return [float(text.replace("\N{MINUS SIGN}", "-").replace(",", "")) for text in texts if text != "\N{EN DASH}"]
+
+
+def test_nothing_goes_wrong_and_nothing_is_fetched(visit):
+    driver = visit()
+    assert driver.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    wanted = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    assert wanted and all(one.startswith(("file:", "data:")) for one in wanted)
+    assert sum(one.startswith("file:") for one in wanted) == 1
+
+
+def test_a_table_sorts_by_a_click_up_and_down(visit):
+    driver = visit()
+    number, button = heading(driver, "results", "|error|, %")
+    button.click()
+    rising = column(driver, "results", number)
+    assert values(rising) == sorted(values(rising)) and len(set(rising)) > 10
+    assert rising[-1] == "\N{EN DASH}"  # no answer comes last
+    assert button.find_element("xpath", "..").get_attribute("aria-sort") == "ascending"
+    button.click()
+    falling = column(driver, "results", number)
+    assert values(falling) == sorted(values(falling), reverse=True)
+    assert falling[-1] == "\N{EN DASH}"
+    assert button.find_element("xpath", "..").get_attribute("aria-sort") == "descending"
+    assert "falling" in driver.find_element("id", "said").text
+
+
+def test_a_table_sorts_by_the_keyboard_and_by_words(visit):
+    driver = visit()
+    number, button = heading(driver, "results", "predictor")
+    driver.execute_script("arguments[0].focus()", button)
+    driver.switch_to.active_element.send_keys("\ue007")  # Enter
+    assert column(driver, "results", number) == sorted(column(driver, "results", number))
+    driver.switch_to.active_element.send_keys(" ")
+    assert column(driver, "results", number) == sorted(column(driver, "results", number), reverse=True)
+    sorted_by = driver.find_elements("css selector", "#results-table th[aria-sort]")
+    assert [one.text for one in sorted_by] == ["predictor"]
+
+
+def test_a_long_table_can_be_searched(visit):
+    driver = visit()
+    field = driver.find_element("css selector", "#errors .search input")
+    number, _ = heading(driver, "results", "predictor")
+    field.send_keys("grid3x9 constant")
+    # By hand: 2 networks x 2 programs x 2 mappings of one scenario and predictor.
+    assert column(driver, "results", number) == ["hcf-constant"] * 8
+
+
+def test_the_first_key_leads_past_the_contents(visit):
+    driver = visit()
+    driver.find_element("tag name", "body").send_keys("\ue004")  # Tab
+    link = driver.switch_to.active_element
+    assert link.get_attribute("href").endswith("#main") and link.rect["x"] >= 0
+    outline = driver.execute_script("return getComputedStyle(arguments[0]).outlineStyle", link)
+    assert outline == "solid"
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_page_never_scrolls_sideways_and_every_picture_has_its_size(visit, size):
+    driver = visit(size)
+    width, window = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    assert width <= window
+    for figure in driver.find_elements("css selector", "figure"):
+        box = figure.find_element("css selector", "svg").rect
+        assert box["width"] > 200 and box["height"] > 60
+        words = driver.execute_script("return arguments[0].querySelectorAll('svg text').length", figure)
+        assert words >= 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
+    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
+    driver = visit(scheme=scheme)
+    driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    driver.execute_script(files(axe).joinpath("axe.min.js").read_text("utf-8"))
+    found = driver.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
+    )
+    broken = {one["id"]: [node["html"][:120] for node in one["nodes"][:3]] for one in found["violations"]}
+    assert broken == {}
+    assert len(found["passes"]) > 20
+
+
+# Contrast as WCAG 2 has it; axe does not look at text in SVG.
+CONTRAST = """
+const channels = (color) => (color.match(/[\\d.]+/g) || [0, 0, 0]).slice(0, 3).map(Number);
+const luminance = (color) => channels(color)
+  .map((part) => part / 255).map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+const paper = getComputedStyle(document.body).backgroundColor;
+return [...document.querySelectorAll("svg text")].map((text) => {
+  const behind = text.closest(".on-white") ? "rgb(255, 255, 255)" : paper;
+  const [a, b] = [luminance(getComputedStyle(text).fill), luminance(behind)];
+  return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), text.textContent];
+});
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_in_pictures_can_be_read(visit, scheme):
+    found = visit(scheme=scheme).execute_script(CONTRAST)
+    assert len(found) > 100
+    assert [(ratio, text) for ratio, text in found if ratio < 4.5] == []
+
+
+def test_light_and_dark_differ(visit):
+    def colors(scheme, media=""):
+        driver = visit(scheme=scheme, media=media)
+        return driver.execute_script(
+            "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
+        )
+
+    assert colors("light") != colors("dark")
+    assert colors("dark", media="print") == colors("light")  # paper is white
+
+
+def test_paper_has_pages_and_all_that_is_folded_away(visit):
+    driver = visit(scheme="dark", media="print")
+    options = {"preferCSSPageSize": True, "printBackground": True}
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
+    assert 5 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 60
+    assert len(pdf) > 50_000
+    # Words are glyphs there; what was unfolded before and after tells that the numbers of the figures are printed.
+    operators = sum(_operators(pdf))
+    driver.execute_script("document.querySelectorAll('details').forEach(one => one.remove())")
+    without = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
+    assert operators > sum(_operators(without)) + 1000
+
+
+def _operators(pdf):
+    """Texts shown in every stream of a PDF."""
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        try:
+            yield zlib.decompressobj().decompress(stream).count(b"Tj")
+        except zlib.error:
+            yield 0
+
+
+def test_on_paper_nothing_is_wider_than_the_page(visit):
+    # A4 less its margins: 186 mm, 703 px of 96 to the inch.
+    driver = visit((703, 994), media="print")
+    driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    wide = driver.execute_script(
+        "return [...document.querySelectorAll('table, svg, pre')].filter(one =>"
+        " one.getBoundingClientRect().right > 704)"
+        ".map(one => [one.id || one.textContent.slice(0, 40), one.getBoundingClientRect().right])"
+    )
+    assert wide == []
+    # Chromium repeats the headings of a table on every page only where there are no boxes inside them.
+    button = driver.find_element("css selector", "#results-table thead button")
+    assert driver.execute_script("return getComputedStyle(arguments[0]).display", button) == "contents"

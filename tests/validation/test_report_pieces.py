@@ -1,0 +1,233 @@
+"""What pages are made of: pictures that live together in one page, shell words, and bounds of what is shown."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from lxml import etree
+from matplotlib.figure import Figure
+
+from apps.timeline import Timeline
+from platforms.read import materialise, read_platform
+from platforms.scenario import named_grid
+from validation.plots import results_figure, style_of
+from validation.report import tables
+from validation.report.errors import cautions
+from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
+from validation.report.figures.gantt import gantt_figure
+from validation.report.figures.parts import COMMUNICATION, COMPUTATION, Bar, Group, parts_figure, parts_of
+from validation.report.option import platform_words
+from validation.report.pictures import times_pictures
+from validation.report.repeat import host_words, platform_file
+from validation.report.svg import inline_svg
+from validation.run import asked_platforms, build_parser
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def a_figure(word="seconds"):
+    figure = Figure(figsize=(3, 2))
+    axes = figure.add_subplot()
+    axes.plot([1, 2, 3], [1, 4, 9], "o--", color="#D55E00", label=word)
+    axes.set_xlabel(word, parse_math=False)
+    axes.grid(color="0.9")
+    axes.legend()
+    return figure
+
+
+def test_two_pictures_share_no_names():
+    first, second = (etree.fromstring(inline_svg(a_figure(), name, title="t")) for name in ("a", "b"))
+    ids = [{element.get("id") for element in svg.iter() if element.get("id")} for svg in (first, second)]
+    assert ids[0] and not ids[0] & ids[1]
+    assert set(re.findall(r"url\(#([^)]*)\)|href=\"#([^\"]*)\"", etree.tostring(first).decode()))  # and use them
+    for one, own in zip((first, second), ids, strict=True):
+        text = etree.tostring(one).decode()
+        used = re.findall(r"url\(#([^)]*)\)", text) + re.findall(r'href="#([^"]*)"', text)
+        assert set(used) <= own
+
+
+def test_the_same_picture_gives_the_same_text():
+    assert inline_svg(a_figure(), "a", title="t") == inline_svg(a_figure(), "a", title="t")
+
+
+def test_text_stays_text_and_marks_stay_words():
+    svg = inline_svg(a_figure("a <b> & $x$"), "a", title="<i>")
+    root = etree.fromstring(svg)
+    assert "a <b> & $x$" in {element.text for element in root.iter(f"{SVG}text")}
+    assert root.find(f"{SVG}title").text == "<i>"
+
+
+def test_colours_are_left_to_the_page_where_it_is_asked():
+    themed, plain = (inline_svg(a_figure(), "a", title="t", themed=one) for one in (True, False))
+    assert "var(--c-d55e00, #d55e00)" in themed and "var(--faint, #e6e6e6)" in themed and "#000000" not in themed
+    assert "var(" not in plain and "#d55e00" in plain
+
+
+def a_page_of(count, *, app="cg", predictors=("p", "q")):
+    """Results of so many cases; p is 5 % too high, q 50 % too low, or has no answer in every other case."""
+    rows = []
+    for case in range(count):
+        truth_s = 1.0 + case
+        for name in predictors:
+            error_pct = 5.0 if name == "p" else -50.0 if case % 2 == 0 else np.nan
+            rows.append({
+                "scenario": f"s{case}", "network": "n", "class": "S", "ranks": 8, "mapping": "block", "clusters": "c",
+                "efficiency": 1.0, "app": app, "predictor": name, "predicted_s": truth_s * (1 + error_pct / 100),
+                "simulated_s": truth_s, "error_pct": error_pct, "abs_error_pct": abs(error_pct), "flags": "",
+                "compute_share": 0.5, "truth": "simulation",
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_bands_lie_where_predictions_are_off_by_so_much():
+    axes = scatter_figure(a_page_of(3), "cg").axes[0]
+    slopes = set()
+    for band in axes.collections:
+        corners = band.get_paths()[0].vertices
+        slopes |= set(np.round(corners[:, 1] / corners[:, 0], 6))
+    assert {0.9, 0.95, 1.05, 1.1} <= slopes
+    (points,) = [line for line in axes.lines if line.get_label() == "p"]
+    np.testing.assert_allclose(points.get_ydata() / points.get_xdata(), 1.05)
+
+
+def test_cautious_predictions_are_hollow():
+    results = a_page_of(2, predictors=("p",))
+    results.loc[0, "flags"] = "compute share 1 %"
+    faces = [
+        line.get_markerfacecolor() for line in share_figure(results, "cg").axes[0].lines if line.get_marker() == "s"
+    ]
+    assert sorted(faces) == ["#D55E00", "none"]
+
+
+def test_a_distribution_counts_cases_without_an_answer():
+    # By hand: q answers two of four cases, so that at most half of its cases are ever reached.
+    lines = {line.get_label(): line for line in distribution_figure(a_page_of(4), "cg").axes[0].lines}
+    assert max(lines["q"].get_ydata()) == 50 and max(lines["p"].get_ydata()) == 100
+
+
+def test_cases_that_differ_in_their_mapping_alone_stand_apart():
+    results = pd.concat([a_page_of(1), a_page_of(1).assign(mapping="cyclic")], ignore_index=True)
+    labels = [label.get_text() for label in results_figure(results, "cg").axes[0].get_xticklabels()]
+    assert labels == ["s0\n8 ranks\nblock", "s0\n8 ranks\ncyclic"]
+
+
+def test_many_cases_are_drawn_network_by_network_and_too_many_as_a_distribution():
+    by_network = pd.concat([a_page_of(6).assign(network=name) for name in ("gigabit", "metro")], ignore_index=True)
+    assert [one.name for one in times_pictures(by_network, energy=False)] == ["times-0-0", "times-0-1"]
+    assert "cg, metro: execution time" in list(times_pictures(by_network, energy=False))[1].caption
+    assert [one.name for one in times_pictures(a_page_of(40), energy=False)] == ["errors-0"]
+
+
+def test_the_first_fourteen_predictors_differ_in_marker_and_colour():
+    assert len({style_of(number)[:2] for number in range(14)}) == 14
+    assert len({style_of(number)[1] for number in range(14)}) == 14
+
+
+def test_bars_are_relative_to_the_truth_and_cut_where_they_are_too_long():
+    truth = Bar("simulated", 2.0, {COMPUTATION: 0.5, COMMUNICATION: 1.5}, truth=True)
+    group = Group("g", [truth, Bar("p", 3.0, {COMPUTATION: 1.0, COMMUNICATION: 2.0}), Bar("far", 200.0, {})])
+    axes = parts_figure([group]).axes[0]
+    ends = sorted({round(bar.get_x() + bar.get_width(), 6) for bar in axes.patches})
+    assert ends == [0.25, 0.5, 1.0, 1.5, 3.0]  # by hand; 200 s would be 100 times the truth
+    assert "200 s, 100\N{MULTIPLICATION SIGN}" in {text.get_text() for text in axes.texts}
+
+
+def test_parts_that_name_no_computation_are_not_told_apart():
+    assert parts_of(3.0, {"T_N_s": 1.0}) == {}
+    assert parts_of(3.0, {"compute_s": 1.0, "comm_s": 2.0}) == {COMPUTATION: 1.0, COMMUNICATION: 2.0}
+
+
+def test_a_timeline_of_thousands_of_ranks_is_an_image_of_bounded_size():
+    ranks, clock_s = 3000, np.array([0.0, 0.4, 1.0])
+    timeline = Timeline(
+        iteration=4, simulated=5, clock_s=(clock_s,) * ranks, activity=(np.array([0, 1, -1]),) * ranks,
+        begin_s=np.zeros(ranks), end_s=np.ones(ranks),
+    )  # fmt: skip
+    svg = inline_svg(gantt_figure(timeline, ["c1"] * 1500 + ["c2"] * 1500), "g", title="t")
+    assert len(svg) < 60_000 and "c2" in svg
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (["n-0.s", "n-1.s", "n-2.s", "n-0.t"], "n-{0..2}.s n-0.t"),
+        (["b2", "b1", "b0"], "b2 b1 b0"),
+        (["h08", "h09", "h10", "h11", "h12"], "h08 h09 h{10..12}"),  # a brace would drop the zero
+        (["a b", "x{1,2}", "$HOME", "it's"], "'a b' 'x{1,2}' '$HOME' 'it'\"'\"'s'"),
+        (["a b1", "a b2", "a b3"], "'a b'{1..3}"),
+        (["n1", "n1", "n1"], "n1 n1 n1"),  # three ranks on one host
+    ],
+)
+def test_hosts_are_words_that_a_shell_takes_apart_again(hosts, words):
+    assert host_words(hosts) == words
+    said = subprocess.run(["bash", "-c", f"printf '%s\\n' {words}"], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == hosts
+
+
+def test_a_generated_platform_is_named_by_the_command_that_writes_it():
+    platform = materialise(named_grid("grid3x9", "metro"))
+    found = platform_file(platform, ("--scenario", "grid3x9", "--network", "metro"))
+    assert found.name == "grid3x9-metro.xml" and found.sha256 == platform.content_hash
+    assert found.command.startswith("python -m platforms.generate --scenario grid3x9 --network metro --output")
+    wrong = platform_file(platform, ("--scenario", "grid3x9", "--network", "gigabit"))
+    assert wrong.command is None and wrong.name == str(platform.path)
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--scenario grid2x3 --speeds 10,20", "--scenario grid4x2 --frequency min", "--scenario own.toml"]
+)
+def test_a_platform_that_options_describe_is_generated_by_the_same(arguments, tmp_path):
+    words = arguments.split()
+    if words[1].endswith(".toml"):
+        words[1] = str(Path(__file__).parents[2] / "examples" / "two-sites.toml")
+    args = build_parser().parse_args(words)
+    (platform,) = asked_platforms(args)
+    found = platform_file(platform, platform_words(args))
+    assert found.command is not None
+    subprocess.run([sys.executable, *found.command.split()[1:]], cwd=tmp_path, check=True)
+    assert (tmp_path / found.name).read_bytes() == platform.path.read_bytes()
+
+
+def test_a_platform_of_the_user_keeps_its_path(tmp_path):
+    path = tmp_path / "my site.xml"
+    path.write_bytes(Path(materialise(named_grid("grid4x2")).path).read_bytes())
+    found = platform_file(read_platform(path), ())
+    assert (found.name, found.label, found.command) == (str(path), "my_site.xml", None)
+
+
+def test_cautions_that_differ_in_their_numbers_are_one_kind():
+    rows = [
+        {"flags": "compute share 1 %: outside HCF's regime", "predictor": "hcf"},
+        {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf-printed"},
+        {"flags": "", "predictor": "hcf"},
+    ]
+    told = [SimpleNamespace(refusal=None)] * 3
+    kinds = cautions(SimpleNamespace(rows=rows, told=told))
+    assert [(one.number, one.count, one.by) for one in kinds] == [(1, 2, "hcf, hcf-printed"), (2, 1, "hcf-printed")]
+
+
+def test_long_tables_end_and_say_so():
+    made = tables.table("t", "c", tables.words("a"), [[str(row)] for row in range(tables.MOST_ROWS + 7)])
+    assert len(made.rows) == tables.MOST_ROWS and made.left_out == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "\N{EN DASH}"), (float("nan"), "\N{EN DASH}"), (-1.25, "\N{MINUS SIGN}1.25"), (0.0, "0")]
+)
+def test_numbers_are_written_alike(value, text):
+    assert tables.number(value).text == text
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [(-0.004, "{:+.2f}", "0.00"), (0.004, "{:+.2f}", "0.00"), (0.006, "{:+.2f}", "+0.01"),
+     (-2e-7, "{:.2g}", "\N{MINUS SIGN}2e\N{MINUS SIGN}07")],
+)  # fmt: skip
+def test_what_rounds_to_zero_has_no_sign(value, form, text):
+    assert tables.written(value, form) == text
+    assert tables.interval(value, value, form).text == f"{text} to {text}"

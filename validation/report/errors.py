@@ -1,0 +1,278 @@
+"""The tables of errors: what was run, predictions, their statistics, cautions, and what has no answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from predictor.registry import HCF_FAMILY
+from validation.metrics import ALL_APPS, published_errors
+from validation.report.gather import Gathered
+from validation.report.tables import (
+    NOTHING,
+    Cell,
+    Table,
+    either,
+    interval,
+    known,
+    number,
+    numbers,
+    table,
+    words,
+    written,
+)  # fmt: skip
+from validation.tables import told_apart_by, truth_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
+_TOLD_ONCE = ("network", "class", "mapping", "clusters", "efficiency")  # in the table of targets, where that will do
+
+
+def targets_table(gathered: Gathered) -> Table:
+    """One row per target: the truth."""
+    truth = truth_name(gathered.results)
+    columns = [
+        *words("platform", "network", "program"),
+        *numbers("ranks", "nodes"),
+        *words("mapping"),
+        *numbers("efficiency", f"{truth} s", "computation, %", "iterations simulated", "bound"),
+    ]
+    first: dict[int, dict] = {}
+    for told, row in zip(gathered.told, gathered.rows, strict=True):
+        first.setdefault(told.case, row)
+    rows = []
+    for index, case in enumerate(gathered.cases):
+        row = first[index]
+        rows.append([
+            row["scenario"],
+            row["network"] or "of the file",
+            _program(row),
+            number(row["ranks"], "{:,}"),
+            number(case.target.nodes, "{:,}"),
+            row["mapping"],
+            number(row["efficiency"], "{:.4g}"),
+            number(row["simulated_s"], "{:.5g}"),
+            number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
+            _iterations(row),
+            number(row["extrapolation_bound"], "{:.0e}" if row["extrapolation_bound"] else "{:g}"),
+        ])  # fmt: skip
+    return table("targets", f"What was run: targets and their {truth} times", columns, rows, wide=True)
+
+
+def _iterations(row: dict) -> Cell:
+    if not row["iterations"] or row["truth"] == "measurement":
+        return Cell(NOTHING, note="measured" if row["iterations"] else "a program without iterations")
+    return Cell(f"{row['iterations_simulated']} of {row['iterations']}", order=row["iterations_simulated"])
+
+
+def _program(row: dict) -> str:
+    return f"{row['app']} {row['class']}" if known(row["class"]) else row["app"]
+
+
+def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool) -> Table:
+    """Statistics per predictor and program, and over all programs; ``energy``: of energies too."""
+    published = published_errors(results)
+    shown = summary if summary["app"].nunique() != 2 else summary[summary["app"] != ALL_APPS]
+    energy = energy and summary["mean_abs_energy_error_pct"].notna().any()
+    columns = [
+        *words("predictor", "program"),
+        *numbers("cases", "mean |error|, %", "95 % interval, %", "median |error|, %", "largest |error|, %"),
+        *numbers("mean error, %", "R²"),
+        *(numbers("mean |energy error|, %") if energy else []),
+        *(numbers("published mean |error|, %") if published else []),
+    ]
+    rows = []
+    for row in shown.to_dict("records"):
+        low, high = row["mean_abs_error_low_pct"], row["mean_abs_error_high_pct"]
+        cells = [
+            row["predictor"],
+            "all programs" if row["app"] == ALL_APPS else row["app"],
+            Cell(str(row["n"]) if row["n"] == row["cases"] else f"{row['n']} of {row['cases']}", order=row["n"]),
+            number(row["mean_abs_error_pct"], "{:.2f}", mark=judged(row["mean_abs_error_pct"])),
+            interval(low, high, "{:.2f}", note="needs two cases"),
+            number(row["median_abs_error_pct"], "{:.2f}"),
+            number(row["max_abs_error_pct"], "{:.2f}"),
+            number(row["mean_error_pct"], "{:+.2f}"),
+            number(row["r2"], "{:.4g}"),
+        ]
+        if energy:
+            cells.append(number(row["mean_abs_energy_error_pct"], "{:.2f}"))
+        if published:
+            cells.append(number(published.get(row["app"]) if row["predictor"] in HCF_FAMILY else None, "{:.2f}"))
+        rows.append(cells)
+    return table("summary", "Errors per predictor and program", columns, rows, wide=True)
+
+
+def judged(error_pct: float | None) -> str:
+    """Class of the page's style for an absolute error."""
+    if not known(error_pct):
+        return ""
+    return "good" if error_pct <= 5 else "fair" if error_pct <= 10 else ""
+
+
+def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
+    """One row per prediction; what is the same for all is left to the table of targets."""
+    results = gathered.results
+    truth = truth_name(results)
+    told_apart = told_apart_by(results, _TOLD_ONCE)
+    ranges = results["range_low_pct"].notna().any()
+    energy = gathered.asked.energy and results["energy_simulated_j"].notna().any()
+    columns = [
+        *words("platform", *told_apart, "program"),
+        *numbers("ranks"),
+        *words("predictor"),
+        *numbers("predicted s", f"{truth} s", "error, %", "|error|, %"),
+        *(numbers("expected error, %") if ranges else []),
+        *words("cautions"),
+        *numbers("computation, %", "probe T_cp, s", "probe T_cm, s"),
+        *(numbers("energy predicted, J", f"energy {truth}, J", "energy error, %") if energy else []),
+    ]
+    rows = []
+    for row in gathered.rows:
+        cells = [
+            row["scenario"],
+            *(either(row[name]) for name in told_apart),
+            row["app"],
+            number(row["ranks"], "{:,}"),
+            row["predictor"],
+            number(row["predicted_s"], "{:.5g}") if known(row["predicted_s"]) else Cell("no answer", mark="none"),
+            number(row["simulated_s"], "{:.5g}"),
+            number(row["error_pct"], "{:+.2f}"),
+            number(row["abs_error_pct"], "{:.2f}", mark=judged(row["abs_error_pct"])),
+            *([_range(row)] if ranges else []),
+            _cautions(row, cautions),
+            number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
+            number(row["probe_cp_s"]),
+            number(row["probe_cm_s"]),
+        ]
+        if energy:
+            cells += [number(row["energy_predicted_j"]), number(row["energy_simulated_j"])]
+            cells.append(number(row["energy_error_pct"], "{:+.2f}"))
+        rows.append(cells)
+    return table("results", f"Every prediction beside its {truth} time", columns, rows, wide=True)
+
+
+def _range(row: dict) -> Cell:
+    low, high = row["range_low_pct"], row["range_high_pct"]
+    if not known(low):
+        return Cell(NOTHING, note="the validity map does not know such cases")
+    text = f"{_signed(low)} to {_signed(high)}"
+    return Cell(text, order=low) if row["in_range"] else Cell(f"{text}, missed", order=low, mark="outside")
+
+
+def _signed(value: float) -> str:
+    return written(value, "{:+,.0f}" if abs(value) >= 100 else "{:+.3g}")
+
+
+class Caution:
+    """A kind of caution: texts that differ in their numbers only."""
+
+    def __init__(self, number: int, text: str):
+        self.number, self.example, self.count = number, text, 0
+        self.predictors: dict[str, None] = {}
+
+    @property
+    def by(self) -> str:
+        return ", ".join(self.predictors)
+
+
+def cautions(gathered: Gathered) -> list[Caution]:
+    """The kinds of cautions of all predictions, numbered from 1."""
+    found: dict[str, Caution] = {}
+    for told, row in zip(gathered.told, gathered.rows, strict=True):
+        if told.refusal is not None:
+            continue
+        for text in _flags(row):
+            kind = _kind(text)
+            caution = found.setdefault(kind, Caution(len(found) + 1, text))
+            caution.count += 1
+            caution.predictors[row["predictor"]] = None
+    return list(found.values())
+
+
+def _flags(row: dict) -> list[str]:
+    return [text for text in row["flags"].split("; ") if text]
+
+
+def _kind(text: str) -> str:
+    return _DIGITS.sub("#", text)
+
+
+def _cautions(row: dict, cautions: Sequence[Caution]) -> Cell:
+    if not known(row["predicted_s"]):
+        return Cell("see below")
+    kinds = [_kind(text) for text in _flags(row)]
+    told = [str(one.number) for one in cautions if _kind(one.example) in kinds]
+    return Cell(", ".join(told), note=row["flags"])
+
+
+def refusals_table(gathered: Gathered) -> Table | None:
+    """Cases that a predictor has no answer for, and why; None where there are none."""
+    rows = [
+        [row["predictor"], row["scenario"], _program(row), number(row["ranks"], "{:,}"), told.refusal]
+        for told, row in zip(gathered.told, gathered.rows, strict=True)
+        if told.refusal is not None
+    ]
+    columns = [*words("predictor", "platform", "program"), *numbers("ranks"), *words("why")]
+    return table("refusals", "No answer, and why", columns, rows) if rows else None
+
+
+def failures_table(gathered: Gathered) -> Table | None:
+    """Targets without a true time; None where there are none."""
+    rows = [list(one) for one in gathered.failures]
+    columns = words("target", "what was wrong")
+    return table("failures", "Failed: no true time", columns, rows) if rows else None
+
+
+def costs_table(gathered: Gathered) -> Table:
+    """What each prediction was given, and what that took."""
+    columns = [
+        *words("platform", "program"),
+        *numbers("ranks"),
+        *words("predictor", "evidence"),
+        *numbers("evidence, node-seconds", "% of the full run", "gathered in, s", "predicted in, ms"),
+        *numbers("target simulated in, s"),
+    ]
+    rows = [
+        [
+            row["scenario"],
+            _program(row),
+            number(row["ranks"], "{:,}"),
+            row["predictor"],
+            _evidence(told.evidence),
+            number(row["evidence_node_s"], "{:.4g}"),
+            number(100 * row["evidence_share"], "{:.2f}"),
+            number(row["evidence_wall_s"], "{:.2f}"),
+            number(1000 * row["prediction_wall_s"], "{:.2f}"),
+            number(row["simulation_wall_s"] if gathered.cases[told.case].run else None, "{:.2f}"),
+        ]
+        for told, row in zip(gathered.told, gathered.rows, strict=True)
+    ]
+    return table("costs", "What each prediction cost", columns, rows, wide=True)
+
+
+_KINDS = {
+    "run": "run",
+    "trace": "recording",
+    "exchange": "series of messages",
+    "blocks": "series of blocks",
+    "declared": "what the user says",
+}
+
+
+def _evidence(kinds: Sequence[str]) -> str:
+    counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    texts = [
+        _KINDS.get(kind, kind) if kind == "declared" else f"{count} {_plural(_KINDS.get(kind, kind), count)}"
+        for kind, count in counts.items()
+    ]
+    return ", ".join(texts) or "none"
+
+
+def _plural(noun: str, count: int) -> str:
+    if count == 1 or noun.startswith("series"):
+        return noun
+    return f"{noun}s"

@@ -1,0 +1,154 @@
+"""Errors as pictures: predicted over true times, errors over the share of computation, and how many are how wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from validation.plots import label_decades, style_of
+from validation.tables import truth_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BANDS_PCT = (5.0, 10.0)
+LIMITS_PCT = (5.0, 10.0, 20.0)
+_LEAST_PCT = 1e-3  # drawn; smaller errors stand there
+_MOST_MARKERS = 1500  # as shapes of their own; more become one image
+_SIZE = (5.4, 4.3)  # inches
+
+
+def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
+    """Predicted over true time of every prediction, both logarithmic, with bands of BANDS_PCT about equality.
+
+    ``app`` None: of all apps, whose names stand below their points.
+    """
+    import numpy as np
+
+    figure, axes = _axes(square=True)
+    rows = _of(results, app)
+    rows = rows[rows["predicted_s"].notna()]
+    times_s = rows[["predicted_s", "simulated_s"]].astype(float).to_numpy()
+    times_s = times_s[times_s > 0]
+    low, high = (times_s.min() / 1.5, times_s.max() * 1.5) if times_s.size else (0.1, 10.0)
+    line = np.array([low, high])
+    for band_pct, alpha in zip(sorted(BANDS_PCT, reverse=True), (0.45, 0.8), strict=True):
+        axes.fill_between(
+            line, line * (1 - band_pct / 100), line * (1 + band_pct / 100), color="#cfcfcf", alpha=alpha, linewidth=0,
+            label=f"within {band_pct:g} %",
+        )  # fmt: skip
+    axes.plot(line, line, color="black", linewidth=0.8)
+    _points(axes, results, rows, x="simulated_s", y="predicted_s")
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    if app is None:
+        _name_apps(axes, rows, x="simulated_s")
+    axes.set_xlabel(f"{truth_name(results)} time, s")
+    axes.set_ylabel("predicted time, s")
+    return _finished(figure, axes, log_x=True)
+
+
+def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
+    """Absolute error over the share of computation in the simulated run; points inside the model's own regime full,
+    those with a caution hollow.  ``app`` as in scatter_figure."""
+    figure, axes = _axes()
+    rows = _of(results, app)
+    rows = rows[rows["error_pct"].notna() & rows["compute_share"].notna()]
+    rows = rows.assign(
+        share_pct=100 * rows["compute_share"].astype(float),
+        size_pct=rows["abs_error_pct"].astype(float).clip(lower=_LEAST_PCT),
+    )
+    for limit_pct in LIMITS_PCT:
+        axes.axhline(limit_pct, color="#8a8a8a", linewidth=0.8, linestyle=":")
+        axes.annotate(
+            f"{limit_pct:g} %", (1, limit_pct), xycoords=("axes fraction", "data"), xytext=(-2, 1),
+            textcoords="offset points", ha="right", va="bottom", fontsize=8,
+        )  # fmt: skip
+    _points(axes, results, rows, x="share_pct", y="size_pct", hollow=rows["flags"] != "")
+    axes.set(yscale="log", xlim=(-2, 102))
+    if app is None:
+        axes.set_ylim(bottom=axes.get_ylim()[0] / 3)  # room for the names
+        _name_apps(axes, rows, x="share_pct")
+    axes.set_xlabel("computation, % of the simulated run")
+    axes.set_ylabel("|error|, %")
+    return _finished(figure, axes, log_x=False)
+
+
+def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
+    """Share of a predictor's cases with at most so large an error; cases without an answer never come in."""
+    import numpy as np
+
+    figure, axes = _axes()
+    rows = results[results["app"] == app]
+    for number, name in enumerate(dict.fromkeys(results["predictor"])):
+        errors_pct = rows.loc[rows["predictor"] == name, "abs_error_pct"].astype(float)
+        reached = np.sort(errors_pct.dropna().clip(lower=_LEAST_PCT))
+        if not reached.size:
+            continue
+        color, marker, _ = style_of(number)
+        shares_pct = 100 * np.arange(1, len(reached) + 1) / len(errors_pct)
+        axes.step(
+            reached, shares_pct, where="post", color=color, marker=marker, markevery=0.2, markersize=5, label=name,
+        )  # fmt: skip
+    for limit_pct in LIMITS_PCT:
+        axes.axvline(limit_pct, color="#8a8a8a", linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", ylim=(0, 103))
+    axes.set_xlabel("|error|, %, at most")
+    axes.set_ylabel("cases, %")
+    return _finished(figure, axes, log_x=True, log_y=False)
+
+
+def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE, layout="compressed" if square else "constrained")
+    axes = figure.add_subplot()
+    if square:
+        axes.set_box_aspect(1)
+        figure.get_layout_engine().set(w_pad=0.1)  # inches; with less the label of the vertical axis is cut
+    return figure, axes
+
+
+def _of(results: pd.DataFrame, app: str | None) -> pd.DataFrame:
+    return results if app is None else results[results["app"] == app]
+
+
+def _name_apps(axes: Axes, rows: pd.DataFrame, *, x: str) -> None:
+    for app in dict.fromkeys(rows["app"]):
+        for at in sorted(set(rows.loc[rows["app"] == app, x].astype(float))):
+            axes.annotate(
+                app, (at, 0), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
+                ha="center", va="bottom", rotation=90, fontsize=8, parse_math=False,
+            )  # fmt: skip
+
+
+def _points(axes: Axes, results: pd.DataFrame, rows: pd.DataFrame, *, x: str, y: str, hollow=None) -> None:
+    """Every predictor's points, each in its own style, the same in all figures of these results."""
+    many = len(rows) > _MOST_MARKERS
+    for number, name in enumerate(dict.fromkeys(results["predictor"])):
+        own = rows["predictor"] == name
+        if not own.any():
+            continue
+        color, marker, _ = style_of(number)
+        groups = [(own, color)] if hollow is None else [(own & ~hollow, color), (own & hollow, "none")]
+        label = name
+        for chosen, face in groups:
+            if not chosen.any():
+                continue
+            axes.plot(
+                rows.loc[chosen, x].astype(float), rows.loc[chosen, y].astype(float), linestyle="none", marker=marker,
+                markersize=6, color=color, markerfacecolor=face, markeredgewidth=0.6 if face != "none" else 1.3,
+                markeredgecolor="black" if face != "none" else color, label=label, rasterized=many,
+            )  # fmt: skip
+            label = "_"  # one entry of the legend each
+
+
+def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) -> Figure:
+    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
+        if logarithmic:
+            label_decades(axis)
+    axes.grid(color="#e5e5e5", linewidth=0.6)
+    axes.set_axisbelow(True)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure

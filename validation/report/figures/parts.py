@@ -1,0 +1,99 @@
+"""What the times are made of: computation and communication, predicted beside simulated, one bar each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not told apart"
+_COLORS = {COMPUTATION: "#0072B2", COMMUNICATION: "#E69F00", OTHERS: "#b0b0b0"}
+_HATCHES = {COMPUTATION: "", COMMUNICATION: "//", OTHERS: ".."}
+_LONGEST = 3.0  # bars are cut there, relative to the truth
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One time and what it is made of."""
+
+    label: str
+    time_s: float
+    parts_s: Mapping[str, float]  # by the names above; what is missing of time_s is not told apart
+    truth: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """The bars of one target, the truth first."""
+
+    label: str
+    bars: Sequence[Bar]
+
+
+def parts_of(time_s: float, parts: Mapping[str, float]) -> dict[str, float]:
+    """A prediction's parts by the names above; empty where the model names no computation."""
+    if "compute_s" not in parts:
+        return {}
+    compute_s = min(max(parts["compute_s"], 0.0), time_s)
+    return {COMPUTATION: compute_s, COMMUNICATION: time_s - compute_s}
+
+
+def parts_figure(groups: Sequence[Group]) -> Figure:
+    """Horizontal bars, relative to the truth of their target; those that are too long are cut, and say how long."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    count = sum(len(group.bars) for group in groups) + 0.8 * len(groups)
+    figure = Figure(figsize=(7.2, 1.1 + 0.235 * count), layout="constrained")
+    axes = figure.add_subplot()
+    y, ticks, shown = 0.0, [], set()
+    longest = max((bar.time_s / group.bars[0].time_s for group in groups for bar in group.bars), default=1.0)
+    limit = min(_LONGEST, 1.05 * longest)
+    for group in groups:
+        truth_s = group.bars[0].time_s
+        axes.annotate(
+            group.label, (0.0, y), xytext=(4, 0), textcoords="offset points", fontsize=9, fontweight="bold",
+            va="center", parse_math=False,
+        )  # fmt: skip
+        y += 0.9
+        for bar in group.bars:
+            shown |= _draw(axes, bar, y, truth_s, limit)
+            ticks.append((y, bar.label))
+            y += 1
+        y += 0.1
+    axes.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
+    axes.set_yticks([at for at, _ in ticks], [label for _, label in ticks], fontsize=9, parse_math=False)
+    axes.set_ylim(y - 0.5, -0.6)
+    axes.set_xlim(0, limit * 1.28)
+    axes.set_xlabel("time, relative to the truth of the same target")
+    axes.spines[["top", "right"]].set_visible(False)
+    handles = [Patch(facecolor=_COLORS[one], hatch=_HATCHES[one], label=one, edgecolor="#404040", linewidth=0.5)
+               for one in _COLORS if one in shown]  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
+    return figure
+
+
+def _draw(axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
+    left, length = 0.0, bar.time_s / truth_s
+    told = dict(bar.parts_s)
+    rest_s = bar.time_s - sum(told.values())
+    if rest_s > 1e-9 * bar.time_s:
+        told[OTHERS] = rest_s
+    for name, part_s in told.items():
+        width = min(left + part_s / truth_s, limit) - left
+        if width > 0:
+            axes.barh(
+                y, width, left=left, height=0.78, color=_COLORS[name], hatch=_HATCHES[name], edgecolor="#404040",
+                linewidth=0.5,
+            )  # fmt: skip
+            left += width
+    cut = length > limit
+    if cut:
+        axes.plot([limit - 0.03, limit, limit - 0.03], [y - 0.38, y, y + 0.38], color="black", linewidth=1)
+    text = f"{bar.time_s:.4g} s" + ("" if bar.truth else f", {length:.3g}\N{MULTIPLICATION SIGN}")
+    beside = (max(1.0, min(length, limit)), y)  # never across the line of the truth
+    axes.annotate(text, beside, xytext=(5, 0), textcoords="offset points", va="center", fontsize=8.5)
+    return set(told)

@@ -1,0 +1,144 @@
+"""The page: everything gathered, as HTML that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from validation.metrics import summarise
+from validation.report import errors, league, pictures
+from validation.report.facts import GLOSSARY, settings_facts, version_facts
+from validation.report.gather import Gathered
+from validation.report.lede import lede, title
+from validation.report.pictures import Picture
+from validation.report.platforms import platform_pictures
+from validation.report.runs import platform_files, repeated
+from validation.report.tables import Table
+from validation.report.timelines import Progress, timeline_pictures
+from validation.tables import truth_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TEMPLATES = "validation.report", "templates"
+
+
+@dataclass
+class Section:
+    """A chapter of the page: text, tables, pictures, in this order."""
+
+    name: str  # id
+    title: str
+    text: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, found: Iterable[Picture | str]) -> Section:
+        """Adds pictures, and what is said in their place."""
+        for one in found:
+            (self.notes if isinstance(one, str) else self.pictures).append(one)
+        return self
+
+
+def page(gathered: Gathered, *, progress: Progress) -> str:
+    """The HTML of a report.  Timelines are recorded for it, unless the run was interrupted."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(*_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    return environment.get_template("page.html.j2").render(**_context(gathered, progress))
+
+
+def _context(gathered: Gathered, progress: Progress) -> dict:
+    style, script = (_resource(name) for name in ("style.css", "script.js"))
+    common = {
+        "style": style,
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "asked": gathered.asked,
+        "command": shlex.join(gathered.asked.command),
+        "interrupted": gathered.interrupted,
+        "glossary": GLOSSARY,
+        "versions": version_facts(),
+        "settings": settings_facts(gathered.settings),
+        "failures": errors.failures_table(gathered),
+    }
+    if not gathered.rows:
+        empty = dict.fromkeys(("lede", "sections", "files", "repeated", "cautions"), ())
+        nothing = dict.fromkeys(("refusals", "summary", "results", "regimes"))
+        return {**common, **empty, **nothing, "title": "No results", "more_files": 0, "more_runs": 0}
+    results = gathered.results
+    summary = summarise(results)
+    told = errors.cautions(gathered)
+    progress("drawing")
+    known_files, more_files = platform_files(gathered)
+    listed, more_runs = repeated(gathered.runs, known_files)
+    return {
+        **common,
+        "title": title(results),
+        "lede": lede(gathered, results, summary),
+        "summary": errors.summary_table(summary, results, energy=gathered.asked.energy),
+        "results": errors.results_table(gathered, told),
+        "cautions": told,
+        "refusals": errors.refusals_table(gathered),
+        "regimes": results["range_low_pct"].notna().any(),
+        "sections": _sections(gathered, results, progress),
+        "predictions": gathered.answered,
+        "files": list(known_files.values()),
+        "more_files": more_files,
+        "repeated": listed,
+        "more_runs": more_runs,
+    }
+
+
+def _resource(name: str) -> str:
+    package, folder = _TEMPLATES
+    return files(package).joinpath(folder, name).read_text("utf-8")
+
+
+def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
+    truth = truth_name(results)
+    times = pictures.times_pictures(results, energy=gathered.asked.energy)
+    made = [
+        Section("targets", "What was run", tables=[errors.targets_table(gathered)]),
+        Section("times", f"Predicted against {truth}").take(times),
+        Section("scatter", "How far off").take(pictures.scatter_pictures(results)),
+        Section("share", "Error and share of computation").take(pictures.share_pictures(results)),
+        Section("parts", "Computation and communication").take(pictures.parts_pictures(gathered)),
+        _timelines(gathered, progress),
+        Section("platforms", "Platforms").take(platform_pictures(gathered)),
+        *_league(results),
+        Section("costs", "What predicting cost", tables=[errors.costs_table(gathered)]),
+    ]
+    if not made[3].pictures:
+        made[3].notes.append(f"The share of computation is not known: the truth was {truth}, or there is no answer.")
+    return made
+
+
+def _league(results: pd.DataFrame) -> list[Section]:
+    """Only where predictors can be compared."""
+    if results["predictor"].nunique() < 2:
+        return []
+    ranked, front, choices = league.league(results)
+    section = Section("league", "The league of predictors", league.league_text(ranked))
+    section.tables += league.league_tables(ranked, front, choices)
+    return [section.take(league.league_pictures(front, choices))]
+
+
+def _timelines(gathered: Gathered, progress: Progress) -> Section:
+    section = Section("timelines", "One iteration, rank by rank")
+    if gathered.interrupted is not None:
+        section.notes.append("Not recorded: the run was interrupted.")
+    elif all(case.measured for case in gathered.cases):
+        section.notes.append("Measured times do not tell what a rank does when.")
+    else:
+        section.take(timeline_pictures(gathered, progress=progress))
+    return section

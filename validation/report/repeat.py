@@ -1,0 +1,132 @@
+"""How to repeat a run by hand: the platform's file, the host file, and the command, as a shell takes them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.energy import counted
+from apps.launch import launch, repeatable
+from platforms.errors import UserError
+from platforms.platform import Platform
+from validation.report.gather import Run
+
+_NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$", re.DOTALL)
+_LARGEST_FILE_BYTES = 300_000  # that is put into the page
+HOSTS = "HOSTS"  # the host file, as the records' commands call it
+
+
+@dataclass(frozen=True)
+class PlatformFile:
+    """A platform as a file, and how to have it."""
+
+    label: str  # a plain name, to save it as
+    name: str  # what commands call it: the plain name where it can be generated, else its path
+    command: str | None  # that writes it; None: none does
+    sha256: str
+    size_bytes: int
+    data_url: str | None  # its content; None: too large, or gone
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Shell commands that write and check it."""
+        check = f"echo {shlex.quote(f'{self.sha256}  {self.name}')} | sha256sum --check"
+        return (check,) if self.command is None else (self.command, check)
+
+
+def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
+    """``words``: options of platforms.generate that may describe it; whether they do is checked."""
+    content = platform.path.read_bytes() if platform.path.is_file() else b""
+    generated = bool(words) and _generates(words, content)
+    label = file_name(platform)
+    name = label if generated else str(platform.path)
+    kind = "application/xml" if platform.path.suffix == ".xml" else "application/octet-stream"
+    fits = 0 < len(content) <= _LARGEST_FILE_BYTES
+    return PlatformFile(
+        label=label,
+        name=name,
+        command=shlex.join(["python", "-m", "platforms.generate", *words, "--output", name]) if generated else None,
+        sha256=hashlib.sha256(content).hexdigest(),
+        size_bytes=len(content),
+        data_url=f"data:{kind};base64,{base64.b64encode(content).decode()}" if fits else None,
+    )
+
+
+def _generates(words: Sequence[str], content: bytes) -> bool:
+    """Whether platforms.generate makes this file of these options."""
+    from platforms import generate
+    from platforms.options import grid_from_arguments, system_from_arguments
+    from platforms.system.convert import platform_file as system_file
+    from platforms.xml import platform_xml
+
+    try:
+        args = generate.build_parser().parse_args(list(words))
+        system = system_from_arguments(args) if args.frequency is None else None
+        return content == (platform_xml(grid_from_arguments(args)) if system is None else system_file(system))
+    except (UserError, SystemExit):
+        return False
+
+
+def file_name(platform: Platform) -> str:
+    """A plain name for a platform's file."""
+    parts = [platform.name, *([platform.network] if platform.network else [])]
+    return re.sub(r"[^\w+-]+", "_", "-".join(parts)) + platform.path.suffix
+
+
+def host_words(placement: Sequence[str]) -> str:
+    """The hosts as words of a shell that knows braces: c1-0 c1-1 c1-2 are c1-{0..2}."""
+    words, rest = [], list(placement)
+    while rest:
+        count, word = _numbered_run(rest)
+        words.append(word)
+        del rest[:count]
+    return " ".join(words)
+
+
+def _numbered_run(hosts: Sequence[str]) -> tuple[int, str]:
+    """How many of the first hosts are numbered one by one, and the word for them."""
+    match = _NUMBERED.match(hosts[0])
+    if match is None or (len(match[2]) > 1 and match[2].startswith("0")) or len(match[2]) > 15:
+        return 1, shlex.quote(hosts[0])
+    prefix, first, suffix = match[1], int(match[2]), match[3]
+    count = 1
+    while count < len(hosts) and hosts[count] == f"{prefix}{first + count}{suffix}":
+        count += 1
+    if count < 3:
+        return 1, shlex.quote(hosts[0])
+    return count, f"{_quoted(prefix)}{{{first}..{first + count - 1}}}{_quoted(suffix)}"
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text) if text else ""
+
+
+def commands(run: Run, file: PlatformFile | None) -> tuple[str, ...]:
+    """Lines of a shell that repeat the run in an empty folder; what it then prints is its record, or what the user's
+    program prints.  ``file``: None leaves the platform where it is.  Empty where no command line can name the run.
+    """
+    words = _command(run)
+    if not words:
+        return ()
+    path = str(run.spec.target.platform.path)
+    words = [file.name if file is not None and word == path else word for word in words]
+    hosts = f"printf '%s\\n' {host_words(run.spec.target.placement)} > {HOSTS}"
+    return (*(() if file is None else file.lines), hosts, shlex.join(words))
+
+
+def _command(run: Run) -> Sequence[str]:
+    spec = run.spec
+    if spec.engine == "s4u":
+        return run.command
+    return repeatable(spec, launch(spec, run.iterations, energy=counted(spec.target.platform)))
+
+
+def scenario_words(platform: Platform) -> tuple[str, ...]:
+    """Options of platforms.generate that would describe a platform of this name; whether they do is to be checked."""
+    if platform.network is None:
+        return ()
+    return ("--scenario", platform.name, "--network", platform.network)

@@ -1,0 +1,98 @@
+"""Figures as SVG that stands inside an HTML page: text as text, no two with the same names inside, colours by theme."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_LINKS = re.compile(r"url\(#([^)]+)\)")
+_HEX = re.compile(r"#[0-9a-f]{6}\b")
+_FONTS = re.compile(r"(?<=px )('[^;]*?sans-serif)")
+_DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+_WIDE_FONTS = "'DejaVu Sans', Verdana, sans-serif"  # of one width, so that text fits where it was placed
+_GREYS = ((0xC0, "--faint"), (0x48, "--muted"), (0, "--edge"))  # by what they are drawn for, the lightest first
+BLACK, WHITE = "#000000", "#ffffff"
+
+
+def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, scale: float = 1.0) -> str:
+    """The figure as an <svg> element; the same figure and name give the same text.
+
+    ``name`` begins every id inside.  ``title`` is what a screen reader says instead of the picture.
+    ``themed``: colours become CSS variables named after them (--c-d55e00 with that colour for a default), black becomes
+    the colour of the text, and the background is left to the page.
+    ``scale``: how much larger than the figure it is shown, where there is room.
+    """
+    import matplotlib
+    from lxml import etree
+
+    file = io.BytesIO()
+    metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(file, format="svg", metadata=metadata, transparent=themed)
+    root = etree.fromstring(file.getvalue(), etree.XMLParser(remove_comments=True, remove_blank_text=True))
+    for useless in (*root.iter(f"{_SVG}metadata"), *root.iter(f"{_SVG}style")):
+        useless.getparent().remove(useless)
+    _name_apart(root, name)
+    for element in root.iter(etree.Element):
+        style = element.get("style")
+        if style is not None:
+            style = _FONTS.sub(_WIDE_FONTS, style)
+            element.set("style", _HEX.sub(_themed, style) if themed else style)
+        for key in ("d", "points", "transform"):
+            if element.get(key) is not None:
+                element.set(key, _DECIMALS.sub(_short, element.get(key)))
+    width_px = float(root.get("width").removesuffix("pt")) * 4 / 3 * scale
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    _said(root, name, title)
+    root.set("style", f"--width: {width_px:.0f}px")
+    if themed:
+        root.set("fill", "currentColor")
+    return etree.tostring(root, encoding="unicode")
+
+
+def _name_apart(root, name: str) -> None:
+    """Ids that something refers to begin with ``name``; the others go."""
+    links = {match for element in root.iter() for value in element.attrib.values() for match in _LINKS.findall(value)}
+    links |= {element.get(_HREF, "").removeprefix("#") for element in root.iter()}
+    for element in root.iter():
+        own = element.attrib.pop("id", None)
+        if own in links:
+            element.set("id", f"{name}-{own}")
+        for key, value in element.attrib.items():
+            if key == _HREF and value.startswith("#"):
+                element.set(key, f"#{name}-{value[1:]}")
+            elif "url(#" in value:
+                element.set(key, _LINKS.sub(rf"url(#{name}-\1)", value))
+
+
+def _said(root, name: str, title: str) -> None:
+    from lxml import etree
+
+    element = etree.Element(f"{_SVG}title", id=f"{name}-title")
+    element.text = title
+    root.insert(0, element)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-title")
+
+
+def _themed(match: re.Match) -> str:
+    color = match[0]
+    if color == BLACK:
+        return "currentColor"
+    red, green, blue = (color[i : i + 2] for i in (1, 3, 5))
+    if red == green == blue and color != WHITE:
+        name = next(name for least, name in _GREYS if int(red, 16) >= least)
+        return f"var({name}, {color})"
+    return f"var(--c-{color[1:]}, {color})"
+
+
+def _short(match: re.Match) -> str:
+    """A hundredth of a point is enough."""
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")

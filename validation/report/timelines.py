@@ -1,0 +1,104 @@
+"""Pictures of one iteration: of one target of each program, which is recorded for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from apps.errors import SimulationError
+from apps.steady import FIRST_TRY
+from apps.timeline import Activity, Timeline, record_timeline
+from platforms.errors import UserError
+from validation.report.figures.gantt import gantt_figure
+from validation.report.gather import Case, Gathered, Run
+from validation.report.pictures import Picture
+from validation.report.svg import inline_svg
+from validation.report.tables import Table, number, numbers, table, words
+
+MOST_TIMELINES = 6
+MOST_WALL_S = 30.0  # that recording may take, by a rough estimate
+_MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250  # that are simulated and recorded; half as many with so many more ranks
+_TIME_LIMIT_S = 300.0  # of a recording, whatever the estimate was
+_MOST_RANKS = 64  # in the table of a timeline; else clusters stand for them
+
+Progress = Callable[[str], None]
+
+
+def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Picture | str]:
+    """A picture for each program's first target; a reason, where there is none of it."""
+    first: dict[str, Case] = {}
+    for case in gathered.cases:
+        if case.run is not None:
+            first.setdefault(case.target.problem.app, case)
+    if len(first) > MOST_TIMELINES:
+        yield f"Not drawn: {', '.join(list(first)[MOST_TIMELINES:])}."
+    for place, case in enumerate(list(first.values())[:MOST_TIMELINES]):
+        what = f"{case.target.problem} on {case.target.nranks} ranks of {case.target.platform.name}"
+        iterations, wall_s = _recorded(case.run)
+        if wall_s > MOST_WALL_S:
+            yield f"{what}: not recorded, because that would take about {wall_s:,.0f} s."
+            continue
+        progress(f"recording {what}")
+        try:
+            timeline = record_timeline(case.run.spec, iterations=iterations, time_limit_s=_TIME_LIMIT_S)
+        except (UserError, SimulationError) as err:
+            yield f"{what}: could not be recorded: {err}"
+            continue
+        yield _picture(timeline, case, what, place)
+
+
+def _recorded(run: Run) -> tuple[int, float]:
+    """How many iterations are recorded, as in the run but never all of a long one, and about how many s that takes."""
+    target = run.spec.target
+    iterations = run.iterations if run.iterations < target.iterations else min(FIRST_TRY, target.iterations)
+    messages = run.messages * iterations / max(1, run.iterations)
+    return iterations, messages * (1 + target.nranks / _RANKS_HALVING) / _MESSAGES_PER_S
+
+
+def _picture(timeline: Timeline, case: Case, what: str, place: int) -> Picture:
+    target = case.target
+    clusters = [target.platform.cluster_of(host).name for host in target.placement]
+    title, text = _said(timeline, case, what)
+    svg = inline_svg(gantt_figure(timeline, clusters), f"g{place}", title=title)
+    return Picture(f"timeline-{place}", svg, text, _data(timeline, target.placement, clusters, what, place))
+
+
+def _said(timeline: Timeline, case: Case, what: str) -> tuple[str, str]:
+    """Title and caption."""
+    begin_s, end_s = timeline.span_s
+    if timeline.iteration is None:
+        title = f"{what}: the whole run"
+        text = f"{title}, {end_s - begin_s:.4g} s."
+    else:
+        title = f"{what}: one iteration"
+        text = (
+            f"{title}, number {timeline.iteration} of {timeline.simulated} recorded; {end_s - begin_s:.4g} s from the "
+            "first rank that begins it to the last that ends it"
+        )
+        text += f", {case.period_s:.4g} s from one iteration to the next." if case.period_s else "."
+    total_s = timeline.spent_s.sum()
+    share_pct = 100 * timeline.spent_s[:, Activity.COMPUTATION].sum() / total_s if total_s else 0.0
+    text += f" Ranks compute for {share_pct:.1f} % of the time, on average."
+    text += "" if timeline.iteration is None else " Pale: other iterations."
+    if case.run.spec.compute == "measured":
+        text += " Recorded in a run of its own: measured computation varies from run to run."
+    return title, text
+
+
+def _data(timeline: Timeline, placement: Sequence[str], clusters: Sequence[str], what: str, place: int) -> Table:
+    """By rank; by cluster, where there are many ranks."""
+    name, caption = f"timeline-{place}-data", f"{what}: what the time is spent with"
+    columns = numbers("computation, ms", "messages, ms", "collectives, ms")
+    spent_ms = 1000 * timeline.spent_s
+    if timeline.nranks <= _MOST_RANKS:
+        rows = [
+            [str(rank), host, *(number(value) for value in row_ms)]
+            for rank, (host, row_ms) in enumerate(zip(placement, spent_ms.tolist(), strict=True))
+        ]
+        return table(name, caption, [*numbers("rank"), *words("host"), *columns], rows)
+    rows = []
+    for cluster in dict.fromkeys(clusters):
+        own = [rank for rank, one in enumerate(clusters) if one == cluster]
+        means_ms = spent_ms[own].mean(axis=0).tolist()
+        rows.append([cluster, number(len(own), "{:,}"), *(number(value) for value in means_ms)])
+    caption += ", mean of the ranks of a cluster"
+    return table(name, caption, [*words("cluster"), *numbers("ranks"), *columns], rows)
