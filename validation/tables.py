@@ -39,7 +39,7 @@ def results_text(results: pd.DataFrame, *, energy: bool = False) -> str:
             for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
         ],
         "bound": format_column(results["extrapolation_bound"], "{:.0e}"),
-        "error %": format_column(results["error_pct"], "{:+.2f}"),
+        "error %": format_column(results["error_pct"], "{:+z.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
         "evidence % of run": format_column(100 * results["evidence_share"], "{:.1f}"),
     }
@@ -55,11 +55,11 @@ def _energy_columns(results: pd.DataFrame) -> dict[str, pd.Series]:
         "predictor": results["predictor"],
         "predicted s": format_column(results["predicted_s"], "{:.5g}"),
         truth + " s": format_column(results["simulated_s"], "{:.5g}"),
-        "error %": format_column(results["error_pct"], "{:+.2f}"),
+        "error %": format_column(results["error_pct"], "{:+z.2f}"),
         "": results["flags"].map(lambda flags: "!" if flags else " "),
         "predicted J": format_column(results["energy_predicted_j"], "{:.5g}"),
         truth + " J": format_column(results["energy_simulated_j"], "{:.5g}"),
-        "energy error %": format_column(results["energy_error_pct"], "{:+.2f}"),
+        "energy error %": format_column(results["energy_error_pct"], "{:+z.2f}"),
         "EDP predicted J s": format_column(results["edp_predicted_js"], "{:.5g}"),
         "EDP " + truth + " J s": format_column(results["edp_simulated_js"], "{:.5g}"),
     }
@@ -79,7 +79,7 @@ def summary_text(summary: pd.DataFrame, published: Mapping[str, float], *, energ
         "n": [
             str(n) if n == cases else f"{n} of {cases}" for n, cases in zip(summary["n"], summary["cases"], strict=True)
         ],
-        "mean error %": format_column(summary["mean_error_pct"], "{:+.2f}"),
+        "mean error %": format_column(summary["mean_error_pct"], "{:+z.2f}"),
         "mean |error| %": format_column(summary["mean_abs_error_pct"], "{:.2f}"),
         "its 95 % interval": format_interval(summary),
         "median |error| %": format_column(summary["median_abs_error_pct"], "{:.2f}"),

@@ -124,3 +124,8 @@ def test_bad_input_and_failed_runs_come_before_the_limit():
 @pytest.mark.parametrize("text", ["five", "-1", "nan", "inf"])
 def test_a_limit_that_is_none_is_refused(text, refused):
     refused(main, [*RUN, f"--fail-above={text}"], f"--fail-above {text}: not a number from 0 on")
+
+
+def test_a_mean_that_rounds_to_nothing_has_no_minus():
+    line = summary_text(summarise(results([("hcf", "cg", 0.99999, 1.0)])), {}).splitlines()[1]
+    assert "+0.00" in line and "-0.00" not in line

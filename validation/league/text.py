@@ -77,8 +77,8 @@ def _decision_text(kind: str, table: pd.DataFrame) -> str:
             str(n) if n == every else f"{n} of {every}"
             for n, every in zip(over_all["answered"], over_all["candidates"], strict=True)
         ],
-        "Spearman": format_column(over_all["spearman"], "{:+.2f}"),
-        "Kendall": format_column(over_all["kendall"], "{:+.2f}"),
+        "Spearman": format_column(over_all["spearman"], "{:+z.2f}"),
+        "Kendall": format_column(over_all["kendall"], "{:+z.2f}"),
         "mean regret %": format_column(over_all["mean_regret_pct"], "{:.3g}"),
         "max regret %": format_column(over_all["max_regret_pct"], "{:.3g}"),
         "best taken %": format_column(100 * over_all["best_taken"], "{:.0f}"),
