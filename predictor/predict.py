@@ -11,9 +11,11 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from apps.catalog import Problem, app_names, sized_names
+from apps.errors import SimulationError
 from apps.options import (
     add_problem_arguments,
     add_program_arguments,
@@ -26,7 +28,7 @@ from apps.options import (
     runner_from_arguments,
     settings_from_arguments,
 )
-from apps.spec import Target
+from apps.spec import RunSpec, Target
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.options import (
@@ -94,6 +96,14 @@ def predict(
         if progress is not None:
             progress(f"{model.name}, {target.problem}", len(answers), len(targets))
     return answers
+
+
+def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Broker) -> list[Answer]:
+    """As predict; where the evidence would be the truth itself, or cannot be had, no answers, with the reason."""
+    try:
+        return predict(model, targets, broker)
+    except (UserError, SimulationError) as err:
+        return [Answer(model.name, one, prediction=None, refusal=str(err), evidence=(), wall_s=0.0) for one in targets]
 
 
 def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction | OutOfRange, float]]:
@@ -249,8 +259,9 @@ def _run(args: argparse.Namespace) -> int:
     targets = [Target(asked, platform, placement) for asked in problems]
     with runner_from_arguments(args) as runner:
         broker = Broker.of(settings, targets, runner)
-        runner.start(spec for model in models for spec in broker.specs(model.requests(targets)))
-        answers = [answer for model in models for answer in predict(model, targets, broker)]
+        runner.start(_first_runs(models, targets, broker))
+        ask = predict if len(models) == 1 else answers_or_reasons  # one that fails does not stop the others
+        answers = [answer for model in models for answer in ask(model, targets, broker)]
     if args.write_hostfile is not None:
         from platforms.placement import write_host_file
 
@@ -262,6 +273,12 @@ def _run(args: argparse.Namespace) -> int:
         print(_lines(answer))
     print(f"host file, in rank order{_written(args.write_hostfile)}: {' '.join(placement)}")
     return 0
+
+
+def _first_runs(models: Sequence[Predictor], targets: Sequence[Target], broker: Broker) -> Iterator[RunSpec]:
+    for model in models:
+        with suppress(UserError):  # said when its turn comes
+            yield from broker.specs(model.requests(targets))
 
 
 def _written(path: str | None) -> str:

@@ -16,7 +16,7 @@ from platforms.placement import probe_placement
 from predictor.base import Evidence, Predictor
 from predictor.evidence import Broker
 from predictor.hcf import Probe, read_probe
-from predictor.predict import Answer, predict
+from predictor.predict import Answer, answers_or_reasons
 from predictor.regime import own_compute_share
 from validation.truth import MeasuredTimes
 
@@ -112,7 +112,7 @@ def validate(
     for target in targets:
         try:
             truth = None if measured is None else measured.record(settings.spec(target))
-            answers = [_answer(model, target, broker) for model in models]
+            answers = [answers_or_reasons(model, [target], broker)[0] for model in models]
             truth = truth or runner.record(settings.spec(target))
             _check_time(truth, target)
         except (UserError, SimulationError) as err:
@@ -123,14 +123,6 @@ def validate(
             if witness is not None:
                 witness(answer, truth, result)
             yield result
-
-
-def _answer(model: Predictor, target: Target, broker: Broker) -> Answer:
-    """The model's answer; none, with the reason, where its evidence would be the truth itself, or cannot be had."""
-    try:
-        return predict(model, [target], broker)[0]
-    except (UserError, SimulationError) as err:
-        return Answer(model.name, target, prediction=None, refusal=str(err), evidence=(), wall_s=0.0)
 
 
 def runs(

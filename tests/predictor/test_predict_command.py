@@ -1,4 +1,4 @@
-"""``python -m predictor.predict``: what is asked before anything runs."""
+"""``python -m predictor.predict``: what is asked before anything runs, and what has no answer."""
 
 from predictor import predict
 
@@ -11,3 +11,13 @@ def test_a_host_file_that_cannot_be_written_is_refused_before_anything_runs(pret
     assert not done.targets
     assert predict.main([*options, str(tmp_path / "hosts")]) == 0
     assert done.targets and (tmp_path / "hosts").read_text().startswith("c1-0\n")
+
+
+def test_a_predictor_without_evidence_does_not_stop_the_others(capsys, refused):
+    # On one node of each cluster the probe of HCF would be the run itself.
+    options = "--scenario grid2x1 --speeds 1,2 --app cg --class S --no-store".split()
+    refused(predict.main, [*options, "--predictor", "hcf"], "the evidence asked for is a run of the target itself")
+    assert predict.main([*options, "--predictor", "hcf,dpgraph-known"]) == 0
+    out = capsys.readouterr().out
+    assert "hcf: no answer\n" in out and "the evidence asked for is a run of the target itself" in out
+    assert "cg S on 2 ranks of grid2x1, dpgraph-known: " in out and "dpgraph-known: no answer" not in out
