@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import bootstrap
 
 from validation.campaign import main as campaign
 from validation.fail_above import too_wrong
-from validation.metrics import SUMMARY_COLUMNS, statistics, summarise
+from validation.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise
 from validation.run import main
 from validation.tables import summary_text
 
@@ -129,3 +130,14 @@ def test_a_limit_that_is_none_is_refused(text, refused):
 def test_a_mean_that_rounds_to_nothing_has_no_minus():
     line = summary_text(summarise(results([("hcf", "cg", 0.99999, 1.0)])), {}).splitlines()[1]
     assert "+0.00" in line and "-0.00" not in line
+
+
+@pytest.mark.parametrize("count", [2, 3, 18, 700])
+def test_the_interval_is_that_of_scipy(count):
+    errors = np.random.default_rng(count).lognormal(1.0, 1.5, count) * np.where(np.arange(count) % 3, 1, -1)
+    expected = bootstrap(
+        (np.abs(errors),), np.mean, n_resamples=RESAMPLES, method="BCa", batch=4_000_000 // count,
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval  # fmt: skip
+    found = statistics(errors, 1 + errors / 100, np.ones(count))
+    assert (found.low_pct, found.high_pct) == pytest.approx((expected.low, expected.high), rel=1e-12)
