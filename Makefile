@@ -12,7 +12,9 @@ test: setup
 	.venv/bin/ruff check .
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup $(ARGS)
 
+# They include valgrind's, which are skipped where it is not installed.
 test-slow: setup
+	sh setup.sh slow
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
 
 # Chromium from the distribution, then the tests of pages in it; they are skipped where there is none.

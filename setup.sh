@@ -1,16 +1,17 @@
 #!/bin/sh
 # Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.
-# With the argument `browser` also Chromium and what drives it, for the tests of pages (make test-browser); with `extrap`
-# also Extra-P, for the predictor of that name, in .venv-extrap: apart, because it needs numpy 1.26.  650 MB.
+# With the argument `slow` also valgrind, for the long checks (make test-slow); with `browser` Chromium and what drives
+# it, for the tests of pages (make test-browser); with `extrap` Extra-P, for the predictor of that name, in .venv-extrap: apart, because it needs numpy 1.26.  650 MB.
 set -eu
 
 wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
-browser="" extras="test"
+browser="" valgrind="" extras="test"
 case "${1-}" in
     "" | extrap) ;;
+    slow) command -v valgrind >/dev/null || valgrind="valgrind" ;;
     browser) browser="chromium chromium-driver" extras="test,browser" ;;
     *)
-        echo "error: setup: unknown argument $1, give browser, extrap, or nothing." >&2
+        echo "error: setup: unknown argument $1, give slow, browser, extrap, or nothing." >&2
         exit 2
         ;;
 esac
@@ -34,13 +35,14 @@ fi
 
 if command -v chromedriver >/dev/null; then
     browser="" # and with it a browser
-elif [ -n "$browser" ] && ! command -v apt-get >/dev/null; then
-    echo "error: setup: there is no apt-get here, install Chromium and chromedriver by hand." >&2
+fi
+if [ -n "$browser$valgrind" ] && ! command -v apt-get >/dev/null; then
+    echo "error: setup: there is no apt-get here, install by hand: ${browser:-$valgrind}." >&2
     exit 2
 fi
 
 missing=""
-for package in $wanted $browser; do
+for package in $wanted $browser $valgrind; do
     has_package "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
