@@ -31,7 +31,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser, *, default_class: str
     parser.add_argument("--size", type=int, metavar="N", help=f"instead of a class, for {', '.join(sized_names())}")
     parser.add_argument(
         "--param", action="append", default=[], metavar="KEY=VALUE",
-        help="another parameter of a program with --size (docs/kernels.md); may be given several times",
+        help="another parameter of a program with --size (docs/kernels/index.md); may be given several times",
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--program", metavar="FILE",
         help="an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or what smpicc, smpicxx "
-        "or smpif90 made of it (docs/own-program.md); or one in Python (docs/s4u.md)",
+        "or smpif90 made of it (docs/programs/own-program.md); or one in Python (docs/programs/s4u.md)",
     )  # fmt: skip
     parser.add_argument(
         "--program-args", metavar="ARGS",

@@ -76,7 +76,8 @@ class RunRecord:
     # Energy is counted for ``energy_span_s`` seconds, from the moment at which the first rank starts its timed section
     # to that at which the last one ends it; this is a little more than time_s, because the barrier at the start does
     # not let go all ranks at once.  J of every host, and of every link, that the platform gives watts, hosts without
-    # ranks included; None: it gives none.  Of links it is what SimGrid's plugin makes of their load (docs/energy.md).
+    # ranks included; None: it gives none.  Of links it is what SimGrid's plugin makes of their load
+    # (docs/planning/energy.md).
     energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     link_energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     energy_span_s: float | None = None

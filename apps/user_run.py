@@ -79,13 +79,13 @@ def run_user_iterations(
         raise NoIterations(
             what,
             f"{iterations} iterations of the program cannot be told apart",
-            "Mark them (docs/own-program.md), or give --iterations full",
+            "Mark them (docs/programs/own-program.md), or give --iterations full",
         )
     if partial and not _tells_energy(timeline, spec.target.placement, energy):
         raise NoIterations(
             what,
             "its iterations can be told apart, but not what they consume",
-            "Mark them (docs/own-program.md), or give --iterations full",
+            "Mark them (docs/programs/own-program.md), or give --iterations full",
         )
     whole = [_between(one[0], one[-1]) for one in moments]
     each = [_nothing()] * len(whole) if timeline is None else timeline.each

@@ -54,7 +54,7 @@ def add_platform_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bo
     several = "; several with commas, or the option again" if all_scenarios else ""
     parser.add_argument(
         "--platform", metavar="FILE", action="append",
-        help=f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platform-files.md)",
+        help=f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platforms/platform-files.md)",
     )  # fmt: skip
     parser.add_argument(
         "--clusters", metavar="NAME=PATTERN,...", action="append",

@@ -17,7 +17,7 @@ from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange
 from predictor.regime import holds_from
 
 # Where the validity map does not know the program: below this share of computation in the prediction the paper's
-# accuracy is not to be expected, for its errors belong to runs in which computation dominates (docs/hcf.md).
+# accuracy is not to be expected, for its errors belong to runs in which computation dominates (docs/predictors/hcf.md).
 REGIME_COMPUTE_SHARE = 0.5
 
 

@@ -1,7 +1,7 @@
 """The validity map: how wrong predictors were, by the share of computation that they themselves predict.
 
 ``regimes.csv`` is made by ``python -m validation.regimes --write-map`` from many predictions and their simulated runs
-(docs/regimes.md).  The true share of a target is not known when it is predicted; the prediction's own is.
+(docs/validation/regimes.md).  The true share of a target is not known when it is predicted; the prediction's own is.
 """
 
 from __future__ import annotations

@@ -281,7 +281,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     add_runner_arguments(parser)
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="simulate on the workers of this Dask scheduler (docs/campaigns.md)"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)",
     )
     return parser
 

@@ -27,10 +27,10 @@ class Output:
 
     ``folder``: for results.csv, summary.csv and, with ``figures``, a figure per app; None: no files.  ``as_json``: one
     JSON object instead of tables.  ``energy``: the tables show energies, and there are figures of them too.
-    ``fail_above``: the largest mean absolute error of a predictor, %, that is no failure.  The league (docs/league.md)
-    follows where there are at least LEAGUE_FROM predictors.  ``decision_costs``: what evidence for all candidates
-    costs, for a command that is about choosing: then there is always a league, and results and summary are not
-    printed.  Raises UserError for a folder that cannot be written, before anything is run.
+    ``fail_above``: the largest mean absolute error of a predictor, %, that is no failure.  The league
+    (docs/validation/league.md) follows where there are at least LEAGUE_FROM predictors.  ``decision_costs``: what
+    evidence for all candidates costs, for a command that is about choosing: then there is always a league, and results
+    and summary are not printed.  Raises UserError for a folder that cannot be written, before anything is run.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--truth", metavar="FILE.csv",
         help="compare with times measured on a real machine instead of simulated ones: columns app (or program), "
-        "platform, ranks, time_s (docs/own-program.md)",
+        "platform, ranks, time_s (docs/programs/own-program.md)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")
     parser.add_argument(

@@ -84,7 +84,7 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
 
     And the energy of compute and idle, J, of their first process's host, as SimGrid's plugin host_energy counts it;
     None where the platform gives that host no watts, and for all other blocks.  A disk's time to the first byte is its
-    property read_latency_s or write_latency_s (docs/systems.md).
+    property read_latency_s or write_latency_s (docs/platforms/systems.md).
     ``node_s`` of the result: hosts of an experiment times its time (twice that for p2p, whose time is half a round
     trip).  Experiments begin as soon as the one before has ended.  Raises KernelError for options that do not fit,
     SimulationError where it does not succeed.

@@ -14,7 +14,7 @@
 enum { TESTS = 5 };
 
 /* The benchmark counts one operation per key and iteration.  The owner is charged for so much of it, for sorting the
- * key into its bucket, the receiver for the rest, for ranking it: so they share the time on a core (docs/kernels.md).
+ * key into its bucket, the receiver for the rest, for ranking it: so they share the time on a core (docs/kernels/index.md).
  */
 static const double BUCKET_SHARE = 0.8;
 

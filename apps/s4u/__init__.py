@@ -1,1 +1,1 @@
-"""Programs in Python on SimGrid's S4U actors: the kernels CG and EP, and programs of the user's own (docs/s4u.md)."""
+"""Programs in Python on SimGrid's S4U actors: the kernels CG and EP, and the user's own (docs/programs/s4u.md)."""

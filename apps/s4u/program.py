@@ -21,7 +21,7 @@ def check_program(path: Path) -> None:
         raise KernelError(f"{path}:{err.lineno}", f"not Python: {err.msg}", "Mend it") from err
     except ValueError as err:  # null bytes
         raise KernelError(str(path), f"not Python: {err}", "Give the source of a program") from err
-    remedy = "Define main(rank), as docs/s4u.md says"
+    remedy = "Define main(rank), as docs/programs/s4u.md says"
     if "main" not in _defined(tree):
         raise KernelError(str(path), "it has no function main", remedy)
     for statement in tree.body:

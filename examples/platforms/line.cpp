@@ -1,4 +1,4 @@
-/* Four hosts of 8 cores in a row, made by a program: an example of docs/own-platform.md. */
+/* Four hosts of 8 cores in a row, made by a program: an example of docs/platforms/own-platform.md. */
 #include <simgrid/s4u.hpp>
 #include <string>
 

@@ -17,7 +17,9 @@ of an idle network before the factors of SimGrid's network model, from a sample 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m platforms.inspect", description=_DESCRIPTION, epilog=f"docs/own-platform.md. {EXIT_STATUSES}"
+        prog="python -m platforms.inspect",
+        description=_DESCRIPTION,
+        epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",
     )
     parser.add_argument("file", metavar="FILE", nargs="?", help="a platform, .xml or .so, or a scenario file, .toml")
     add_platform_arguments(parser)

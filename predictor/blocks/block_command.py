@@ -82,7 +82,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "block",
         help="time, power, energy and success of one block",
         description="Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
-        "probability that none of them fails meanwhile (docs/blocks.md).",
+        "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
     )
     parser.add_argument(
         "--model", default="galera+", metavar="NAME|FILE",

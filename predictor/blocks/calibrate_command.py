@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "calibrate",
         help="coefficients of all blocks on a platform",
         description="Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
-        "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks-calibration.md).",
+        "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks/calibration.md).",
     )
     add_platform_arguments(parser)
     parser.add_argument(

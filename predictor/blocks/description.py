@@ -1,4 +1,4 @@
-"""Applications from TOML.  docs/block-applications.md describes the file."""
+"""Applications from TOML.  docs/blocks/applications.md describes the file."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class BlockModel(Protocol):
         alltoall: the part that each process sends to each other one (MPI's sendcount): d x processes leave or stay
         in all;
         barrier: ignored.
-        docs/blocks.md has the reasons.  Raises OutOfRange where the model has no coefficients for the block, UserError
-        for an unknown block and for arguments out of their range.
+        docs/blocks/formulas.md has the reasons.  Raises OutOfRange where the model has no coefficients for the block,
+        UserError for an unknown block and for arguments out of their range.
         """
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:

@@ -18,8 +18,10 @@ HARDWARE, SIMGRID = "hardware", "simgrid"  # models of a system's own data; the 
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     """The application, the system and who is placed where, as ``setting_from_arguments`` reads them."""
-    parser.add_argument("application", metavar="APP.toml", help="its description (docs/block-applications.md)")
-    parser.add_argument("--system", required=True, metavar="SYS.toml|NAME", help="where it runs (docs/systems.md)")
+    parser.add_argument("application", metavar="APP.toml", help="its description (docs/blocks/applications.md)")
+    parser.add_argument(
+        "--system", required=True, metavar="SYS.toml|NAME", help="where it runs (docs/platforms/systems.md)"
+    )
     parser.add_argument(
         "--hardware", action="append", default=[], metavar="FILE", help="hardware of your own; may be repeated"
     )

@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "run",
         help="an application's time, energy and success on a system",
         description="Time of every label, overall time, Wh of every label and of all nodes in use, probability of "
-        "success (docs/block-applications.md).",
+        "success (docs/blocks/applications.md).",
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)

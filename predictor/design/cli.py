@@ -1,7 +1,7 @@
 """Which grid to buy: of all that a budget allows, the one that runs a mix of programs fastest.
 
 A TOML file says what nodes and networks cost, how many clusters there may be, and what is to be run how often
-(docs/grid-design.md).  Every grid of that space is evaluated by a predictor, or proved not to matter; none is
+(docs/planning/grid-design.md).  Every grid of that space is evaluated by a predictor, or proved not to matter; none is
 simulated.
 """
 

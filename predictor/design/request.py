@@ -67,7 +67,7 @@ class Request:
 
 
 def read_request(path: str | Path) -> Request:
-    """A request from a TOML file (docs/grid-design.md has the keys).  Raises UserError naming file and key."""
+    """A request from a TOML file (docs/planning/grid-design.md has the keys).  Raises UserError naming file and key."""
     path = Path(path)
     top = read_checked(path, _KEYS, "design file")
     top.text("source", "")  # for the reader of the file

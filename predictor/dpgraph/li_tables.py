@@ -2,7 +2,7 @@
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
 Cluster Environments".  One CSV file per table beside this module.  A printed number keeps how far its rounding can have
-moved it.  Slips of the paper stay as they are printed; docs/dpgraph-li.md lists them.
+moved it.  Slips of the paper stay as they are printed; docs/predictors/dpgraph-li.md lists them.
 """
 
 from __future__ import annotations

@@ -6,5 +6,5 @@ bandwidth between two nodes; #op operations, #b bytes, #x bytes exchanged betwee
 a = #op/#b, a* = l_c/b_m, x = a/a*, r = #b/#x, v = b_cl/b_m.
 
 What the paper prints and what follows from its own definitions stand side by side: the variants ``printed`` and
-``derived`` (docs/hierarchical.md).
+``derived`` (docs/predictors/hierarchical.md).
 """

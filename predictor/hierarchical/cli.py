@@ -1,7 +1,7 @@
 """How many cores and nodes to ask for: speed-up and efficiency of a program by the hierarchical model.
 
-For a machine of the paper's table, a scenario, or a TOML file (docs/hierarchical.md), and a program of the paper's
-table or a NAS kernel.
+For a machine of the paper's table, a scenario, or a TOML file (docs/predictors/hierarchical.md), and a program of the
+paper's table or a NAS kernel.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """#op, #b and #x of the NAS kernels, declared as functions of the parameters of a class.
 
-#op is the official count (docs/kernels.md).  #x takes the ranks of a node for one: it is what crosses the borders of p
-nodes, each with a compact part of the problem, and leading terms where that is said.  #b / #op is
-in their kernel.toml.
+#op is the official count (docs/kernels/index.md).  #x takes the ranks of a node for one: it is what crosses the
+borders of p nodes, each with a compact part of the problem, and leading terms where that is said.  #b / #op is in their
+kernel.toml.
 """
 
 from __future__ import annotations

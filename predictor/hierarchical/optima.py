@@ -1,8 +1,8 @@
 """The best q for given p and the best p for given q: closed forms where they exist, and a word where they do not.
 
-Derived (docs/hierarchical.md): 1 / eta = 1 + q / x + N(q, p).  With N = g q^2, as for beta(q, p) = beta_1(p) / q,
-q_E^2 = 1 / g = beta_1(p) v r x / p.  With N = G(p), p_E solves p G' - G = 1 + q / x.  For s(z) = min(1, z), q_E is at
-most x and the right side is max(1, q / x).
+Derived (docs/predictors/hierarchical.md): 1 / eta = 1 + q / x + N(q, p).  With N = g q^2, as for
+beta(q, p) = beta_1(p) / q, q_E^2 = 1 / g = beta_1(p) v r x / p.  With N = G(p), p_E solves p G' - G = 1 + q / x.  For
+s(z) = min(1, z), q_E is at most x and the right side is max(1, q / x).
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def printed_cores(beta_1: float, v: float, r: float, x: float, p: float) -> floa
 
 
 # What the paper prints of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant one, and as the
-# table has it for three d(p).  The second and the table have x where the first has x + q (docs/hierarchical.md).
+# table has it for three d(p).  The second and the table have x where the first has x + q
+# (docs/predictors/hierarchical.md).
 PRINTED_CORES = "q_E^3 = beta_1 v r x / (2 p)"
 PRINTED_NODES = "p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3"
 PRINTED_NODES_CONSTANT = "p_E^2 d' = (beta_0 / q^2) w(x)"

@@ -1,7 +1,7 @@
 """What the model knows of a machine: speed of a core, bandwidths of memory and network, how many of each there are.
 
-The machines of the paper's table, scenarios and system files (docs/systems.md) of equal nodes on one network, and
-machine files of the user's own (docs/hierarchical.md).
+The machines of the paper's table, scenarios and system files (docs/platforms/systems.md) of equal nodes on one network,
+and machine files of the user's own (docs/predictors/hierarchical.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernels of this project that do what a program of the paper's table does, for predictor ``hierarchical``.
 
 #op, #x and beta(q, p) = beta_1(p) / q are the table's; nothing is counted from the kernels' own messages
-(docs/hierarchical-validation.md compares the two).
+(docs/validation/hierarchical.md compares the two).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def nas_size(app: str, params: Mapping) -> int:
 
 
 def nas_fits(app: str, params: Mapping, ranks: int) -> bool:
-    """Whether a class is large enough for so many ranks: what the kernels themselves would refuse (docs/kernels.md)."""
+    """Whether a class is large enough for so many ranks: what the kernels would refuse (docs/kernels/index.md)."""
     if app == "lu":  # ranks form a grid, the longer side first; each needs two planes
         shorter = max(side for side in range(1, int(ranks**0.5) + 1) if ranks % side == 0)
         return params["n"] // (ranks // shorter) >= 2

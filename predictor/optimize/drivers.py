@@ -123,7 +123,7 @@ class NptSettings:
 
     form: str = "npt"
     method: str = "nnls"
-    weights: str = "relative"  # the paper's are absolute: docs/allocation.md compares them
+    weights: str = "relative"  # the paper's are absolute: docs/planning/allocation.md compares them
     drop: tuple[str, ...] = ()
     glitch_k: float | None = None
     noise: Noise = Noise()

@@ -2,7 +2,7 @@
 
 More nodes compute faster and fail more often.  For every number of nodes: the time without failures, the probability
 that no node fails meanwhile, and the expected time with a restart from scratch after each failure, or from checkpoints
-at Young's and at Daly's interval (docs/reliability.md).
+at Young's and at Daly's interval (docs/planning/reliability.md).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def design(tmp_path):
-    """``design(*tables)``: the path of a design of these nodes, networks and programs (docs/grid-design.md)."""
+    """``design(*tables)``: the path of a design of these nodes, networks, programs (docs/planning/grid-design.md)."""
 
     def written(*tables, budget=2600, clusters="most = 1\nmost_nodes = 8", top="", name="design"):
         path = tmp_path / f"{name}.toml"

@@ -138,7 +138,7 @@ def test_the_example_can_be_read():
 
 
 def test_the_documented_file_can_be_read(tmp_path):
-    page = (ROOT / "docs" / "grid-design.md").read_text()
+    page = (ROOT / "docs" / "planning" / "grid-design.md").read_text()
     path = tmp_path / "documented.toml"
     path.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
     request = read_request(path)

@@ -1,4 +1,4 @@
-"""The tables of Li, Wang and Gaudiot: what follows from what, and the slips that docs/dpgraph-li.md lists."""
+"""Tables of Li, Wang and Gaudiot: what follows from what, and the slips that docs/predictors/dpgraph-li.md lists."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The worked example of docs/own-platform.md: its commands give the output that the page shows."""
+"""The worked example of docs/platforms/own-platform.md: its commands give the output that the page shows."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from platforms.inspect.cli import main as inspect
 from validation.run import main as run
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "own-platform.md").read_text()
+PAGE = (ROOT / "docs" / "platforms" / "own-platform.md").read_text()
 SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -33,7 +33,7 @@ def test_the_files_on_the_page_are_the_examples():
 
 def test_files_it_links_to_exist():
     for target in re.findall(r"\]\(([^)#:]+)\)", PAGE):
-        assert (ROOT / "docs" / target).exists(), target
+        assert (ROOT / "docs" / "platforms" / target).exists(), target
 
 
 def test_the_platform_looks_as_the_page_shows(tmp_path, monkeypatch, capsys):

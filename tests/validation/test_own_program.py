@@ -1,4 +1,4 @@
-"""The worked example of docs/own-program.md, from the source to its prediction, and measured times as the truth."""
+"""The example of docs/programs/own-program.md, from the source to its prediction, and measured times as the truth."""
 
 import json
 from pathlib import Path

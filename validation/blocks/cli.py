@@ -27,7 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m validation.blocks",
         description="Evaluate an application of blocks, simulate the same description with one rank per process, and "
-        "compare times, energies and costs (docs/block-applications.md).",
+        "compare times, energies and costs (docs/blocks/applications.md).",
         epilog=EXIT_STATUSES,
     )
     add_setting_arguments(parser)

@@ -1,5 +1,5 @@
 """Who chooses best?  Simulates every choice of clusters and mapping on a grid, and judges predictors by what they would
-have chosen: rank correlation and regret, beside errors and costs (docs/league.md)."""
+have chosen: rank correlation and regret, beside errors and costs (docs/validation/league.md)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/allocation.md)")
+    parser.add_argument(
+        "campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/planning/allocation.md)"
+    )
     add_search_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="with a campaign: write its CSV files and figures there")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")

@@ -79,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--write-map", metavar="FILE.csv",
         help="write the errors by the compute share that predictions say themselves, in the form of the map that every "
-        "prediction is compared with (docs/regimes.md)",
+        "prediction is compared with (docs/validation/regimes.md)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no text")
     return parser

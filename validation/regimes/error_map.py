@@ -51,7 +51,7 @@ def map_text(results: pd.DataFrame, command: str) -> str:
         f"# Made by: {command}",
         f"# From the simulated runs of {of}",
         f"# on {', '.join(dict.fromkeys(results['scenario'].map(_family)))};",
-        f"# networks {', '.join(networks.index)}; SimGrid {simgrid_version()}; docs/regimes.md.",
+        f"# networks {', '.join(networks.index)}; SimGrid {simgrid_version()}; docs/validation/regimes.md.",
         error_map(results).to_csv(index=False, float_format="%.9g").rstrip("\n"),
     ]
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ def add_report_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         OPTION, metavar="FILE.html",
         help="write a page with tables, figures, settings, versions, costs and the commands to repeat it; it needs no "
-        "network (docs/report.md)",
+        "network (docs/validation/report.md)",
     )  # fmt: skip
 
 

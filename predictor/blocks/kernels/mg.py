@@ -1,4 +1,4 @@
-"""MG as blocks (apps/mg, docs/kernels.md).
+"""MG as blocks (apps/mg, docs/kernels/index.md).
 
 In Python, because a level's exchange of ghost layers stands in a cycle several times, and a TOML file has no names for
 groups of steps.  On a level of n points the place i of p along an axis owns those from floor(i n / p) to

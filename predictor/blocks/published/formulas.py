@@ -3,7 +3,7 @@
 In the paper's symbols: h operations of a thread, p_th active threads of a node, d data size in bytes, P nodes, D_tu the
 data transfer unit in bytes.  Times in s, T in s, K in s or s/byte.  All arguments may be arrays.
 
-What Table 1 leaves open, and what is done here (docs/blocks.md has the reasons):
+What Table 1 leaves open, and what is done here (docs/blocks/formulas.md has the reasons):
 p_th = P_hi stands in no branch: it is in the middle one, where each logical core has its one thread;
 log is to the base 2, the rounds of a tree of P processes;
 a time below 0, which negative intercepts give for small d or P, is 0.

@@ -29,7 +29,8 @@ _SUFFIXES = {
     "disk_write": "wdisk",
 }
 
-# Used as printed all the same; docs/blocks.md has the reasoning.  Links: QDR, DDR and SDR InfiniBand without coding.
+# Used as printed all the same; docs/blocks/formulas.md has the reasoning.  Links: QDR, DDR and SDR InfiniBand without
+# coding.
 _TOO_FAST = "K_a2a as printed has each node send {sent} GB/s to the others; its InfiniBand link carries {link} GB/s"
 _DOUBTS = {
     ("kask", "bcast"): "K_broadcast as printed is 32 times K_p2p; 0.0058 would be 3.2 times, as on Galera+ (3.0)",
