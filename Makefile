@@ -2,7 +2,7 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
-.PHONY: setup run test test-slow test-browser test-extrap extrap lint bench bench-steady bench-graph clean
+.PHONY: setup run test test-slow test-browser test-extrap extrap lint types bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
@@ -30,6 +30,11 @@ test-extrap: extrap
 
 lint: setup
 	.venv/bin/ruff check .
+
+# mypy --strict on the four packages.
+types: setup
+	sh setup.sh types
+	.venv/bin/mypy
 
 bench: setup
 	$(PYTHON) benchmarks/cg_against_ring.py

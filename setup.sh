@@ -1,17 +1,20 @@
 #!/bin/sh
-# Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.
-# With the argument `slow` also valgrind, for the long checks (make test-slow); with `browser` Chromium and what drives
-# it, for the tests of pages (make test-browser); with `extrap` Extra-P, for the predictor of that name, in .venv-extrap: apart, because it needs numpy 1.26.  650 MB.
+# Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.  An argument adds to it:
+#   types    mypy and the libraries' types (make types)
+#   slow     valgrind, for the long checks (make test-slow)
+#   browser  Chromium and what drives it, for the tests of pages (make test-browser)
+#   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap: it needs numpy 1.26
 set -eu
 
 wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
 browser="" valgrind="" extras="test"
 case "${1-}" in
     "" | extrap) ;;
+    types) extras="test,types" ;;
     slow) command -v valgrind >/dev/null || valgrind="valgrind" ;;
     browser) browser="chromium chromium-driver" extras="test,browser" ;;
     *)
-        echo "error: setup: unknown argument $1, give slow, browser, extrap, or nothing." >&2
+        echo "error: setup: unknown argument $1, give types, slow, browser, extrap, or nothing." >&2
         exit 2
         ;;
 esac
