@@ -1,20 +1,34 @@
 #!/bin/sh
 # Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.  An argument adds to it:
 #   types    mypy and the libraries' types (make types)
+#   docs     Sphinx (make docs)
+#   mutation mutmut, for changed equations that tests are to notice (make mutation)
+#   fuzz     atheris, for inputs that find the weak places of readers (make fuzz)
 #   slow     valgrind, for the long checks (make test-slow)
 #   browser  Chromium and what drives it, for the tests of pages (make test-browser)
 #   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap: it needs numpy 1.26
+#   simgrid4 SimGrid 4.1, built from its source beside the other (make test-simgrid4), in .venv-simgrid4
 set -eu
 
 wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
-browser="" valgrind="" extras="test"
+browser="" tools="" extras="test"
 case "${1-}" in
     "" | extrap) ;;
     types) extras="test,types" ;;
-    slow) command -v valgrind >/dev/null || valgrind="valgrind" ;;
+    mutation) extras="test,mutation" ;;
+    fuzz) extras="test,fuzz" ;;
+    docs) extras="test,docs" ;;
+    slow) command -v valgrind >/dev/null || tools="valgrind" ;;
     browser) browser="chromium chromium-driver" extras="test,browser" ;;
+    simgrid4)
+        command -v cmake >/dev/null && command -v make >/dev/null || tools="cmake make"
+        [ -f /usr/include/boost/version.hpp ] || tools="$tools libboost-dev"
+        /usr/bin/python3 -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' 2>/dev/null ||
+            tools="$tools python3-dev"
+        ;;
     *)
-        echo "error: setup: unknown argument $1, give types, slow, browser, extrap, or nothing." >&2
+        echo "error: setup: unknown argument $1, give types, docs, mutation, fuzz, slow, browser, extrap, simgrid4, or" \
+            "nothing." >&2
         exit 2
         ;;
 esac
@@ -39,13 +53,13 @@ fi
 if command -v chromedriver >/dev/null; then
     browser="" # and with it a browser
 fi
-if [ -n "$browser$valgrind" ] && ! command -v apt-get >/dev/null; then
-    echo "error: setup: there is no apt-get here, install by hand: ${browser:-$valgrind}." >&2
+if [ -n "$browser$tools" ] && ! command -v apt-get >/dev/null; then
+    echo "error: setup: there is no apt-get here, install by hand: ${browser:-$tools}." >&2
     exit 2
 fi
 
 missing=""
-for package in $wanted $browser $valgrind; do
+for package in $wanted $browser $tools; do
     has_package "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
@@ -68,4 +82,9 @@ if [ "${1-}" = extrap ]; then
     [ -x .venv-extrap/bin/python ] || /usr/bin/python3 -m venv .venv-extrap
     .venv-extrap/bin/python -m pip install -q --disable-pip-version-check -r predictor/extrap/requirements.txt
     .venv-extrap/bin/python -c 'import extrap; print("setup: Extra-P", extrap.__version__, "is in .venv-extrap")'
+fi
+
+if [ "${1-}" = simgrid4 ]; then
+    sh tests/simgrid4/build.sh
+    .venv-simgrid4/bin/python -m pip install -q --disable-pip-version-check -e ".[test]"
 fi

@@ -19,6 +19,7 @@ from apps.errors import KernelError
 from apps.options import exit_status
 from apps.spec import RunSpec, Target
 from platforms.caching import cache_folder, write_atomically
+from platforms.command import EXIT_STATUSES
 
 _FILE = "efficiency.json"
 _HOST_SPEED_FILE = "host-speed.json"
@@ -57,7 +58,8 @@ def calibrated_problem(app_name: str) -> Problem | None:
     kernel = app(app_name)
     if kernel.calibration_size is None:
         return problem(app_name, _PRESET) if _PRESET in kernel.classes else None
-    some = {kernel.iterations_parameter: _ITERATIONS[app_name]} if app_name in _ITERATIONS else {}
+    told = kernel.iterations_parameter if app_name in _ITERATIONS else None
+    some = {} if told is None else {told: _ITERATIONS[app_name]}
     return sized_problem(app_name, kernel.calibration_size, **some)
 
 
@@ -71,7 +73,10 @@ def kernel_flops(app_name: str) -> float:
     from platforms.scenario import named_grid
 
     host = materialise(named_grid("grid1x1", speeds_flops=[1e9]))
-    target = Target(calibrated_problem(app_name), host, (host.hosts[0].name,))
+    timed = calibrated_problem(app_name)
+    if timed is None:
+        raise KernelError(f"app {app_name}", "it is no benchmark that could be timed", "Choose another")
+    target = Target(timed, host, (host.hosts[0].name,))
     spec = RunSpec(target, mode="verify", compute="none")
     iterations = _ITERATIONS.get(app_name, target.iterations)
     records = [run_iterations(spec, iterations) for _ in range(_RUNS)]
@@ -135,9 +140,16 @@ def _run() -> int:
     return 0
 
 
+def build_parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog="python -m apps.calibrate",
+        description="Measure which share of its peak speed this machine sustains with the kernels.",
+        epilog=EXIT_STATUSES,
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m apps.calibrate", description=__doc__)
-    parser.parse_args(argv)
+    build_parser().parse_args(argv)
     return exit_status(_run)
 
 

@@ -32,11 +32,11 @@ def simulate(spec: RunSpec, *, time_limit_s: float | None = None, stop: threadin
 
     if spec.iterations == "full" or not problem.iterative:
         record = run(official)
-    elif spec.iterations == "steady":
+    elif isinstance(spec.iterations, int):
+        record = extrapolate(run(spec.iterations), official)
+    else:
         try:
             record = settle(run, official)
         except NoIterations:
             record = run(official)
-    else:
-        record = extrapolate(run(spec.iterations), official)
     return replace(record, identity=run_identity(spec))

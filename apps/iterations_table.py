@@ -44,7 +44,7 @@ def read_table(path: Path) -> tuple[tuple[str, ...], dict[tuple[int, ...], int]]
     """The names of the columns that decide, and their values to the number of iterations."""
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
-        columns = tuple(name for name in reader.fieldnames if name != "iterations")
+        columns = tuple(name for name in reader.fieldnames or () if name != "iterations")
         return columns, {tuple(int(row[name]) for name in columns): int(row["iterations"]) for row in reader}
 
 

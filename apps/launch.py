@@ -14,9 +14,9 @@ from apps.catalog import app
 from apps.energy import plugin_options
 from apps.errors import KernelError
 from apps.memorybus.library import bus_arguments
-from apps.process import die_with_parent
 from apps.spec import RunSpec, check_host_names
 from apps.user_program import executable
+from platforms.process import die_with_parent
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Launch:
     program: Path  # absolute
     arguments: tuple[str, ...]
     privatize: bool  # globals are kept apart by SMPI; kernels have none
-    working_folder: Path | None  # None: the run's own
+    finds_input: bool  # in the current folder; a kernel needs none
     energy: tuple[str, ...] = ()  # what is counted of it: "hosts", "links"
 
 
@@ -41,7 +41,7 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
             program=executable(problem.program),
             arguments=problem.program.arguments_for(iterations),
             privatize=True,
-            working_folder=Path.cwd(),  # where the user's program finds its input
+            finds_input=True,
             energy=energy,
         )
     arguments = (
@@ -53,7 +53,7 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
         *(f"{key}={value}" for key, value in problem.params),
         *(f"{key}={value!r}" for key, value in _references(spec).items()),
     )
-    return Launch(kernel_program(app(problem.app)), arguments, privatize=False, working_folder=None, energy=energy)
+    return Launch(kernel_program(app(problem.app)), arguments, privatize=False, finds_input=False, energy=energy)
 
 
 def _references(spec: RunSpec) -> dict[str, float]:
@@ -63,7 +63,8 @@ def _references(spec: RunSpec) -> dict[str, float]:
         return {}
     module = importlib.import_module(f"apps.{kernel.name}.reference")
     try:
-        return module.references(dict(problem.params), spec.target.nranks)
+        found: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
+        return found
     except MemoryError:
         remedy = "Leave out --mode verify, or take a smaller one"
         raise KernelError(str(problem), "no memory for what the results are compared with", remedy) from None
@@ -94,12 +95,29 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
     ]
 
 
+def working_folder(folder: Path) -> Path:
+    """A new folder in the run's own, in which a program finds by links what is in the current one.
+
+    So runs side by side do not write the same files, and what is made there goes with the run.
+    """
+    work = folder / "work"
+    work.mkdir()
+    here = os.getcwd()
+    with os.scandir(here) as entries:
+        for entry in entries:
+            (work / entry.name).symlink_to(os.path.join(here, entry.name))
+    return work
+
+
 def trace_options(spec: RunSpec, folder: Path) -> dict[str, str]:
-    """SimGrid options that keep in the run's folder what the platform's <config> has traced: a program of the user's
-    own runs in the user's.  None where the user's own options say something of traces.
+    """SimGrid options that keep in the run's folder what the platform's <config> has traced.  A file that the user's
+    own options name is in the current folder.
     """
     asked = any(_is_of_traces(key) for key, _ in spec.target.platform.options)
-    if not asked or any(_is_of_traces(key) for key, _ in spec.options):
+    if any(_is_of_traces(key) for key, _ in spec.options):
+        wanted = dict(spec.options).get("tracing/filename")
+        return {} if wanted is None else {"tracing/filename": os.path.abspath(wanted)}
+    if not asked:
         return {}
     return {"tracing/filename": f"{folder}/simgrid.trace"}
 

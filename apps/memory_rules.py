@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 
-def _panels(params: Mapping) -> float:
+def _panels(params: Mapping[str, Any]) -> float:
     """Every element of a matrix is read and written, 16 bytes, for 2 nb operations of a product of panels."""
-    return 8 / params["nb"]
+    return 8 / int(params["nb"])
 
 
-def _six_steps(params: Mapping) -> float:
+def _six_steps(params: Mapping[str, Any]) -> float:
     """FFT, per point of 16 bytes: two sweeps of transforms 64, roots 16, transpositions 48 for the order of the output
     and 48 each for four that pack and unpack: 320, over 5 log2 N operations.  One rank packs nothing."""
-    return 320 / (5 * math.log2(params["n"]))
+    return 320 / (5 * math.log2(int(params["n"])))
 
 
-MEMORY_RULES: dict[str, Callable[[Mapping], float]] = {"panels": _panels, "six-steps": _six_steps}
+MEMORY_RULES: dict[str, Callable[[Mapping[str, Any]], float]] = {"panels": _panels, "six-steps": _six_steps}
 
 
-def bytes_per_flop(declared: float | str, params: Mapping) -> float:
+def bytes_per_flop(declared: float | str, params: Mapping[str, Any]) -> float:
     """Of a problem with these parameters, from what the kernel.toml says."""
     return MEMORY_RULES[declared](params) if isinstance(declared, str) else float(declared)

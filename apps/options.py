@@ -7,12 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
+from apps.failure import telling_line
 from apps.spec import COMPUTE, ENGINES, Settings, parse_iterations, parse_memory_bus, parse_options
-from apps.verdict import readable, telling_line
+from apps.verdict import readable
 from platforms.command import exit_status as command_status
 from platforms.errors import UserError
 
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from apps.catalog import Problem
     from apps.runner import Runner
 
+WALL_LIMIT_S = 4 * 3600.0  # the longest single runs of class D take a tenth of this
 _LOG_LINES = 12
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser, *, default_class: str) -> None:
+def add_problem_arguments(parser: argparse._ActionsContainer, *, default_class: str) -> None:
     """--class, --size and --param, as problem_from_arguments reads them."""
     from apps.catalog import sized_names
 
@@ -94,7 +97,7 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
     return own_problem(read_program(args.program, args.program_args or "", args.program_iterations))
 
 
-def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
+def add_settings_arguments(parser: argparse._ActionsContainer) -> None:
     """--efficiency, --compute, --host-speed, --iterations, --engine, --memory-bus, --bytes-per-flop and --cfg, as
     settings_from_arguments reads them."""
     parser.add_argument(
@@ -158,13 +161,31 @@ def cautions(settings: Settings) -> list[str]:
     return ["computation is timed on this machine: results vary from run to run, and none is taken from the store"]
 
 
-def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
-    """--jobs, --store and --no-store, as runner_from_arguments reads them."""
+def add_runner_arguments(parser: argparse._ActionsContainer) -> None:
+    """--jobs, --store, --no-store and --wall-limit, as runner_from_arguments reads them."""
     parser.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
     parser.add_argument(
         "--store", metavar="DIR", help="keep records there, and take them from there (default: in the cache folder)"
     )
     parser.add_argument("--no-store", action="store_true", help="simulate everything anew and keep nothing")
+    add_wall_limit_argument(parser, "--wall-limit")
+
+
+def add_wall_limit_argument(parser: argparse._ActionsContainer, *names: str) -> None:
+    """The option of these names, as wall_limit_from_arguments reads it."""
+    parser.add_argument(
+        *names, dest="wall_limit", type=float, default=WALL_LIMIT_S, metavar="S",
+        help="give up a simulation that takes more than S seconds of wall time, as one that loops for ever does "
+        f"(default: {WALL_LIMIT_S:g}, four hours; 0: no limit)",
+    )  # fmt: skip
+
+
+def wall_limit_from_arguments(args: argparse.Namespace) -> float | None:
+    """Seconds of wall time that one simulation may take; None: any.  Raises UserError."""
+    limit_s: float = args.wall_limit
+    if not 0 <= limit_s < float("inf"):
+        raise UserError(f"--wall-limit {limit_s:g}", "not a time", "Give seconds of wall time, or 0 for no limit")
+    return limit_s or None
 
 
 @contextmanager
@@ -173,10 +194,12 @@ def runner_from_arguments(args: argparse.Namespace, *, scheduler: str | None = N
 
     Raises UserError for what does not fit.
     """
+    from apps.engine import simulate
     from apps.progress import Progress
     from apps.runner import Runner
     from apps.store import Store
 
+    limit_s = wall_limit_from_arguments(args)
     jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
     if jobs < 1:
         raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
@@ -191,13 +214,16 @@ def runner_from_arguments(args: argparse.Namespace, *, scheduler: str | None = N
         if not args.no_store:
             store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
         if scheduler is None:
-            yield stack.enter_context(Runner(jobs=jobs, store=store, progress=progress))
+            bounded = partial(simulate, time_limit_s=limit_s)
         else:
             from apps.cluster import Cluster
 
             cluster = stack.enter_context(Cluster(scheduler))
             jobs = 2 * cluster.places  # so that no place waits for the next run
-            yield stack.enter_context(Runner(jobs=jobs, store=store, simulate=cluster.simulate, progress=progress))
+            bounded = partial(cluster.simulate, time_limit_s=limit_s)
+        yield stack.enter_context(
+            Runner(jobs=jobs, store=store, simulate=bounded, progress=progress, time_limit_s=limit_s)
+        )
 
 
 def exit_status(command: Callable[[], int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.recording import EVENT, Kind, Mark, Recording
 
@@ -19,7 +20,7 @@ class Iterations:
     """Iteration j of rank r is ``events[r][starts[r][j]:starts[r][j + 1]]`` of the recording."""
 
     count: int
-    starts: tuple[np.ndarray, ...]  # by rank, count + 1 indices into its events
+    starts: tuple[npt.NDArray[np.int64], ...]  # by rank, count + 1 indices into its events
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,12 @@ def find_iterations(
     program that consists of equal parts on all ranks is found as so many iterations.
     """
     ranks = [_Calls(recording, rank, flops_tolerance) for rank in range(recording.nranks)]
-    repeats = [rank.repeat(least) for rank in ranks]
-    if not all(repeats):
-        return None
+    repeats: list[_Repeat] = []
+    for rank in ranks:
+        repeat = rank.repeat(least)
+        if repeat is None:
+            return None
+        repeats.append(repeat)
     # A rank whose iteration consists of equal parts has several times as many repeats as the others.
     fewest = min(repeat.count for repeat in repeats)
     whole = [replace(repeat, lag=repeat.lag * max(1, round(repeat.count / (fewest + 0.5)))) for repeat in repeats]
@@ -111,7 +115,7 @@ def without_marks(recording: Recording) -> Recording:
     )
 
 
-def _marks(events: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _marks(events: npt.NDArray[np.void], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
     marks = np.zeros(len(starts), EVENT)
     marks["kind"], marks["op"] = Kind.MARK, Mark.ITERATION
     marks["op"][0] = Mark.FIRST_ITERATION
@@ -154,7 +158,7 @@ class _Calls:
                 found = repeat
         return found
 
-    def starts(self, repeat: _Repeat, count: int) -> np.ndarray:
+    def starts(self, repeat: _Repeat, count: int) -> npt.NDArray[np.int64]:
         """Where the first ``count`` repeats begin, and the last of them ends."""
         places = repeat.first + repeat.lag * np.arange(count + 1)
         after = np.append(self.computes, self.end)  # the end of the last may be the end of the section
@@ -188,7 +192,7 @@ class _Calls:
         return _Repeat(int(edges[2 * best]), int(lengths[best]) + lag, lag)
 
 
-def _symbols(recording: Recording, rank: int, at: np.ndarray) -> np.ndarray:
+def _symbols(recording: Recording, rank: int, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """One small integer per call, the same for calls that do the same."""
     events = recording.events[rank]
     started = np.cumsum((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
-import shutil
+import select
 import signal
 import subprocess
 import threading
@@ -14,11 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.errors import Stopped
+from apps.errors import SimulationError, Stopped
+from apps.keeper.program import keeper_program
 
-_OUTPUT_LIMIT_BYTES = 256 << 20
-_SHOWN_BYTES = 64 << 10
-_QUICK_S = 0.005  # between looks at a child: its memory is looked at when they are further apart
+OUTPUT_LIMIT_BYTES = 256 << 20  # of a program of ours: the record of a large run is one long line
+LOG_LIMIT_BYTES = 256 << 10
+_HEAD_BYTES = 65536  # that are kept of what is longer, besides its end; as in keeper.cpp
+_STEP_S = 0.05  # between looks at the clock and at ``stop``
+_PATIENCE_S = 10.0  # for the keeper to end what it keeps
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,13 @@ class Finished:
     """A process that has ended."""
 
     status: int  # exit status; negative: the signal that ended it
-    output: str
-    log: str  # the end of its standard error
+    output: str  # where it was too long, with a line in the middle that says how much was left out
+    log: str  # its standard error, likewise
     wall_s: float
-    peak_memory_bytes: int  # of the largest process among it and its children, seen up to 50 ms before its end
+    peak_memory_bytes: int  # of the largest process among it and its children
     timed_out: bool = False
-    too_loud: bool = False  # ended because it wrote more than the limit
-
-
-def die_with_parent() -> list[str]:
-    """Words before a command that make it end when its parent is killed, where the system can do that."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+    lost: str = ""  # why not all output could be kept, such as a full disk; empty: all was, but for what was too long
+    memory_ran_out: bool = False  # the system ended a process for lack of memory meanwhile, maybe one of these
 
 
 def run_bounded(
@@ -48,109 +45,113 @@ def run_bounded(
     environment: dict[str, str] | None = None,
     working_folder: Path | None = None,
     stop: threading.Event | None = None,
+    output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
 ) -> Finished:
-    """Runs a command in a process group of its own, and waits for it.
+    """Runs a command with an empty input, and waits for it.
 
-    Its output goes to ``folder``, where it also runs unless ``working_folder`` names another.  Nothing of the group is
-    left when this returns or raises, by time limit, interrupt or error.  Raises Stopped as soon as ``stop`` is set;
-    where it already is, nothing is started.
+    Its output goes to ``folder``, where it also runs unless ``working_folder`` names another; of output beyond
+    ``output_limit_bytes`` the beginning and the end are kept.  Nothing that it has started is left when this returns or
+    raises, by time limit, interrupt or error, nor when this process is killed: a keeper (apps/keeper) looks after that.
+    Raises Stopped as soon as ``stop`` is set; where it already is, nothing is started.
     """
     stop = threading.Event() if stop is None else stop
     if stop.is_set():
         raise Stopped(f"{command[0]}: not started, because its runner has been left")
     out_path, log_path = folder / "stdout", folder / "stderr"
-    started = time.perf_counter()
-    with open(out_path, "wb") as out, open(log_path, "wb") as log:
-        child = subprocess.Popen(
-            [*die_with_parent(), *command],
-            cwd=working_folder or folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=log,
-            start_new_session=True,
-        )
-    memory = _Memory()
+    limits = {out_path: output_limit_bytes, log_path: LOG_LIMIT_BYTES}
+    program = keeper_program()  # compiled before the time is taken
+    ended_by_system = _ended_for_memory()
+    started_s = time.perf_counter()
+    report, write_end = os.pipe()
     try:
-        reason = _wait(child, started, time_limit_s, (out_path, log_path), stop, memory)
+        try:
+            keeper = subprocess.Popen(
+                [
+                    *(str(program), str(os.getpid()), str(write_end)),
+                    *(word for path, limit in limits.items() for word in (str(path), str(limit))),
+                    *command,
+                ],
+                cwd=working_folder or folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(write_end)
+        try:
+            reason = _wait(report, started_s, time_limit_s, stop)
+        finally:
+            _end(keeper)
+        said = os.read(report, 4096).split()
     finally:
-        _kill_group(child.pid)  # before the number can be given to another process
-        status, usage = _reap(child)
+        os.close(report)
     if reason == "stop":
         raise Stopped(f"{command[0]}: ended, because its runner has been left")
+    if len(said) != 6:  # killed itself, or it could start nothing
+        raise SimulationError(f"{command[0]}: the process that looks after it ended with status {keeper.returncode}")
+    status, out_bytes, out_problem, log_bytes, log_problem, peak_KiB = map(int, said)
+    problem = out_problem or log_problem
     return Finished(
-        status=status,
-        output=_tail(out_path, _OUTPUT_LIMIT_BYTES),
-        log=_tail(log_path, _SHOWN_BYTES),
-        wall_s=time.perf_counter() - started,
-        peak_memory_bytes=memory.peak_bytes(usage.ru_maxrss * 1024),
+        status=os.waitstatus_to_exitcode(status),
+        output=_kept(out_path, out_bytes, output_limit_bytes),
+        log=_kept(log_path, log_bytes, LOG_LIMIT_BYTES),
+        wall_s=time.perf_counter() - started_s,
+        peak_memory_bytes=peak_KiB * 1024,
         timed_out=reason == "time",
-        too_loud=reason == "output",
+        lost=os.strerror(problem) if problem else "",
+        memory_ran_out=_ended_for_memory() > ended_by_system,
     )
 
 
-class _Memory:
-    """The peak memory of a child and its descendants.
-
-    What the system says of an ended child (ru_maxrss) begins with the memory of this process, from which it was forked.
-    So it counts only where it is more; else what was seen while the child ran.
-    """
-
-    def __init__(self):
-        self._seen_bytes = 0
-        self._own_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-    def look(self, pid: int) -> None:
-        """Notes the peaks so far of a process and its descendants.  A process that has ended says nothing."""
-        with suppress(OSError, ValueError):
-            status = Path(f"/proc/{pid}/status").read_text()
-            peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
-            self._seen_bytes = max(self._seen_bytes, *(int(peak) * 1024 for peak in peaks), 0)
-            for descendant in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                self.look(int(descendant))
-
-    def peak_bytes(self, ended_bytes: int) -> int:
-        return ended_bytes if ended_bytes > self._own_bytes or not self._seen_bytes else self._seen_bytes
-
-
-def _wait(
-    child: subprocess.Popen,
-    started: float,
-    time_limit_s: float | None,
-    files: Sequence[Path],
-    stop: threading.Event,
-    memory: _Memory,
-) -> str:
-    """Sleeps, ever longer, until the child has ended ("end"), a bound is passed ("time", "output") or "stop" is set."""
-    pause_s = 0.001
+def _wait(report: int, started_s: float, time_limit_s: float | None, stop: threading.Event) -> str:
+    """Until the keeper reports or ends ("end"), the time has passed ("time") or ``stop`` is set ("stop")."""
+    poll = select.poll()
+    poll.register(report, select.POLLIN)
     while True:
-        # WNOWAIT leaves the child to be reaped with its resource usage.
-        if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        left_s = _STEP_S
+        if time_limit_s is not None:
+            left_s = min(left_s, started_s + time_limit_s - time.perf_counter())
+        if poll.poll(max(0.0, 1000 * left_s)):
             return "end"
-        if time_limit_s is not None and time.perf_counter() - started > time_limit_s:
+        if time_limit_s is not None and time.perf_counter() - started_s >= time_limit_s:
             return "time"
-        if sum(path.stat().st_size for path in files) > _OUTPUT_LIMIT_BYTES:
-            return "output"
-        if pause_s > _QUICK_S:
-            memory.look(child.pid)
-        if stop.wait(pause_s):
+        if stop.is_set():
             return "stop"
-        pause_s = min(1.3 * pause_s, 0.05)
 
 
-def _reap(child: subprocess.Popen):
-    _, wait_status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(wait_status)  # so that Popen does not wait again
-    return child.returncode, usage
+def _end(keeper: subprocess.Popen[bytes]) -> None:
+    """Has the keeper end everything, if it has not yet."""
+    if keeper.poll() is None:
+        keeper.terminate()
+    try:
+        keeper.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(keeper.pid, signal.SIGKILL)
+        keeper.wait()
 
 
-def _kill_group(group: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+def _ended_for_memory() -> int:
+    """How many processes the system has ended for lack of memory since it started; 0 where it does not say."""
+    with suppress(OSError):
+        for line in Path("/proc/vmstat").read_bytes().splitlines():
+            if line.startswith(b"oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
-def _tail(path: Path, limit_bytes: int) -> str:
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - limit_bytes))
-        return file.read().decode("utf-8", "replace")
+def _kept(path: Path, total_bytes: int, limit_bytes: int) -> str:
+    """What there is of an output of so many bytes: the head, and a ring of the last ``limit_bytes``."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:  # there was no room for it
+        return ""
+    left_out = total_bytes - len(content)
+    if left_out > 0 and len(content) == _HEAD_BYTES + limit_bytes:
+        turn = _HEAD_BYTES + (total_bytes - _HEAD_BYTES) % limit_bytes
+        gap = f"\n[{left_out} bytes left out]\n".encode()
+        content = content[:_HEAD_BYTES] + gap + content[turn:] + content[_HEAD_BYTES:turn]
+    return content.decode("utf-8", "replace")

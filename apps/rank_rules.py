@@ -5,40 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 @dataclass(frozen=True)
 class RankRule:
-    """``allows``: of (parameters, N, ranks); N is None for a kernel of classes.  ``text``: for whoever breaks it."""
+    """``allows``: of (parameters, N, ranks); N is None for a kernel of classes, which a rule on N does
+    not allow.  ``text``: for whoever breaks it."""
 
     text: str
-    allows: Callable[[Mapping, int | None, int], bool]
+    allows: Callable[[Mapping[str, Any], int | None, int], bool]
 
 
-def _any(params: Mapping, size: int | None, nranks: int) -> bool:
+def _any(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     return True
 
 
-def _divisor(params: Mapping, size: int, nranks: int) -> bool:
+def _divisor(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     """The FEM benchmark (Ichikawa, Takahashi, Kawai, section 5.2)."""
-    return size % nranks == 0
+    return size is not None and size % nranks == 0
 
 
-def _power_of_two_whose_square_divides(params: Mapping, size: int, nranks: int) -> bool:
+def _power_of_two_whose_square_divides(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     """FFTE (ibid., section 5.4); N is a power of two, too."""
-    powers = size & (size - 1) == 0 and nranks & (nranks - 1) == 0
-    return powers and size % nranks**2 == 0
+    if size is None or size & (size - 1) or nranks & (nranks - 1):
+        return False
+    return size % nranks**2 == 0
 
 
-def _multiple_of_grid_rows(params: Mapping, size: int, nranks: int) -> bool:
+def _multiple_of_grid_rows(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     """Ranks form a grid of so many rows, 0 or 1: a single one (HPL)."""
-    rows = params["grid_rows"]
+    rows = int(params["grid_rows"])
     return rows >= 0 and nranks % max(1, rows) == 0
 
 
-def _inner_points_along_every_axis(params: Mapping, size: int, nranks: int) -> bool:
+def _inner_points_along_every_axis(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     """The longest side of the grid of ranks gets a point of the N - 2 for each (Himeno)."""
-    return _longest_side(nranks) <= size - 2
+    return size is not None and _longest_side(nranks) <= size - 2
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from apps.energy import packed, unpacked
 from platforms.platform import Platform
@@ -40,7 +41,7 @@ class IterationEnergy:
 class RunRecord:
     """A finished run.  Lists have one entry per rank, in rank order."""
 
-    identity: dict  # every field of the RunSpec, the kernel's hash, SimGrid's version
+    identity: dict[str, Any]  # every field of the RunSpec, the kernel's hash, SimGrid's version
     time_s: float  # timed section, slowest rank
     simulated_s: float  # how much of it was really simulated
     compute_s: tuple[float, ...]  # time spent computing
@@ -54,19 +55,19 @@ class RunRecord:
     self_bytes: tuple[int, ...]
     # Collectives by name, {"calls": of each rank, "bytes": [of each rank's arguments]}: the vector of a reduction or
     # broadcast, all that is sent in an all-to-all, the block a rank keeps included.
-    collectives: dict
+    collectives: dict[str, Any]
     # The same for one iteration.
     iteration_messages: tuple[int, ...]
     iteration_bytes: tuple[int, ...]
     iteration_self_messages: tuple[int, ...]
     iteration_self_bytes: tuple[int, ...]
-    iteration_collectives: dict
+    iteration_collectives: dict[str, Any]
     iteration_flops: tuple[float, ...]
     host: tuple[str, ...]
     iteration_s: tuple[tuple[float, ...], ...]  # per rank: end of each iteration, from the start of the timed section
     iteration_compute_s: tuple[tuple[float, ...], ...]  # per rank: compute_s so far, at the same moments
     verified: bool | None  # None: not checked (a skeleton, or fewer iterations than the official number)
-    checks: dict  # name: [computed, published]
+    checks: dict[str, Any]  # name: [computed, published]
     wall_s: float  # of the simulation itself, start and end included
     timed_wall_s: float  # real time that rank 0's timed section took
     peak_memory_bytes: int  # of the simulation's process
@@ -88,6 +89,13 @@ class RunRecord:
         return len(self.host)
 
     @property
+    def energy_by_iteration(self) -> IterationEnergy:
+        """Raises ValueError for a record without it: one that has no energy, or was read back."""
+        if self.iteration_energy is None:
+            raise ValueError("the record does not say what its iterations consumed")
+        return self.iteration_energy
+
+    @property
     def node_seconds(self) -> float:
         """Nodes in use times the time they were in use for, s: what the run would cost on the real machines."""
         return len(set(self.host)) * self.time_s
@@ -104,7 +112,7 @@ class RunRecord:
         """J of all hosts that have watts, in use or not; links apart."""
         return None if self.energy_j is None else math.fsum(self.energy_j.values())
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """One flat JSON object: the identity's fields beside the record's."""
         data = asdict(self)
         identity = data.pop("identity")
@@ -113,7 +121,13 @@ class RunRecord:
 
 
 def from_kernel(
-    output: dict, platform: Platform, *, identity: dict, wall_s: float, peak_memory_bytes: int, command: tuple[str, ...]
+    output: dict[str, Any],
+    platform: Platform,
+    *,
+    identity: dict[str, Any],
+    wall_s: float,
+    peak_memory_bytes: int,
+    command: tuple[str, ...],
 ) -> RunRecord:
     """The record of a kernel's own JSON line (apps/common/record.c), after a run on this platform."""
     start_s, stop_s = output["start_s"], output["stop_s"]
@@ -126,11 +140,14 @@ def from_kernel(
         comm_s=tuple(e - c for e, c in zip(elapsed_s, output["compute_s"], strict=True)),
         flops=sum(output["flops"]),
         rank_flops=tuple(output["flops"]),
-        **{
-            name: tuple(output[name])
-            for prefix in ("", "iteration_")
-            for name in (prefix + part for part in ("messages", "bytes", "self_messages", "self_bytes"))
-        },
+        messages=tuple(output["messages"]),
+        bytes=tuple(output["bytes"]),
+        self_messages=tuple(output["self_messages"]),
+        self_bytes=tuple(output["self_bytes"]),
+        iteration_messages=tuple(output["iteration_messages"]),
+        iteration_bytes=tuple(output["iteration_bytes"]),
+        iteration_self_messages=tuple(output["iteration_self_messages"]),
+        iteration_self_bytes=tuple(output["iteration_self_bytes"]),
         collectives=output["collectives"],
         iteration_collectives=output["iteration_collectives"],
         host=tuple(output["host"]),
@@ -149,7 +166,9 @@ def from_kernel(
     )
 
 
-def energy_fields(said: dict | None, platform: Platform, host_j: Sequence[Sequence[float]] = ()) -> dict:
+def energy_fields(
+    said: dict[str, Any] | None, platform: Platform, host_j: Sequence[Sequence[float]] = ()
+) -> dict[str, Any]:
     """The fields of a record that tell its energy, from what the program said of it; None: nothing.
 
     ``host_j``: as in IterationEnergy, where the program has not said it.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from apps.build import kernel_hash
 from apps.catalog import app
 from apps.errors import KernelError, SimulationError
-from apps.launch import environment, launch, prepare
+from apps.launch import environment, launch, prepare, working_folder
 from apps.process import Finished, run_bounded
 from apps.recorder_library import check_recorded, recorder_hash, recorder_library
 from apps.recording import Kind, Recording
@@ -20,6 +20,7 @@ from apps.store import Store
 from apps.verdict import check_success, final_record
 from apps.wording import number_of
 from platforms.platform import Platform
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid, simgrid_version
 
 NEUTRAL_SPEED_FLOPS = 1e9
@@ -58,11 +59,11 @@ def record_events(
     return scaled(recording, spec.flop_scale)
 
 
-def recording_identity(spec: RunSpec, iterations: int) -> dict:
+def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
     """What decides a recording: the program, what it is asked, the recorder and the simulator."""
     problem = spec.target.problem
     if problem.program is None:
-        program = {"kernel_hash": kernel_hash(app(problem.app)), "params": dict(problem.params)}
+        program: dict[str, Any] = {"kernel_hash": kernel_hash(app(problem.app)), "params": dict(problem.params)}
     else:
         program = {
             "kernel_hash": problem.program.content_hash,
@@ -141,8 +142,8 @@ def run_recorded(spec: RunSpec, iterations: int, *, what: str, time_limit_s: flo
     """
     from apps.recording_io import Incomplete, read_events
 
-    with tempfile.TemporaryDirectory(prefix="recording-") as name:
-        folder, notes = Path(name), Path(name) / "notes"
+    with scratch_folder("recording") as folder:
+        notes = folder / "notes"
         notes.mkdir()
         if spec.engine == "s4u":
             done = note_events(spec, iterations, notes, time_limit_s=time_limit_s)
@@ -167,7 +168,7 @@ def _run_with_recorder(
         folder=folder,
         time_limit_s=time_limit_s,
         environment=environment(folder, **settings),
-        working_folder=started.working_folder,
+        working_folder=working_folder(folder) if started.finds_input else None,
     )
     check_recorded(done, what)
     if spec.target.problem.program is not None:

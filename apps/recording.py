@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 
 class Kind(IntEnum):
@@ -78,13 +79,17 @@ _EVENT = (
 )
 
 
-def __getattr__(name: str) -> np.dtype:
+EVENT_FIELDS = tuple(name for name, _ in _EVENT)
+
+
+def __getattr__(name: str) -> np.dtype[np.void]:
     """EVENT, the dtype of an event, at its first use: numpy is slow to import, and not all need it."""
     if name != "EVENT":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import numpy as np
 
-    return globals().setdefault("EVENT", np.dtype(list(_EVENT)))
+    event: np.dtype[np.void] = globals().setdefault("EVENT", np.dtype(list(_EVENT)))
+    return event
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +100,8 @@ class Recording:
     received by the n-th RECV of that pair, tag and communicator (MPI's rule of order).
     """
 
-    events: tuple[np.ndarray, ...]  # of EVENT, by rank
-    counts: tuple[np.ndarray, ...]  # int64, bytes: the vectors of collectives, by rank
+    events: tuple[npt.NDArray[np.void], ...]  # of EVENT, by rank
+    counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the vectors of collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
     measured: bool = False  # COMPUTE comes from measured real times, and varies from recording to recording
 

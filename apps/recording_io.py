@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from apps.recording import EVENT, Kind, Mark, Op, Recording
+from apps.recording import EVENT, EVENT_FIELDS, Kind, Mark, Op, Recording
 
 BEGIN, END = 254, 255  # marks of the recorder's own: MPI_Init has returned, MPI_Finalize is called (recorder.h)
 
@@ -29,11 +33,14 @@ MOMENT = np.dtype(
 )
 
 
+_MOST_UNPACKED_BYTES = 4 << 30
+
+
 class Incomplete(Exception):
     """A run that did not leave behind what every rank did; says of which ranks."""
 
 
-def read_moments(folder: Path, nranks: int) -> tuple[np.ndarray, ...]:
+def read_moments(folder: Path, nranks: int) -> tuple[npt.NDArray[np.void], ...]:
     """The moments of every rank, from the start of the timed section to its end: MOMENT, by rank.
 
     A program that marks no START has the whole of MPI for its timed section.  Raises Incomplete.
@@ -50,14 +57,20 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
     return Recording(
         events=_framed(events, marks, whole=False),
         counts=_by_rank(folder, nranks, "counts", np.dtype(np.int64)),
-        communicators=tuple(
-            tuple(map(int, line.split())) for line in (folder / "communicators").read_text().splitlines()
-        ),
+        communicators=_communicators(folder / "communicators"),
         measured=measured,
     )
 
 
-def read_energies(folder: Path, recording: Recording) -> tuple[np.ndarray, ...]:
+def _communicators(path: Path) -> tuple[tuple[int, ...], ...]:
+    """Members, one communicator on each line.  Raises Incomplete."""
+    try:
+        return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
+    except (OSError, ValueError) as err:
+        raise Incomplete(f"its communicators were not written whole: {err}") from err
+
+
+def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:
     """J that a rank's host had consumed when the rank last finished computing before each event of ``read_events``.
 
     None at all for a host whose energy is not counted.
@@ -74,14 +87,16 @@ def without_clocks(recording: Recording) -> Recording:
     return recording
 
 
-def _by_rank(folder: Path, nranks: int, what: str, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+def _by_rank(folder: Path, nranks: int, what: str, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], ...]:
     missing = [rank for rank in range(nranks) if not (folder / f"{rank}.{what}").is_file()]
     if missing:
         raise Incomplete(f"{len(missing)} of {nranks} ranks did not reach MPI_Finalize, rank {missing[0]} for one")
     return tuple(np.fromfile(folder / f"{rank}.{what}", dtype) for rank in range(nranks))
 
 
-def _framed(rows: tuple[np.ndarray, ...], marks: list, *, whole: bool = True) -> tuple[np.ndarray, ...]:
+def _framed(
+    rows: tuple[npt.NDArray[np.void], ...], marks: list[Any], *, whole: bool = True
+) -> tuple[npt.NDArray[np.void], ...]:
     """Rows (moments or events; their marks are at ``marks``) with the timed section marked, one way or another.
 
     ``whole``: cut down to it.
@@ -97,7 +112,9 @@ def _framed(rows: tuple[np.ndarray, ...], marks: list, *, whole: bool = True) ->
         return tuple(row[1:-1] for row in rows)  # without the recorder's own marks
     if ends != {(0, 0)}:
         raise Incomplete("its marks are not one start and one stop of the timed section on every rank")
-    for row in rows:
+    for rank, row in enumerate(rows):
+        if len(row) < 2:  # BEGIN and END at least
+            raise Incomplete(f"what rank {rank} did was not written whole")
         row[0]["op"], row[-1]["op"] = Mark.START, Mark.STOP
     return rows
 
@@ -105,6 +122,7 @@ def _framed(rows: tuple[np.ndarray, ...], marks: list, *, whole: bool = True) ->
 def to_bytes(recording: Recording) -> bytes:
     """A compressed NumPy archive, column by column: `from_bytes` reads it."""
     everything = np.concatenate(recording.events)
+    columns: dict[str, Any] = {f"event_{name}": np.ascontiguousarray(everything[name]) for name in EVENT_FIELDS}
     file = io.BytesIO()
     np.savez_compressed(
         file,
@@ -114,16 +132,25 @@ def to_bytes(recording: Recording) -> bytes:
         counts_ends=np.cumsum([len(counts) for counts in recording.counts]),
         members=np.array([rank for members in recording.communicators for rank in members], np.int32),
         members_ends=np.cumsum([len(members) for members in recording.communicators]),
-        **{f"event_{name}": np.ascontiguousarray(everything[name]) for name in EVENT.names},
+        **columns,
     )
     return file.getvalue()
+
+
+def _check_size(content: bytes) -> None:
+    """Raises ValueError for an archive that unpacks to more than any recording holds."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        unpacked = sum(one.file_size for one in archive.infolist())
+    if unpacked > _MOST_UNPACKED_BYTES:
+        raise ValueError(f"it unpacks to {unpacked} bytes")
 
 
 def from_bytes(content: bytes) -> Recording:
     """The inverse of ``to_bytes``.  Raises ValueError for what is no recording, or one of another version."""
     try:
+        _check_size(content)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            columns = {name: file[f"event_{name}"] for name in EVENT.names}
+            columns = {name: file[f"event_{name}"] for name in EVENT_FIELDS}
             everything = np.empty(len(columns["kind"]), EVENT)
             for name, column in columns.items():
                 everything[name] = column
@@ -135,5 +162,6 @@ def from_bytes(content: bytes) -> Recording:
                 ),
                 measured=bool(file["measured"]),
             )
-    except (OSError, KeyError, ValueError) as err:
+    except (OSError, KeyError, ValueError, TypeError, IndexError, EOFError, NotImplementedError, RuntimeError,
+            SyntaxError, OverflowError, MemoryError, zipfile.BadZipFile, zlib.error) as err:  # fmt: skip
         raise ValueError(f"not a recording: {err}") from err

@@ -14,11 +14,13 @@ from apps.options import (
     add_problem_arguments,
     add_program_arguments,
     add_settings_arguments,
+    add_wall_limit_argument,
     cautions,
     exit_status,
     own_problem_from_arguments,
     problem_from_arguments,
     settings_from_arguments,
+    wall_limit_from_arguments,
 )
 from apps.record import RunRecord
 from apps.spec import MODES, Target
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_platform_arguments(parser)
     add_placement_arguments(parser)
     add_settings_arguments(parser)
-    parser.add_argument("--time-limit", type=float, metavar="S", help="give up after S seconds of wall time")
+    add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
 
@@ -108,8 +110,9 @@ def _traffic(record: RunRecord) -> list[str]:
 def _own_cautions(record: RunRecord, asked: Problem) -> list[str]:
     """What a reader must know of the record of a program of the user's own."""
     said = []
-    if record.identity["compute"] == "injected" and not any(record.compute_s):
-        remedy = "charge flops by rank.compute" if asked.program.is_python else "--compute measured times it"
+    program = asked.program
+    if program is not None and record.identity["compute"] == "injected" and not any(record.compute_s):
+        remedy = "charge flops by rank.compute" if program.is_python else "--compute measured times it"
         said.append(f"the program injects no computation, so it takes no time; {remedy}")
     if asked.iterative and record.extrapolation is None and record.identity["iterations"] == "steady":
         said.append("all iterations were simulated: few do not settle, or cannot be told apart")
@@ -122,8 +125,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.app is None:
             raise KernelError("--app", "not given", f"Name one of {', '.join(app_names())}, or give --program FILE")
         asked = problem_from_arguments(args, args.app, default_class="S")
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise KernelError(f"--time-limit {args.time_limit}", "not positive", "Give seconds of wall time")
+    time_limit_s = wall_limit_from_arguments(args)
     settings = settings_from_arguments(args)
     if args.mode not in MODES:
         raise KernelError(f"--mode {args.mode}", "no such mode", f"Known: {', '.join(MODES)}")
@@ -132,7 +134,7 @@ def _run(args: argparse.Namespace) -> int:
     spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
     from apps.engine import simulate
 
-    record = simulate(spec, time_limit_s=args.time_limit)
+    record = simulate(spec, time_limit_s=time_limit_s)
     print(json.dumps(record.to_json()) if args.json else summary(record))
     if asked.program is not None:
         for caution in (*cautions(settings), *_own_cautions(record, asked)):

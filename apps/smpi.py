@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from pathlib import Path
+from typing import Any
 
 from apps.build import kernel_hash
 from apps.catalog import app
@@ -20,10 +19,11 @@ from apps.s4u.program import layer_hash
 from apps.spec import RunSpec
 from apps.verdict import final_record
 from apps.wording import number_of
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid, simgrid_version
 
 
-def run_identity(spec: RunSpec) -> dict:
+def run_identity(spec: RunSpec) -> dict[str, Any]:
     """What decides the result of a run: the spec, the program and the simulator."""
     problem = spec.target.problem
     if spec.engine == "s4u":
@@ -52,8 +52,7 @@ def run_iterations(
         identity = run_identity(spec)
         return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)
     started = launch(spec, iterations, energy=counted(spec.target.platform))
-    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
-        folder = Path(name)
+    with scratch_folder("smpi") as folder:
         command = prepare(spec, started, folder)
         done = run_bounded(
             command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder), stop=stop

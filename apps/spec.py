@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from apps.catalog import Problem, app
 from apps.errors import KernelError
@@ -32,7 +33,7 @@ class Target:
     platform: Platform
     placement: tuple[str, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.placement:
             raise KernelError("placement", "no ranks", "Place at least one rank")
 
@@ -78,7 +79,7 @@ class RunSpec:
     memory_bus: float | str | None = None
     bytes_per_flop: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise KernelError(f"mode {self.mode!r}", "no such mode", f"Known: {', '.join(MODES)}")
         if self.compute not in COMPUTE:
@@ -178,7 +179,9 @@ class RunSpec:
         """Bytes over the memory bus per operation; 0 without one."""
         if self.memory_bus is None:
             return 0.0
-        return self.target.problem.bytes_per_flop if self.bytes_per_flop is None else self.bytes_per_flop
+        moved = self.target.problem.bytes_per_flop if self.bytes_per_flop is None else self.bytes_per_flop
+        assert moved is not None  # of a program of the user's own, which may have no memory bus
+        return moved
 
     @property
     def ends_itself(self) -> bool:
@@ -206,11 +209,11 @@ class RunSpec:
         """Flops injected per flop counted: hosts are described by their peak speed, kernels sustain a part of it."""
         return 0.0 if self.compute == "none" else 1 / self.efficiency
 
-    def identity(self) -> dict:
+    def identity(self) -> dict[str, Any]:
         """Every field that decides the result, as JSON values."""
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
-            own = {"arguments": list(program.arguments), "full_iterations": program.iterations}
+            own: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
             if self.compute == "measured":
                 own["host_speed_flops"] = self.host_speed_flops
         elif problem.open_ended and not self.ends_itself:  # from a table, which is no part of the parameters
@@ -283,7 +286,7 @@ def parse_iterations(text: str) -> str | int:
     """``steady``, ``full`` or a number."""
     if text in ITERATION_POLICIES:
         return text
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
         raise KernelError(f"iterations {text!r}", "neither steady nor full nor a number", "Write for example 5")
     return int(text)
 

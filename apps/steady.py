@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from apps.record import Extrapolation, RunRecord
 from apps.steady_energy import grown_energy, host_rows
@@ -71,6 +72,9 @@ def added_s(ends_s: Sequence[float], missing: int, *, period: int, period_s: flo
 
     Whole periods of ``period`` iterations take ``period_s`` each.  What is left over of a period lasts as long as the
     same part of the last one, which is not its end: the very last iteration may do more than the others.
+
+    >>> added_s([1.0, 3.0, 5.0, 7.0], missing=4, period=1, period_s=2.0)
+    8.0
     """
     periods, rest = divmod(missing, period)
     return periods * period_s + (ends_s[rest - period - 1] - ends_s[-period - 1] if rest else 0.0)
@@ -139,7 +143,7 @@ def _grown(
     missing: int,
     elapsed_s: Sequence[float],
     compute_s: Sequence[float],
-    energy: dict,
+    energy: dict[str, Any],
     how: Extrapolation,
 ) -> RunRecord:
     """The record with these times per rank, and energy, and so many iterations more of everything that is counted."""
@@ -168,7 +172,7 @@ def _grown(
     )
 
 
-def _grow(so_far: Sequence, each: Sequence, iterations: int) -> tuple:
+def _grow(so_far: Sequence[Any], each: Sequence[Any], iterations: int) -> tuple[Any, ...]:
     return tuple(total + iterations * one for total, one in zip(so_far, each, strict=True))
 
 
@@ -192,7 +196,7 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
     if time_s == 0:
         return 0.0
     # A rank has about one message per other rank in a collective.
-    messages = max(record.iteration_messages) + record.ranks * sum(
+    messages: int = max(record.iteration_messages) + record.ranks * sum(
         used["calls"] for used in record.iteration_collectives.values()
     )
     rounding = missing * messages * _ROUNDING
@@ -207,18 +211,20 @@ def _bound_rel(record: RunRecord, period: Period, missing: int, time_s: float) -
     )
 
 
-def _energy_bound_rel(record: RunRecord, energy: dict, period: Period, missing: int, bound_rel: float) -> float:
+def _energy_bound_rel(
+    record: RunRecord, energy: dict[str, Any], period: Period, missing: int, bound_rel: float
+) -> float:
     """Error of any host's energy, or of any link's, relative, where the time is off by ``bound_rel`` at most.
 
     Time that is added or taken away passes at full power at most (of a link: at its mean power).  Periods of different
     energy count as those of different length do in ``_bound_rel``.
     """
-    rows = {**host_rows(record), **record.iteration_energy.link_j}
+    rows = {**host_rows(record), **record.energy_by_iteration.link_j}
     span_s, lag, worst = energy["energy_span_s"], period.iterations, bound_rel
     for name, joules in {**(energy["energy_j"] or {}), **(energy["link_energy_j"] or {})}.items():
         if not joules:
             continue
-        bound = bound_rel * max(1.0, record.iteration_energy.full_w.get(name, 0.0) * span_s / joules)
+        bound = bound_rel * max(1.0, record.energy_by_iteration.full_w.get(name, 0.0) * span_s / joules)
         if name in rows:
             row = rows[name]
             last = len(row) - 1  # which is not looked at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from apps.record import RunRecord
 
@@ -13,13 +14,13 @@ def host_rows(record: RunRecord) -> dict[str, Row]:
     """Of every host that has watts: what it had consumed by the iterations of its first rank of which that is known."""
     first: dict[str, Row] = {}
     if record.energy_j is not None:
-        for host, row in zip(record.host, record.iteration_energy.host_j, strict=True):
+        for host, row in zip(record.host, record.energy_by_iteration.host_j, strict=True):
             if host in record.energy_j and row:
                 first.setdefault(host, row)
     return first
 
 
-def grown_energy(record: RunRecord, *, time_added_s: float, more: Callable[[Row], float]) -> dict:
+def grown_energy(record: RunRecord, *, time_added_s: float, more: Callable[[Row], float]) -> dict[str, Any]:
     """The energy fields of the record with more iterations, which take ``time_added_s``.
 
     ``more``: what they add to a row.  A host without a row, on which nothing computes, goes on at its mean power.
@@ -38,5 +39,5 @@ def grown_energy(record: RunRecord, *, time_added_s: float, more: Callable[[Row]
     return {
         "energy_span_s": record.energy_span_s + time_added_s,
         "energy_j": grown(record.energy_j, host_rows(record)),
-        "link_energy_j": grown(record.link_energy_j, record.iteration_energy.link_j),
+        "link_energy_j": grown(record.link_energy_j, record.energy_by_iteration.link_j),
     }

@@ -19,6 +19,7 @@ from platforms.simgrid import check_simgrid
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
     from apps.recording import Recording
 
@@ -47,10 +48,10 @@ class Timeline:
 
     iteration: int | None  # which one, from 1; None: the timed section of a program that shows no iterations
     simulated: int  # iterations that were
-    clock_s: tuple[np.ndarray, ...]  # by rank: when it begins to do something else, rising
-    activity: tuple[np.ndarray, ...]  # by rank: what it then does, of Activity; -1: neither
-    begin_s: np.ndarray  # by rank: start of its iteration
-    end_s: np.ndarray
+    clock_s: tuple[npt.NDArray[np.float64], ...]  # by rank: when it begins to do something else, rising
+    activity: tuple[npt.NDArray[np.int64], ...]  # by rank: what it then does, of Activity; -1: neither
+    begin_s: npt.NDArray[np.float64]  # by rank: start of its iteration
+    end_s: npt.NDArray[np.float64]
 
     @property
     def nranks(self) -> int:
@@ -62,14 +63,14 @@ class Timeline:
         return float(self.begin_s.min()), float(self.end_s.max())
 
     @property
-    def spent_s(self) -> np.ndarray:
+    def spent_s(self) -> npt.NDArray[np.float64]:
         """ranks x activities: s of each rank's own iteration."""
         import numpy as np
 
         ends_s = np.stack([self.begin_s, self.end_s], axis=1)
         return np.array([np.diff(self._until(rank, ends_s[rank]))[:, 0] for rank in range(self.nranks)])
 
-    def shares(self, bins: int) -> np.ndarray:
+    def shares(self, bins: int) -> npt.NDArray[np.float64]:
         """ranks x activities x bins: the share of each of so many equal parts of ``span_s``, 0 to 1.
 
         A rank's neighbouring iterations are a part of it where they reach into the span.
@@ -78,9 +79,9 @@ class Timeline:
 
         edges_s = np.linspace(*self.span_s, bins + 1)
         spent_s = np.array([np.diff(self._until(rank, edges_s)) for rank in range(self.nranks)])
-        return spent_s / max(edges_s[1] - edges_s[0], np.finfo(float).tiny)
+        return spent_s / max(float(edges_s[1] - edges_s[0]), float(np.finfo(float).tiny))
 
-    def _until(self, rank: int, moments_s: np.ndarray) -> np.ndarray:
+    def _until(self, rank: int, moments_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """activities x moments: s that the rank has spent with each until then."""
         import numpy as np
 
@@ -132,6 +133,7 @@ def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline
     )
 
 
-def _marks_s(events: np.ndarray, mark: Mark) -> np.ndarray:
+def _marks_s(events: npt.NDArray[np.void], mark: Mark) -> npt.NDArray[np.float64]:
     """The clock at each of these marks."""
-    return events["clock_s"][(events["kind"] == Kind.MARK) & (events["op"] == mark)]
+    clock_s: npt.NDArray[np.float64] = events["clock_s"][(events["kind"] == Kind.MARK) & (events["op"] == mark)]
+    return clock_s

@@ -4,6 +4,7 @@ source file in Python, which runs on S4U (apps/s4u)."""
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import sys
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 from apps.errors import KernelError
 from apps.s4u import program as python_program
 from platforms.compiling import compile_once
+from platforms.reading import input_bytes
 
 PLACEHOLDER = "{iterations}"
 FLAGS = ("-O2",)
@@ -22,6 +24,7 @@ _COMPILERS = {  # by the ending of a source file
 }
 _HEADERS = (".h", ".hh", ".hpp", ".inc")  # beside a source, they belong to it
 _UNPASSABLE = set("*?[]\\'\"$`|&;<>()")  # smpirun is a shell script, and does not quote
+_MOST_BYTES = 512 << 20
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
 
@@ -56,11 +59,11 @@ def read_program(path: str | Path, arguments: str = "", iterations: int | None =
     """
     path = Path(path)
     where = f"--program {path}"
-    if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "no such file"
+    if not os.path.isfile(path):
+        problem = "it is a folder" if os.path.isdir(path) else "no such file"
         raise KernelError(where, problem, "Name a source file or a program built by smpicc, smpicxx or smpif90")
     try:
-        content = path.read_bytes()
+        content = input_bytes(path, most_bytes=_MOST_BYTES)
     except OSError as err:
         raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
     if path.suffix == python_program.SUFFIX:
@@ -128,9 +131,9 @@ def _check_binary(content: bytes, where: str) -> None:
     if b"libsimgrid.so" not in content:
         problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
         raise KernelError(where, problem, remedy)
-    byte_order = "little" if content[5] == 1 else "big"
     entry = b"\0main\0" in content or b"\0user_main_\0" in content
-    if int.from_bytes(content[16:18], byte_order) != _SHARED_OBJECT or not entry:
+    kind = int.from_bytes(content[16:18], "little" if content[5] == 1 else "big")
+    if kind != _SHARED_OBJECT or not entry:
         raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
 
 

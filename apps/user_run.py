@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.energy import counted
 from apps.errors import NoIterations, SimulationError
-from apps.launch import environment, launch, prepare, repeatable
+from apps.launch import environment, launch, prepare, repeatable, working_folder
 from apps.outages import failures_explained
 from apps.periodicity import told_apart
-from apps.process import run_bounded
+from apps.process import LOG_LIMIT_BYTES, run_bounded
 from apps.record import RunRecord, energy_fields
 from apps.recorder_library import check_recorded, recorder_library
 from apps.recording import Kind, Mark, Op
@@ -25,13 +26,14 @@ from apps.recording_io import MOMENT, Incomplete, read_energies, read_events, re
 from apps.spec import RunSpec
 from apps.verdict import check_success
 from apps.wording import number_of
+from platforms.scratch import scratch_folder
 
 
 def run_user_iterations(
     spec: RunSpec,
     iterations: int,
     *,
-    identity: dict,
+    identity: dict[str, Any],
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunRecord:
@@ -47,8 +49,8 @@ def run_user_iterations(
     partial = iterations < spec.target.iterations
     energy = counted(spec.target.platform)
     started = launch(spec, iterations, energy=energy)
-    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
-        folder, notes = Path(name), Path(name) / "notes"
+    with scratch_folder("smpi") as folder:
+        notes = folder / "notes"
         notes.mkdir()
         command = prepare(spec, started, folder, recorder=recorder_library())
         settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if partial else "no"}
@@ -61,8 +63,9 @@ def run_user_iterations(
             folder=folder,
             time_limit_s=time_limit_s,
             environment=environment(folder, **settings),
-            working_folder=started.working_folder,
+            working_folder=working_folder(folder),
             stop=stop,
+            output_limit_bytes=LOG_LIMIT_BYTES,
         )
         check_recorded(done, what)
         with failures_explained(spec.target, done):
@@ -75,13 +78,13 @@ def run_user_iterations(
                 timeline = _found(notes, spec, iterations)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
-    if timeline is None and partial:
+    if partial and timeline is None:
         raise NoIterations(
             what,
             f"{iterations} iterations of the program cannot be told apart",
             "Mark them (docs/programs/own-program.md), or give --iterations full",
         )
-    if partial and not _tells_energy(timeline, spec.target.placement, energy):
+    if partial and timeline is not None and not _tells_energy(timeline, spec.target.placement, energy):
         raise NoIterations(
             what,
             "its iterations can be told apart, but not what they consume",
@@ -99,8 +102,14 @@ def run_user_iterations(
         comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
         flops=float(sum(one["flops"] for one in whole)),
         rank_flops=tuple(float(one["flops"]) for one in whole),
-        **{name: _counts(whole, name) for name in _COUNTED},
-        **{f"iteration_{name}": _counts(each, name) for name in _COUNTED},
+        messages=_counts(whole, "messages"),
+        bytes=_counts(whole, "bytes"),
+        self_messages=_counts(whole, "self_messages"),
+        self_bytes=_counts(whole, "self_bytes"),
+        iteration_messages=_counts(each, "messages"),
+        iteration_bytes=_counts(each, "bytes"),
+        iteration_self_messages=_counts(each, "self_messages"),
+        iteration_self_bytes=_counts(each, "self_bytes"),
         collectives=_collectives(whole),
         iteration_collectives=_collectives(each),
         iteration_flops=tuple(float(one["flops"]) for one in each),
@@ -129,11 +138,11 @@ class _Timeline:
     end_s: tuple[tuple[float, ...], ...]
     compute_s: tuple[tuple[float, ...], ...]
     energy_j: tuple[tuple[float, ...], ...]
-    each: list[np.ndarray]
+    each: list[npt.NDArray[np.void]]
     marked: bool  # by the program
 
 
-def _marked(moments: Sequence[np.ndarray], iterations: int) -> _Timeline | None:
+def _marked(moments: Sequence[npt.NDArray[np.void]], iterations: int) -> _Timeline | None:
     """The iterations as the program marks them; None if it does not, or another number of them than it was asked."""
     ends = [one[one["op"] == Mark.ITERATION] for one in moments]
     if {len(end) for end in ends} != {iterations}:
@@ -184,7 +193,7 @@ def _tells_energy(timeline: _Timeline, hosts: Sequence[str], energy: Sequence[st
     return "links" not in energy and ("hosts" not in energy or computing <= known)
 
 
-def _summed(events: np.ndarray, rank: int, communicators: Sequence[Sequence[int]]) -> np.ndarray:
+def _summed(events: npt.NDArray[np.void], rank: int, communicators: Sequence[Sequence[int]]) -> npt.NDArray[np.void]:
     """What these events are, as a MOMENT without times."""
     made = _nothing()
     sends = events[events["kind"] == Kind.SEND]
@@ -199,22 +208,22 @@ def _summed(events: np.ndarray, rank: int, communicators: Sequence[Sequence[int]
     return made
 
 
-def _nothing() -> np.ndarray:
+def _nothing() -> npt.NDArray[np.void]:
     return np.zeros((), MOMENT)
 
 
-def _between(before: np.void, after: np.void) -> np.ndarray:
+def _between(before: np.void, after: np.void) -> npt.NDArray[np.void]:
     made = _nothing()
-    for name in MOMENT.names:
+    for name in MOMENT.fields or ():
         made[name] = after[name] - before[name]
     return made
 
 
-def _counts(moments: Sequence[np.ndarray], name: str) -> tuple[int, ...]:
+def _counts(moments: Sequence[npt.NDArray[np.void]], name: str) -> tuple[int, ...]:
     return tuple(int(one[name]) for one in moments)
 
 
-def _collectives(moments: Sequence[np.ndarray]) -> dict:
+def _collectives(moments: Sequence[npt.NDArray[np.void]]) -> dict[str, Any]:
     """As RunRecord.collectives has them; calls are those of the rank that makes most."""
     return {
         op.name.lower(): {

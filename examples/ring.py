@@ -4,10 +4,12 @@ python -m apps.run --program examples/ring.py --program-args '{iterations}' --pr
     --ranks 8 --scenario grid4x2
 """
 
+from apps.s4u.ranks import Rank
+
 TOKEN_BYTES, FLOPS = 100_000, 2e6
 
 
-def main(rank):
+def main(rank: Rank) -> None:
     rounds = int(rank.arguments[0])
     before, after = (rank.rank - 1) % rank.size, (rank.rank + 1) % rank.size
     touched = 0

@@ -1,10 +1,10 @@
 """Where things that can be made again are kept: compiled helpers, generated platforms, what was read from them."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from platforms.errors import UserError
+from platforms.scratch import scratch_file
 
 FOLDER_NAME = "grid-prediction-validator"
 _REMEDY = "Set GRID_VALIDATOR_CACHE to a writable one"
@@ -20,7 +20,7 @@ def cache_folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
-        raise unusable(folder, err.strerror) from err
+        raise unusable(folder, err.strerror or str(err)) from err
     if not os.access(folder, os.W_OK | os.X_OK):
         raise unusable(folder, "it is not writable")
     return folder
@@ -31,18 +31,15 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Raises UserError where the folder cannot be written (no permission, disk full).
     """
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)  # a shared cache folder is of use to all
-        os.replace(temporary, path)
+        with scratch_file(path.parent) as (handle, temporary):
+            with os.fdopen(handle, "wb", closefd=False) as file:
+                file.write(content)
+            os.chmod(temporary, 0o644)  # a shared cache folder is of use to all
+            os.replace(temporary, path)
     except OSError as err:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise unusable(path.parent, err.strerror) from err
+        raise unusable(path.parent, err.strerror or str(err)) from err
 
 
 def _wanted_folder() -> Path:

@@ -5,8 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar, overload
 
 from platforms.errors import PlatformError
+from platforms.reading import input_text
+
+MOST_BYTES = 2 << 20
+MOST_LINE = 16_384  # characters, and
+MOST_POINTS = 200  # in a line: the time that Python takes for a key a.b.c grows with the square of its parts
+MOST_DEPTH = 64  # of tables and lists in each other
+_WHOLE = 2**63  # whole numbers are below it, as TOML has them
 
 
 def read_checked(path: Path, keys: Mapping[str, Sequence[str]], what: str) -> CheckedTable:
@@ -17,23 +25,55 @@ def read_checked(path: Path, keys: Mapping[str, Sequence[str]], what: str) -> Ch
     return CheckedTable(read_toml(path, what), str(path), keys)
 
 
-def read_toml(path: Path, what: str) -> dict:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The file's top table, unchecked.  Raises PlatformError for one that cannot be read or is not TOML."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = input_text(path, most_bytes=MOST_BYTES)
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > MOST_LINE or line.count(".") > MOST_POINTS:
+                problem = f"a line of {len(line)} characters with {line.count('.')} points"
+                remedy = f"Break it into lines of at most {MOST_LINE} and {MOST_POINTS}"
+                raise PlatformError(f"{path}:{number}", problem, remedy)
+        table = tomllib.loads(text)
     except OSError as err:
         raise PlatformError(str(path), f"cannot be read: {err.strerror}", f"Give a {what} in TOML") from err
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+    except ValueError as err:  # with what is not UTF-8, and numbers of thousands of digits
         raise PlatformError(str(path), f"not TOML: {err}", "Mend the line") from err
+    except RecursionError:
+        raise _too_deep(path) from None
+    _check_bounds(path, table)
+    return table
+
+
+def _check_bounds(path: Path, table: dict[str, Any]) -> None:
+    """What Python reads, but TOML does not promise: whole numbers of any size, tables of any depth."""
+    level: list[Any] = [table]
+    for _ in range(MOST_DEPTH):
+        inner: list[Any] = []
+        for one in level:
+            for value in one.values() if isinstance(one, dict) else one:
+                if isinstance(value, dict | list):
+                    inner.append(value)
+                elif isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
+                    raise PlatformError(str(path), "a whole number beyond 2^63", "Give one of at most 18 digits")
+        if not inner:
+            return
+        level = inner
+    raise _too_deep(path)
+
+
+def _too_deep(path: Path) -> PlatformError:
+    return PlatformError(str(path), f"tables or lists nested deeper than {MOST_DEPTH}", "Nest them less")
 
 
 _REQUIRED = object()
+T = TypeVar("T")
 
 
 class CheckedTable:
     """A table of a TOML file, checked key by key; every complaint names file and key."""
 
-    def __init__(self, values: dict, where: str, keys: Mapping[str, Sequence[str]], kind: str = ""):
+    def __init__(self, values: dict[str, Any], where: str, keys: Mapping[str, Sequence[str]], kind: str = ""):
         """``keys``: the known keys of every kind of table in the file; ``kind``: of this one, "" at the top."""
         self._values, self.where, self._keys = values, where, keys
         for key in values:
@@ -63,6 +103,8 @@ class CheckedTable:
         value = self._get(key, default, "a text")
         if not isinstance(value, str):
             raise self._not(key, "a text")
+        if key != "source" and not value.isprintable():  # it is shown in tables and pictures
+            raise PlatformError(self.where, f"{key} = {value!r} has characters that cannot be shown", "Leave them out")
         return value
 
     def boolean(self, key: str, default: bool) -> bool:
@@ -77,9 +119,13 @@ class CheckedTable:
             raise self._not(key, f"a list of {count} texts")
         return value
 
-    def list_of(self, key: str, default: list, kind: type | tuple[type, ...], what: str) -> list:
+    @overload
+    def list_of(self, key: str, default: list[T], kind: type[T], what: str) -> list[T]: ...
+    @overload
+    def list_of(self, key: str, default: list[Any], kind: tuple[type, ...], what: str) -> list[Any]: ...
+    def list_of(self, key: str, default: list[Any], kind: type | tuple[type, ...], what: str) -> list[Any]:
         """A list of values of one kind; ``what`` names them in the complaint, such as "names"."""
-        value = self._values.get(key, default)
+        value: list[Any] = self._values.get(key, default)
         fits = isinstance(value, list) and all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
         if not fits:
             raise self._not(key, f"a list of {what}")
@@ -104,6 +150,10 @@ class CheckedTable:
         value = self._values.get(key, {})
         if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
             raise self._not(key, 'a table of texts, such as "network/crosstraffic" = "no"')
+        for name, one in value.items():
+            if not (name + one).isprintable():  # no XML can hold it
+                where, problem = f"{self.where}, {key}", f"{name!r} = {one!r} has characters that cannot be shown"
+                raise PlatformError(where, problem, "Leave them out")
         return value
 
     def _get(self, key: str, default: object, what: str) -> object:

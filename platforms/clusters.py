@@ -29,6 +29,9 @@ def parse_clusters(text: str, where: str = "--clusters") -> tuple[Pattern, ...]:
     """``NAME=PATTERN,NAME=PATTERN,...``; a name may come again, and ``-=PATTERN`` leaves hosts out.
 
     Raises UserError for what is not of that form.
+
+    >>> parse_clusters("left=node-[0-9]*,-=*")
+    (Pattern(cluster='left', pattern='node-[0-9]*'), Pattern(cluster='-', pattern='*'))
     """
     patterns = []
     for part in _COMMAS.split(text):
@@ -36,6 +39,8 @@ def parse_clusters(text: str, where: str = "--clusters") -> tuple[Pattern, ...]:
         if not (name and equals and pattern):
             remedy = "Write for example left=node-[0-9]*,right=lab*, and -=PATTERN for hosts to leave out"
             raise UserError(f"{where} {text!r}", f"{part.strip()!r} is not of the form NAME=PATTERN", remedy)
+        if not name.isprintable():
+            raise UserError(f"{where} {text!r}", f"{name!r} has characters that cannot be shown", "Leave them out")
         patterns.append(Pattern(name, pattern))
     return tuple(patterns)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
@@ -18,29 +21,60 @@ EXIT_STATUSES = (
 def exit_status(command: Callable[[], int]) -> int:
     """Runs a command; its status, or that of EXIT_STATUSES for what it raised.  A bug keeps its traceback."""
     signal.signal(signal.SIGTERM, _interrupt)  # as batch systems end a job: nothing may be left running
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal goes away, and no nohup is there
+        signal.signal(signal.SIGHUP, _interrupt)
     try:
         status = command()
         sys.stdout.flush()
         return status
     except UserError as err:
-        print(f"error: {err}", file=sys.stderr)
+        _say(f"error: {err}")
         return 2
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _say("interrupted")
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         _drop_output()
         return 141
     except OSError as err:
         _drop_output()
-        print(f"error: {err.filename or 'output'}: {err.strerror or err}", file=sys.stderr)
-        return 1
+        _say(f"error: {printable(str(err.filename or 'output'))}: {err.strerror or err}")
+        return 2 if err.errno == errno.ENAMETOOLONG else 1
+    except UnicodeEncodeError as err:
+        _drop_output()
+        _say(f"error: {_not_encodable(err)}")
+        return 2
+
+
+def _not_encodable(err: UnicodeEncodeError) -> str:
+    """Of a name that is not UTF-8, or of an output that takes other characters only."""
+    what = printable(err.object[max(0, err.start - 40) : err.end + 40])
+    if err.encoding.lower().replace("-", "") == "utf8":
+        return f"{what!r}: not text in UTF-8. Rename it."
+    return f"{what!r}: the output's encoding {err.encoding} has no such character. Set PYTHONIOENCODING to utf-8."
 
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _say(line: str) -> None:
+    """On standard error, if there is anybody."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _drop(sys.stderr)
+
+
 def _drop_output() -> None:
     """What is still to be flushed has nowhere to go; Python would complain at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop(sys.stdout)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _drop(stream: TextIO) -> None:
+    with suppress(ValueError):  # closed, or replaced by something without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from platforms.reading import input_text
+
 
 def commented_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a file in UTF-8 by the columns of its first line.  Raises OSError."""
-    _, rows = numbered_rows(Path(path).read_text("utf-8"))
+    _, rows = numbered_rows(input_text(path))
     return [row for _, row in rows]
 
 

@@ -2,17 +2,22 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from platforms.caching import cache_folder, unusable, write_atomically
 from platforms.errors import UserError
+from platforms.process import die_with_parent
+from platforms.scratch import scratch_folder
 from platforms.simgrid import simgrid_version
 
 TIME_LIMIT_S = 300.0
+_MOST_NAME = 80  # characters of a program's name in that of its file
+_UNUSUAL = re.compile(r"[^\w.+-]")
+_UNPASSABLE = re.compile(r"[*?\[\x00-\x1f\x7f]")
 _PACKAGES = {"smpicc": "libsimgrid-dev gcc", "smpicxx": "libsimgrid-dev g++", "smpif90": "libsimgrid-dev gfortran"}
 
 
@@ -33,13 +38,23 @@ def compile_once(
     processes may compile the same at once.  Raises UserError without a compiler and where compiling fails.
     """
     program = _find_compiler(compiler[0])
+    name = _UNUSUAL.sub("_", name)[:_MOST_NAME]
     sources = [Path(source).resolve() for source in sources]
     command = [str(program), *compiler[1:], *flags]
     key = _key([*command, "--", *libraries], [*sources, *(Path(header) for header in headers)], program)
     executable = cache_folder() / "compiled" / f"{name}-{key}"
     if not executable.is_file():
+        if program.name in _PACKAGES:
+            _check_passable(program.name, [*sources, executable])
         _compile(name, command, sources, libraries, executable)
     return executable
+
+
+def _check_passable(compiler: str, files: Sequence[Path]) -> None:
+    """SimGrid's compilers are shell scripts that would take other files that match the name."""
+    for file in files:
+        if _UNPASSABLE.search(str(file)):
+            raise UserError(f"compiling {file}", f"{compiler} cannot be given such a name", "Rename the file or folder")
 
 
 def _find_compiler(name: str) -> Path:
@@ -65,15 +80,15 @@ def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequ
     folder = executable.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-")
     except OSError as err:
-        raise unusable(folder, err.strerror) from err
-    with scratch as work:
-        output = Path(work) / executable.name
+        raise unusable(folder, err.strerror or str(err)) from err
+    with scratch_folder("compiling", folder) as work:
+        output = work / executable.name
         full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
         try:
             done = subprocess.run(
-                full, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                [*die_with_parent(), *full], cwd=work, env={**os.environ, "TMPDIR": str(work)},
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                 timeout=TIME_LIMIT_S, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as err:
@@ -87,7 +102,7 @@ def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequ
         os.replace(output, executable)
 
 
-def _failure(name: str, done: subprocess.CompletedProcess, log: Path) -> UserError:
+def _failure(name: str, done: subprocess.CompletedProcess[str], log: Path) -> UserError:
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     lines = lines or ["the compiler said nothing"]
     first = next((line for line in lines if "error: " in line), lines[0])

@@ -385,8 +385,18 @@ public:
   }
 };
 
+/* Beyond 8 GiB is no platform that could be simulated: a million hosts take 4. */
+static void bound_memory()
+{
+  const rlimit memory{8UL << 30, 8UL << 30};
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_AS, &memory);
+  setrlimit(RLIMIT_CORE, &none);
+}
+
 int main(int argc, char** argv)
 {
+  bound_memory();
   const std::string mode = argc > 2 ? argv[2] : "";
   const bool survey = mode == "survey";
   s4u::Engine engine(&argc, argv);

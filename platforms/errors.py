@@ -1,20 +1,36 @@
 """The one kind of error that a user can mend: it becomes a single line and exit status 2."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+_MOST_SHOWN = 2000  # characters of a place, a problem or a remedy
 
 
 class UserError(Exception):
     """Wrong input: where it is, what is wrong with it, what to do.
 
-    Command lines print it as ``error: where: problem. remedy.`` and exit with 2; a bug keeps its traceback.
+    Command lines print it as ``error: where: problem. remedy.`` and exit with 2; a bug keeps its traceback.  The text
+    is one line whatever is quoted in it: control characters are written as in Python, and what is long is cut.
     """
 
     def __init__(self, where: str, problem: str, remedy: str):
-        super().__init__(f"{where}: {problem}. {remedy}.")
+        super().__init__(f"{_shown(where)}: {_shown(problem)}. {_shown(remedy)}.")
         self.where, self.problem, self.remedy = where, problem, remedy
 
-    def __reduce__(self):  # from another process it arrives whole
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., "UserError"], tuple[object, ...]]:  # from another process it arrives whole
         return _remade, (type(self), self.where, self.problem, self.remedy)
+
+
+def printable(text: str) -> str:
+    """The text in one line: control characters as Python writes them."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _shown(text: str) -> str:
+    if len(text) > _MOST_SHOWN:
+        text = f"{text[: _MOST_SHOWN // 2]} ... {text[-_MOST_SHOWN // 2 :]}"
+    return printable(text)
 
 
 def _remade(kind: type[UserError], where: str, problem: str, remedy: str) -> UserError:

@@ -24,7 +24,11 @@ _SAME = 5e-3  # relative: a frequency that is asked for this close to a level is
 
 @dataclass(frozen=True)
 class Frequencies:
-    """The levels of a node: max_hz, max_hz - step_hz, ..., and min_hz.  Checked when made: raises PlatformError."""
+    """The levels of a node: max_hz, max_hz - step_hz, ..., and min_hz.  Checked when made: raises PlatformError.
+
+    >>> Frequencies(max_hz=2e9, min_hz=1.4e9, step_hz=0.3e9).levels_hz
+    (2000000000.0, 1700000000.0, 1400000000.0)
+    """
 
     max_hz: float  # > 0; what the speed and the power of the node are given for
     min_hz: float  # > 0, <= max_hz
@@ -32,7 +36,7 @@ class Frequencies:
     dynamic_exponent: float = CUBIC  # of f in the dynamic power, >= 0
     assumed: tuple[str, ...] = ()  # keys of what is not published
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = f"frequencies {ghz(self.max_hz)} to {ghz(self.min_hz)} GHz, step {ghz(self.step_hz)}"
         if not 0 < self.min_hz <= self.max_hz < math.inf:
             raise PlatformError(where, "not a range", "Give 0 < min_ghz <= max_ghz")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +17,8 @@ DYNAMIC_W_PER_FLOPS = 0.5e-9
 STATIC_W_PER_FLOPS = 0.1e-9
 
 WAN_SHAPES = ("mesh", "star")
-MOST_NODES = 1_000_000  # of a cluster, and
+MOST_CLUSTERS = {"mesh": 500, "star": 100_000}  # each pair of a mesh has a link and a route in the platform file
+MOST_NODES = 1_000_000  # of a cluster, and of all together, and
 MOST_CORES = 1_000_000  # of a node: beyond what SimGrid could simulate
 SPEED_RANGE_FLOPS = (1e3, 1e18)
 ROOT_ZONE = "grid"  # its name in the platform file, where names of zones and hosts are unique
@@ -54,21 +56,30 @@ class GridCluster:
     @property
     def pstates(self) -> tuple[PState, ...]:
         """Its levels: that at which it runs first, where SimGrid begins, the others from the highest down."""
-        if self.frequencies is None:
-            return (PState(self.speed_flops, self.node_power),)
-        running_hz = self.frequency_hz or self.frequencies.max_hz
-        others_hz = (level_hz for level_hz in self.frequencies.levels_hz if level_hz != running_hz)
-        return tuple(
-            PState(
-                self.speed_flops / self.frequencies.slowdown(level_hz),
-                self.frequencies.power(self.node_power, level_hz),
-            )
-            for level_hz in (running_hz, *others_hz)
-        )
+        return tuple(PState(speed_flops, power) for speed_flops, power in self._states())
+
+    @property
+    def powers(self) -> tuple[Power, ...]:
+        """W of a node at each of its levels, in the order of ``pstates``."""
+        return tuple(power for _, power in self._states())
 
     @property
     def host_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}-{i}" for i in range(self.nodes))
+
+    def _states(self) -> list[tuple[float, Power]]:
+        """Speed of a core, flop/s, and W of a node, at each level."""
+        if self.frequencies is None:
+            return [(self.speed_flops, self.node_power)]
+        running_hz = self.frequency_hz or self.frequencies.max_hz
+        others_hz = (level_hz for level_hz in self.frequencies.levels_hz if level_hz != running_hz)
+        return [
+            (
+                self.speed_flops / self.frequencies.slowdown(level_hz),
+                self.frequencies.power(self.node_power, level_hz),
+            )
+            for level_hz in (running_hz, *others_hz)
+        ]
 
 
 @dataclass(frozen=True)
@@ -101,16 +112,19 @@ class Grid:
     wan_links: tuple[WanLink, ...]  # exactly those that the shape needs
     options: tuple[tuple[str, str], ...] = ()  # SimGrid options, written into the platform's <config>
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = f"grid {self.name!r}"
         if not self.clusters:
             raise PlatformError(where, "no clusters", "Give at least one")
         for cluster in self.clusters:
             _check_cluster(cluster, f"{where}, cluster {cluster.name!r}")
+        nodes = sum(cluster.nodes for cluster in self.clusters)
+        if nodes > MOST_NODES:
+            raise PlatformError(where, f"{nodes} nodes", f"Give at most {MOST_NODES} in all")
         names = [ROOT_ZONE, *(cluster.name for cluster in self.clusters)]
         names += [host for cluster in self.clusters for host in cluster.host_names]
         if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise PlatformError(where, f"the name {twice!r} stands for two things", "Rename a cluster")
         if self.wan_shape not in WAN_SHAPES:
             raise PlatformError(where, f"no WAN shape {self.wan_shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
@@ -120,8 +134,11 @@ class Grid:
         for link in self.wan_links:
             _check_wire(link.wire, f"{where}, link {link.name}")
 
-    def at(self, frequencies_hz: Sequence[float]) -> "Grid":
-        """The same with the clusters at these frequencies.  Raises PlatformError for one that is no level."""
+    def at(self, frequencies_hz: Sequence[float | None]) -> "Grid":
+        """The same with the clusters at these frequencies, None for the highest.
+
+        Raises PlatformError for one that is no level.
+        """
         pairs = zip(self.clusters, frequencies_hz, strict=True)
         return replace(self, clusters=tuple(replace(cluster, frequency_hz=hz) for cluster, hz in pairs))
 
@@ -165,9 +182,15 @@ def default_power(node_flops: float) -> Power:
 
 
 def wan_ends(shape: str, clusters: list[str]) -> list[tuple[str, str | None]]:
-    """The ends of the wide-area links that a shape needs, in order.  A lone cluster needs none."""
+    """The ends of the wide-area links that a shape needs, in order.  A lone cluster needs none.
+
+    Raises PlatformError for more than MOST_CLUSTERS of them.
+    """
     if len(clusters) < 2:
         return []
+    if len(clusters) > MOST_CLUSTERS[shape]:
+        problem = f"{len(clusters)} clusters or levels, each joined to all others in a {shape}"
+        raise PlatformError(f"WAN of shape {shape!r}", problem, f"Give at most {MOST_CLUSTERS[shape]}")
     return [(name, None) for name in clusters] if shape == "star" else list(combinations(clusters, 2))
 
 

@@ -4,6 +4,7 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from platforms.errors import PlatformError, nearest
 from platforms.grid import Wire
@@ -24,7 +25,11 @@ class Network:
 
 
 def named_network(name: str) -> Network:
-    """Raises PlatformError for an unknown name, listing the known ones."""
+    """Raises PlatformError for an unknown name, listing the known ones.
+
+    >>> named_network("gigabit").wan
+    Wire(bandwidth_Bps=1250000000.0, latency_s=0.0001)
+    """
     table = _table()
     if name not in table:
         raise PlatformError(f"network {name!r}", "no such network", nearest(name, table))
@@ -50,5 +55,5 @@ def wire(entry: dict[str, float]) -> Wire:
 
 
 @functools.cache
-def _table() -> dict:
+def _table() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("networks.toml").read_text("utf-8"))

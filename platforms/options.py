@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.errors import PlatformError, UserError
+from platforms.errors import PlatformError, UserError, printable
 from platforms.frequency import parse_frequency
 from platforms.grid import Grid
 from platforms.network import DEFAULT_NETWORK, network_names
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MOST_RANKS_UNASKED = 4096  # SMPI starts so many in 6 s, and twice as many in 42 s
 
 
-def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
+def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
     """--scenario, --network, --speeds and --frequency, as grid_from_arguments reads them.
 
     ``all_scenarios``: the help says that the command takes "all" too.
@@ -48,7 +49,7 @@ def add_scenario_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bo
     )  # fmt: skip
 
 
-def add_platform_arguments(parser: argparse.ArgumentParser, *, all_scenarios: bool = False) -> None:
+def add_platform_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
     """The options of add_scenario_arguments, --platform and --clusters, as platforms_from_arguments reads them."""
     add_scenario_arguments(parser, all_scenarios=all_scenarios)
     several = "; several with commas, or the option again" if all_scenarios else ""
@@ -85,7 +86,8 @@ def grid_from_arguments(args: argparse.Namespace) -> Grid:
 def at_frequency(grid: Grid, text: str) -> Grid:
     """The same at what an option --frequency asks for.  Raises PlatformError for what is no level."""
     grid = with_frequencies(grid)
-    return grid.at(parse_frequency(text, [(cluster.name, cluster.frequencies) for cluster in grid.clusters]))
+    levels = [(cluster.name, cluster.frequencies) for cluster in grid.clusters if cluster.frequencies is not None]
+    return grid.at(parse_frequency(text, levels))
 
 
 def system_from_arguments(args: argparse.Namespace) -> System | None:
@@ -158,17 +160,17 @@ def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Plat
     patterns = parse_clusters(clusters) if clusters.strip() else ()
     paths = [Path(file) for file in dict.fromkeys(map(str, files))]
     stems = [path.stem for path in paths]
-    names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in paths]
+    names = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
     found = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
     return [regroup(platform, patterns) for platform in found] if patterns else found
 
 
 def _files(texts: Sequence[str]) -> list[str]:
     """Names with commas between them; a file whose own name has commas is taken as it is."""
-    files = [name for text in texts for name in ([text] if Path(text).is_file() else text.split(","))]
+    files = [name for text in texts for name in ([text] if os.path.isfile(text) else text.split(","))]
     if not all(name.strip() for name in files):
         raise UserError(f"--platform {','.join(texts)!r}", "an empty name", "Name files, separated by commas")
-    return [name if Path(name).is_file() else name.strip() for name in files]
+    return [name if os.path.isfile(name) else name.strip() for name in files]
 
 
 def _platform_of_scenario(args: argparse.Namespace) -> Platform:

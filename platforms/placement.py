@@ -6,8 +6,10 @@ from pathlib import Path
 
 from platforms.errors import PlatformError, nearest
 from platforms.platform import Host, Platform
+from platforms.reading import input_text
 
 Placement = tuple[str, ...]
+MOST_RANKS = 1_000_000  # of a host file: beyond what SimGrid could simulate
 
 _COUNTED = re.compile(r"(?P<host>.+):(?P<count>[0-9]{1,6})")
 
@@ -92,7 +94,7 @@ def read_host_file(path: str | Path, platform: Platform) -> Placement:
     too: its ranks then share the cores.  Raises PlatformError naming file and line.
     """
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        lines = input_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as err:
         reason = err.strerror if isinstance(err, OSError) else "not UTF-8 text"
         raise PlatformError(f"host file {path}", f"cannot be read: {reason}", "Give one host per line") from err
@@ -101,6 +103,9 @@ def read_host_file(path: str | Path, platform: Platform) -> Placement:
         entry = line.partition("#")[0].strip()
         if entry:
             placement += _hosts_of(entry, platform, f"{path}:{number}")
+            if len(placement) > MOST_RANKS:
+                problem = f"more than {MOST_RANKS} ranks up to here"
+                raise PlatformError(f"{path}:{number}", problem, "Place fewer")
     if not placement:
         raise PlatformError(f"host file {path}", "names no host", "Give one host per line")
     return tuple(placement)

@@ -13,7 +13,11 @@ from platforms.errors import PlatformError, nearest
 
 @dataclass(frozen=True)
 class Power:
-    """What a host takes, in W, as SimGrid's energy plugin has it: idle_w, or epsilon_w + load (full_w - epsilon_w)."""
+    """What a host takes, in W, as SimGrid's energy plugin has it: idle_w, or epsilon_w + load (full_w - epsilon_w).
+
+    >>> Power(idle_w=4.0, full_w=24.0, epsilon_w=4.0).at_load(0.5)
+    14.0
+    """
 
     idle_w: float  # switched on, nothing to do, >= 0
     full_w: float  # every core busy, >= idle_w
@@ -128,7 +132,7 @@ class Platform:
     changes: tuple[Change, ...] = ()  # over time, each resource once for each kind, by time
     _by_name: dict[str, tuple[Host, Cluster]] = field(init=False, repr=False, compare=False, hash=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         index = {host.name: (host, cluster) for cluster in self.clusters for host in cluster.hosts}
         object.__setattr__(self, "_by_name", index)
 

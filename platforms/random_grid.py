@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from platforms.errors import PlatformError
-from platforms.grid import Grid, GridCluster, WanLink, Wire, wan_ends
+from platforms.grid import MOST_CLUSTERS, MOST_NODES, Grid, GridCluster, WanLink, Wire, wan_ends
+
+_MOST = {"clusters": MOST_CLUSTERS["mesh"], "nodes": MOST_NODES}
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,13 @@ class Ranges:
     node_latency_s: tuple[float, float] = (50e-6, 50e-6)
     backbone_Bps: tuple[float, float] = (1.25e9, 1.25e9)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (low, high) in vars(self).items():
-            if not 0 < low <= high:
+            if not 0 < low <= high < math.inf:
                 raise PlatformError(f"random platforms, {name}", f"{low} to {high}", "Give 0 < smallest <= largest")
+            if name in _MOST and not (isinstance(low, int) and isinstance(high, int) and high <= _MOST[name]):
+                remedy = f"Give whole numbers of at most {_MOST[name]}"
+                raise PlatformError(f"random platforms, {name}", f"{low} to {high}", remedy)
 
 
 def random_grid(seed: int, number: int, ranges: Ranges | None = None) -> Grid:

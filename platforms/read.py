@@ -11,19 +11,23 @@ import math
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from platforms.caching import cache_folder, write_atomically
 from platforms.clusters import by_kind
 from platforms.compiling import compile_once
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, printable
 from platforms.grid import Grid
 from platforms.platform import Change, Host, Link, Platform, Power, PState, Route
+from platforms.process import die_with_parent
+from platforms.reading import input_bytes
+from platforms.scratch import scratch_folder
 from platforms.simgrid import simgrid_version
 from platforms.xml import platform_xml
+from platforms.xml_check import MOST_BYTES, MOST_PROFILE_BYTES, check_platform_xml
 
 TIME_LIMIT_S = 120.0
 _HELPER = Path(__file__).with_name("describe.cpp")
@@ -52,7 +56,7 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
         raise PlatformError(str(path), "the platform has no hosts", "Give one with at least one host")
     options = tuple((key, value) for key, value in description["options"])
     changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda one: one.from_s))
-    return Platform(name or path.stem, path, content_hash, clusters, options=options, changes=changes)
+    return Platform(name or printable(path.stem), path, content_hash, clusters, options=options, changes=changes)
 
 
 def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Route]:
@@ -83,7 +87,7 @@ def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
     _describe(path, _content_hash(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
 
 
-def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict, int, list[Route | None]]:
+def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], int, list[Route | None]]:
     """What there is beside clusters: the tree of zones as describe.cpp writes it, how many links, and routes of pairs.
 
     None in the place of a route that SimGrid does not find.  Raises PlatformError as read_platform.
@@ -95,7 +99,7 @@ def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dic
     return _with_hosts(description["tree"], hosts), description["links"], routes
 
 
-def _with_hosts(tree: dict, hosts: dict[str, list[str]]) -> dict:
+def _with_hosts(tree: dict[str, Any], hosts: dict[str, list[str]]) -> dict[str, Any]:
     children = [_with_hosts(child, hosts) for child in tree["children"]]
     return tree | {"hosts": hosts.get(tree["name"], []), "children": children}
 
@@ -116,8 +120,8 @@ def kept_file(content: bytes) -> Path:
 def _existing(path: str | Path) -> Path:
     """Absolute: SimGrid aborts on a relative platform .so."""
     path = Path(path).absolute()
-    if not path.is_file():
-        problem = "not a file" if path.exists() else "no such file"
+    if not os.path.isfile(path):
+        problem = "not a file" if os.path.exists(path) else "no such file"
         raise PlatformError(str(path), problem, "Give a SimGrid platform, XML or .so")
     if not os.access(path, os.R_OK):
         raise PlatformError(str(path), "cannot be read", "Give yourself the permission")
@@ -126,12 +130,16 @@ def _existing(path: str | Path) -> Path:
 
 def _content_hash(path: Path) -> str:
     """SHA-256 of the file, and of the files that it names (availability and state profiles)."""
-    content = path.read_bytes()
-    digest = hashlib.sha256(content)
-    for match in _NAMED_FILES.finditer(content) if path.suffix != ".so" else ():
-        named = path.parent / os.fsdecode(match[1] or match[2] or b"")
-        if named.is_file():
-            digest.update(hashlib.sha256(named.read_bytes()).digest())
+    try:
+        content = input_bytes(path, most_bytes=MOST_BYTES)
+        digest = hashlib.sha256(content)
+        for match in _NAMED_FILES.finditer(content) if path.suffix != ".so" else ():
+            named = path.parent / os.fsdecode(match[1] or match[2] or b"")
+            if os.path.isfile(named):
+                digest.update(hashlib.sha256(input_bytes(named, most_bytes=MOST_PROFILE_BYTES)).digest())
+    except OSError as err:
+        remedy = "Give a SimGrid platform, XML or .so"
+        raise PlatformError(str(err.filename), f"cannot be read: {err.strerror}", remedy) from err
     return digest.hexdigest()
 
 
@@ -139,7 +147,7 @@ def _lines(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{source}\n{destination}\n" for source, destination in pairs)
 
 
-def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict:
+def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
     """What the helper says of the platform, from memory, the cache folder, or itself."""
     if path.suffix == ".so":  # what it does may depend on more than its content: asked anew in each process
         return _asked(path, content_hash, request, *mode)
@@ -148,57 +156,79 @@ def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict:
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, key: str, request: str, *mode: str) -> dict:
+def _kept(path: Path, key: str, request: str, *mode: str) -> dict[str, Any]:
+    """The file holds a line with the SHA-256 of what follows: what is broken is asked for anew."""
     known = cache_folder() / "descriptions" / f"{key}.json"
     try:
-        return json.loads(known.read_bytes())
+        digest, _, kept = known.read_bytes().partition(b"\n")
+        if digest.decode() == hashlib.sha256(kept).hexdigest():
+            whole: dict[str, Any] = json.loads(kept)
+            return whole
     except (OSError, ValueError):
-        description = _ask(path, request, *mode)
-        write_atomically(known, json.dumps(description).encode())
-        return description
+        pass
+    description = _ask(path, request, *mode)
+    content = json.dumps(description).encode()
+    write_atomically(known, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+    return description
 
 
 @functools.lru_cache(maxsize=16)
-def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict:
+def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
     return _ask(path, request, *mode)
 
 
-def _ask(path: Path, request: str, *mode: str) -> dict:
+def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
     flags = ["-O1", "-std=gnu++17"]
+    options = [] if path.suffix == ".so" else check_platform_xml(path)
     helper = compile_once("describe", [_HELPER], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
-    command = [helper, path, *mode, "--log=root.thres:warning", "--log=no_loc", "--log=root.fmt:[%c/%p]%e%m%n"]
+    command = [
+        *die_with_parent(),
+        str(helper),
+        str(path),
+        *mode,
+        "--log=root.thres:warning",
+        "--log=no_loc",
+        "--log=root.fmt:[%c/%p]%e%m%n",
+    ]
     try:
-        with tempfile.TemporaryDirectory(prefix="describe-") as folder:  # a <config> may have SimGrid write files
+        with scratch_folder("describe") as folder:  # a <config> may have SimGrid write files
             done = subprocess.run(
-                command, input=request, cwd=folder,
-                capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S, check=False,
+                command, input=request.encode(), cwd=folder,
+                capture_output=True, timeout=TIME_LIMIT_S, check=False,
             )  # fmt: skip
     except subprocess.TimeoutExpired as err:
         problem = f"SimGrid has not loaded it within {TIME_LIMIT_S:g} s"
         raise PlatformError(str(path), problem, "Give a smaller platform") from err
     if done.returncode != 0:
-        raise _failure(path, done)
+        raise _failure(path, done.stderr.decode("utf-8", "replace"), done.returncode)
     # A platform .so may print lines of its own; ours is the last.
-    _, begin, rest = done.stdout.rpartition('{"zones": ')
+    _, begin, rest = done.stdout.rpartition(b'{"zones": ')
     if not begin:
         raise PlatformError(str(path), "it ends the process that loads it", "Mend the platform")
-    description = json.loads(begin + rest)
-    description["options"] = _options(path)
+    try:
+        description: dict[str, Any] = json.loads((begin + rest).decode())
+    except UnicodeDecodeError:
+        raise PlatformError(str(path), "a name in it is not UTF-8 text", "Save it as UTF-8") from None
+    description["options"] = options
     return description
 
 
 @functools.cache
 def _helper_hash() -> str:
-    return hashlib.sha256(_HELPER.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+    files = (_HELPER, Path(__file__), Path(__file__).with_name("xml_check.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _failure(path: Path, done: subprocess.CompletedProcess) -> PlatformError:
+def _failure(path: Path, log: str, status: int) -> PlatformError:
     """SimGrid's reason in one line, and the route it was asked for, if it had come that far."""
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
     routes = [line.removeprefix("ROUTE ") for line in lines if line.startswith("ROUTE ")]
     reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
     others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
-    reason = (reasons or others or [f"nothing, and ends with status {done.returncode}"])[0]
+    reason = (reasons or others or [f"nothing, and ends with status {status}"])[0]
+    if "bad_alloc" in reason:
+        problem = "loading it takes more memory than 8 GiB, or than there is"
+        return PlatformError(str(path), problem, "Give a smaller platform")
     problem = f"SimGrid says: {_POINTER.sub('', reason).rstrip('?')}"
     if not routes:
         in_config = any(_IN_CONFIG.search(line) for line in lines)
@@ -208,18 +238,7 @@ def _failure(path: Path, done: subprocess.CompletedProcess) -> PlatformError:
     return PlatformError(f"{path}, route {ends}", problem, remedy)
 
 
-def _options(path: Path) -> list[tuple[str, str]]:
-    """The options in the <config> of an XML platform."""
-    if path.suffix == ".so":
-        return []
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    root = etree.fromstring(path.read_bytes(), parser)
-    return [] if root is None else [(prop.get("id"), prop.get("value")) for prop in root.iterfind("config/prop")]
-
-
-def _host(entry: dict, path: Path) -> Host:
+def _host(entry: dict[str, Any], path: Path) -> Host:
     where = f"{path}, host {entry['name']!r}"
     speeds, at = [float(speed) for speed in entry["speeds_flops"]], entry["pstate"]
     if not speeds[at] > 0:
@@ -230,7 +249,7 @@ def _host(entry: dict, path: Path) -> Host:
     return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, _memory_Bps(entry, where))
 
 
-def _memory_Bps(entry: dict, where: str) -> float | None:
+def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:
     """From the property memory_bandwidth, a number of byte/s."""
     text = entry["memory"]
     try:
@@ -243,12 +262,12 @@ def _memory_Bps(entry: dict, where: str) -> float | None:
     return value
 
 
-def _powers(entry: dict, where: str) -> list[Power | None]:
+def _powers(entry: dict[str, Any], where: str) -> list[Power | None]:
     """Of each pstate, from wattage_per_state: Idle:Epsilon:AllCores or Idle:AllCores of each, by commas."""
     states = len(entry["speeds_flops"])
     if entry["watts"] is None:
         return [None] * states
-    powers = [_power(text, where) for text in entry["watts"].split(",")]
+    powers: list[Power | None] = [_power(text, where) for text in entry["watts"].split(",")]
     if len(powers) != states:
         problem = f"wattage_per_state {entry['watts']!r} is of {len(powers)} states, but the host has {states}"
         raise PlatformError(where, problem, "Give as many as it has speeds")
@@ -266,7 +285,7 @@ def _power(text: str, where: str) -> Power:
     return Power(idle_w, full_w, epsilon_w)
 
 
-def _route(entry: dict) -> Route:
+def _route(entry: dict[str, Any]) -> Route:
     links = tuple(
         Link(link["name"], float(link["bandwidth_Bps"]), float(link["latency_s"]), link["sharing"])
         for link in entry["links"]

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 
 from platforms.errors import PlatformError
@@ -44,7 +43,7 @@ def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list
         if known.reads == 2:
             names = [host.name for host in platform.hosts]
             with suppress(PlatformError):  # not every pair of a platform needs to have one
-                known.read(platform, list(product(names, repeat=2)))
+                known.read(platform, [(a, b) for a in names for b in names])
         if lacking := known.lacks(pairs):
             known.read(platform, lacking)
     return [known.routes[pair] for pair in pairs]

@@ -42,6 +42,9 @@ def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[flo
     called c1, c2, ..., their hosts c1-0, c1-1, ...
 
     Raises PlatformError for names, networks and speeds that do not fit.
+
+    >>> [(cluster.nodes, cluster.speed_flops / 1e9) for cluster in named_grid("grid4x8").clusters]
+    [(8, 40.0), (8, 50.0), (8, 60.0), (8, 70.0)]
     """
     where = f"scenario {name!r}"
     shape = GRID_NAME.fullmatch(name)

@@ -23,8 +23,12 @@ _ASK_PYTHON = "import simgrid; print(simgrid.simgrid_version)"
 def simgrid_version() -> str:
     """Version of the smpirun on the PATH, such as "3.32".  Raises UserError where there is none or it says none."""
     smpirun = _smpirun()
-    known = _remembered(_fingerprint(smpirun))
-    return known["version"] if known else _ask_smpirun(smpirun)
+    return _remembered(_fingerprint(smpirun)) or _ask_smpirun(smpirun)
+
+
+def version_numbers() -> tuple[int, ...]:
+    """(major, minor, patch) of that version."""
+    return _numbers(simgrid_version())
 
 
 def check_simgrid() -> None:
@@ -75,7 +79,10 @@ def _version_in(text: str, where: str) -> str:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """(major, minor, patch): the patch level is 0 where it is not written."""
-    return tuple(int(part or 0) for part in _VERSION.search(version).groups())
+    match = _VERSION.search(version)
+    if match is None:
+        raise ValueError(f"not a version: {version!r}")
+    return tuple(int(part or 0) for part in match.groups())
 
 
 def _check_same(version: str, other: str, what: str) -> None:
@@ -122,7 +129,7 @@ def _ask_python_module(module: Path) -> str:
 def _fingerprint(smpirun: Path) -> list[str]:
     """Changes whenever a file changes that the answer depends on."""
     smpicc = shutil.which("smpicc")
-    files = [smpirun, smpicc and Path(smpicc), _header(smpirun), _python_module(), Path(sys.executable)]
+    files = [smpirun, Path(smpicc) if smpicc else None, _header(smpirun), _python_module(), Path(sys.executable)]
     return [_stamp(file) for file in files]
 
 
@@ -137,10 +144,13 @@ def _memory() -> Path:
     return cache_folder() / "simgrid-check.json"
 
 
-def _remembered(fingerprint: list[str]) -> dict | None:
+def _remembered(fingerprint: list[str]) -> str | None:
+    """The version, where this is what it was found for."""
     try:
         known = json.loads(_memory().read_bytes())
     except (OSError, ValueError):
         return None
-    good = isinstance(known, dict) and known.get("fingerprint") == fingerprint and isinstance(known.get("version"), str)
-    return known if good else None
+    if not isinstance(known, dict) or known.get("fingerprint") != fingerprint:
+        return None
+    version = known.get("version")
+    return version if isinstance(version, str) else None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
+from platforms.scratch import scratch_file
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 PICTURES = ("png", "svg", "pdf")  # endings of the pictures that are written
@@ -39,7 +44,7 @@ def usable_folder(option: str, text: str) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as err:
-        problem = "not a folder" if folder.is_file() else f"cannot be written: {err.strerror or err}"
+        problem = "not a folder" if os.path.isfile(folder) else f"cannot be written: {err.strerror or err}"
         raise UserError(f"{option} {text}", problem, "Choose another folder") from err
     return folder
 
@@ -47,9 +52,30 @@ def usable_folder(option: str, text: str) -> Path:
 def write_text(option: str, path: str, text: str) -> None:
     """Raises UserError where it cannot be written."""
     try:
-        Path(path).write_text(text, "utf-8")
+        write_whole(path, text.encode())
     except OSError as err:
         raise _unwritable(option, path, err) from err
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """In place of what is there: all of it, or where that fails (disk full, kill -9) nothing.  Raises OSError."""
+    place = Path(os.path.realpath(path))  # a link stays one
+    # A pipe, a terminal, or a file in a folder that takes no others.
+    if place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK)):
+        with open(place, "wb") as stream:
+            stream.write(content)
+        return
+    with scratch_file(place.parent) as (handle, temporary):
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            file.write(content)
+        if place.exists():
+            os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
+        os.replace(temporary, place)
+
+
+def write_csv(table: pd.DataFrame, path: str | Path) -> None:
+    """A table without its index, as ``write_whole``."""
+    write_whole(path, table.to_csv(index=False).encode())
 
 
 def check_picture(option: str, text: str) -> None:
@@ -74,7 +100,9 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "figure"}):  # else its identifiers are drawn at random
-        figure.savefig(path, dpi=dpi, metadata={"Date": None} if _ending(path) == "svg" else None)
+        content, kind = BytesIO(), _ending(path)
+        figure.savefig(content, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
+    write_whole(path, content.getvalue())
 
 
 def _ending(path: str | Path) -> str:

@@ -31,14 +31,14 @@ def platform_xml(grid: Grid) -> bytes:
             etree.SubElement(element, "prop", id="memory_bandwidth", value=number_text(cluster.memory_Bps))
     for link in grid.wan_links:
         duplex = {"sharing_policy": "SPLITDUPLEX"} if link.duplex else {}
-        etree.SubElement(zone, "link", id=link.name, **wire_attributes(link.wire), **duplex)
+        etree.SubElement(zone, "link", {"id": link.name, **wire_attributes(link.wire), **duplex})
     for first, second in combinations([cluster.name for cluster in grid.clusters], 2):
         route = etree.SubElement(
             zone, "zoneRoute", src=first, dst=second, gw_src=_router(first), gw_dst=_router(second)
         )
         for link, forward in grid.wan_route(first, second):
             direction = {"direction": "UP" if forward else "DOWN"} if link.duplex else {}
-            etree.SubElement(route, "link_ctn", id=link.name, **direction)
+            etree.SubElement(route, "link_ctn", {"id": link.name, **direction})
     return HEADER + etree.tostring(root, pretty_print=True)
 
 
@@ -70,7 +70,7 @@ def wire_attributes(wire: Wire, bandwidth: str = "bandwidth", latency: str = "la
 
 def _watts(cluster: GridCluster) -> str:
     """Idle:Epsilon:AllCores, W, of every pstate, as SimGrid's energy plugin reads it."""
-    watts = [(state.power.idle_w, state.power.epsilon_w, state.power.full_w) for state in cluster.pstates]
+    watts = [(power.idle_w, power.epsilon_w, power.full_w) for power in cluster.powers]
     return ",".join(":".join(map(number_text, three)) for three in watts)
 
 

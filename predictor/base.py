@@ -1,14 +1,15 @@
 """What a predictor is: it asks for evidence, fits a model to it, and the model predicts targets.
 
 A predictor never simulates and never sees the time of the target.  A new one is a module with a class that has
-``name``, ``requests``, ``further`` and ``fit``, and a line in ``predictor/registry.py``.
+``name``, ``requests``, ``further`` and ``fit``, and a line in ``predictor/registry.py``; one from outside the project
+needs no line (predictor/own.py, docs/tutorials/own-predictor.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
 from apps.blockprobe.measure import BlockPlan
 from apps.netprobe.measure import Measurement, Plan
@@ -16,6 +17,8 @@ from apps.record import RunRecord
 from apps.recording import Recording
 from apps.spec import Target
 from platforms.errors import UserError
+
+_Answer = TypeVar("_Answer")
 
 
 class OutOfRange(UserError):
@@ -48,7 +51,11 @@ class Declared:
 
 @dataclass(frozen=True)
 class Cost:
-    """What evidence costs."""
+    """What evidence costs.
+
+    >>> Cost(node_s=2.0, wall_s=0.5) + Cost(node_s=1.0)
+    Cost(node_s=3.0, wall_s=0.5)
+    """
 
     node_s: float = 0.0  # node-seconds on the machines: nodes in use times the time they are in use for
     wall_s: float = 0.0  # of this computer, to gather it
@@ -65,6 +72,31 @@ class Evidence:
     answer: RunRecord | Recording | Measurement | Declared  # by the kind of the request
     id: str  # hash of the answer's identity
     cost: Cost
+
+    @property
+    def record(self) -> RunRecord:
+        """The answer to a request for a run; raises TypeError for one of another kind, as the three below do."""
+        return self._answer_as(RunRecord)
+
+    @property
+    def recording(self) -> Recording:
+        """The answer to a request for a trace."""
+        return self._answer_as(Recording)
+
+    @property
+    def measurement(self) -> Measurement:
+        """The answer to a request for an exchange or for blocks."""
+        return self._answer_as(Measurement)
+
+    @property
+    def declared(self) -> Declared:
+        """The answer to a request for what the user says."""
+        return self._answer_as(Declared)
+
+    def _answer_as(self, kind: type[_Answer]) -> _Answer:
+        if not isinstance(self.answer, kind):
+            raise TypeError(f"evidence {self.request.kind!r} is a {type(self.answer).__name__}, not a {kind.__name__}")
+        return self.answer
 
 
 @dataclass(frozen=True)
@@ -120,21 +152,34 @@ class Prediction:
         return self.time_s if self.span_s is None else self.span_s
 
 
-class Model(Protocol):
-    """A fitted predictor.
+class Gatherer(Protocol):
+    """Who answers requests for evidence: predictor.evidence.Broker, or what stands in front of it."""
 
-    One that is quicker with many targets at once than with one after the other has ``predict_many(targets)`` too: in
-    the order of the targets, what ``predict`` returns, or the OutOfRange that it raises.
-    """
+    def gather(self, requests: Sequence[EvidenceRequest]) -> Sequence[Evidence]:
+        """The evidence, in the order of the requests."""
+
+
+class Model(Protocol):
+    """A fitted predictor.  One that is quicker with many targets at once is a ModelOfMany too."""
 
     def predict(self, target: Target) -> Prediction:
         """Raises OutOfRange where the model's assumptions fail."""
 
 
+@runtime_checkable
+class ModelOfMany(Model, Protocol):
+    """A fitted predictor that is quicker with many targets at once than with one after the other."""
+
+    def predict_many(self, targets: Sequence[Target]) -> Sequence[Prediction | OutOfRange]:
+        """In the order of the targets, what ``predict`` returns, or the OutOfRange that it raises."""
+
+
 class Predictor(Protocol):
     """One published model, or one of our own."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called on command lines and in tables."""
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """What it needs to predict these targets."""

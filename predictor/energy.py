@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.record import RunRecord
@@ -79,14 +79,30 @@ def run_energy(
 
     ``powers``: by cluster, of nodes at another frequency than the platform's.
     """
-    hosts = [target.platform.host(name) for name in dict.fromkeys(target.placement)]
-    if any(host.power is None for host in hosts):
+    watts = _watts(target.platform, target.placement)
+    if watts is None:
         return None
-    watts = {host.name: host.power for host in hosts}
     if powers is not None:
         watts = {name: powers.get(target.platform.cluster_of(name).name, own) for name, own in watts.items()}
+    return _energy_of(target.platform, watts, time_s, loads)
+
+
+def _watts(platform: Platform, hosts: Iterable[str]) -> dict[str, Power] | None:
+    """By host, each once; None where one of them has none."""
+    watts = {}
+    for name in dict.fromkeys(hosts):
+        power = platform.host(name).power
+        if power is None:
+            return None
+        watts[name] = power
+    return watts
+
+
+def _energy_of(platform: Platform, watts: Mapping[str, Power], time_s: float, loads: Mapping[str, HostLoad]) -> Energy:
     idle = HostLoad(0.0, 0.0, 0.0)
-    each = [host_energy(watts[host.name], host.cores, time_s, loads.get(host.name, idle)) for host in hosts]
+    each = [
+        host_energy(power, platform.host(name).cores, time_s, loads.get(name, idle)) for name, power in watts.items()
+    ]
     return Energy(math.fsum(one.low_j for one in each), math.fsum(one.high_j for one in each))
 
 
@@ -98,16 +114,16 @@ def with_energy(prediction: Prediction, target: Target) -> Prediction:
     """
     if not 0 < prediction.time_s < math.inf:
         return prediction
-    if prediction.loads is not None:
-        energy = run_energy(target, prediction.counted_s, prediction.loads)
-        value_j = None if energy is None else energy.middle_j
-    else:
-        most = run_energy(target, prediction.time_s, busy_throughout(target, prediction.time_s))
-        least = run_energy(target, prediction.time_s, {})
-        energy = None if most is None else Energy(least.low_j, most.high_j)
-        value_j = None if most is None else most.high_j
-    if energy is None:
+    platform, watts = target.platform, _watts(target.platform, target.placement)
+    if watts is None:
         return prediction
+    if prediction.loads is not None:
+        energy = _energy_of(platform, watts, prediction.counted_s, prediction.loads)
+        value_j = energy.middle_j
+    else:
+        most = _energy_of(platform, watts, prediction.time_s, busy_throughout(target, prediction.time_s))
+        energy = Energy(_energy_of(platform, watts, prediction.time_s, {}).low_j, most.high_j)
+        value_j = most.high_j
     return replace(prediction, energy_j=value_j, energy_low_j=energy.low_j, energy_high_j=energy.high_j)
 
 
@@ -139,7 +155,8 @@ def record_energy(record: RunRecord, platform: Platform) -> dict[str, Energy] | 
     Over what the energy of a record is counted for (apps/record.py), or the time of the slowest rank.
     """
     loads = record_loads(record, platform)
-    hosts = {name: platform.host(name) for name in loads}
-    if any(host.power is None for host in hosts.values()):
+    watts = _watts(platform, loads)
+    if watts is None:
         return None
-    return {name: host_energy(host.power, host.cores, _span_s(record), loads[name]) for name, host in hosts.items()}
+    span_s = _span_s(record)
+    return {name: host_energy(power, platform.host(name).cores, span_s, loads[name]) for name, power in watts.items()}

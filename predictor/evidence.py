@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.blockprobe.measure import BlockPlan, carry_out
 from apps.identity import identity_hash
@@ -43,7 +43,7 @@ class Broker:
         record: Callable[[RunSpec], RunRecord],
         trace: Callable[[RunSpec, int], Recording] = record_events,
         measure: Callable[[Plan | BlockPlan], Measurement] = carry_out,
-        identify: Callable[[RunSpec], dict] = run_identity,
+        identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
     ):
         self._settings = settings
@@ -101,6 +101,8 @@ class Broker:
 
     def _recording(self, request: EvidenceRequest) -> Evidence:
         """Costs the computation of what was recorded, on the target's nodes."""
+        if request.iterations is None:
+            raise ValueError("a request for a trace says of how many iterations")
         spec = self._settings.spec(request.target)
         started = time.perf_counter()
         recording = self._trace(spec, request.iterations)
@@ -114,6 +116,8 @@ class Broker:
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
 
     def _experiments(self, request: EvidenceRequest) -> Evidence:
+        if request.plan is None:
+            raise ValueError(f"a request for evidence {request.kind!r} comes with a plan")
         plan = replace(request.plan, options=self._settings.options)  # the world is the same for all
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
@@ -135,7 +139,7 @@ _ANSWERS = {
 }
 
 
-def _essence(target: Target) -> tuple:
+def _essence(target: Target) -> tuple[Hashable, ...]:
     """What makes a run give away the target's time: the problem and the machines, not who sits where."""
     hosts = frozenset(Counter(target.placement).items())
     problem = target.problem

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from apps.catalog import Problem, app_names, sized_names
 from apps.errors import SimulationError
@@ -38,12 +39,12 @@ from platforms.options import (
     platform_from_arguments,
 )
 from platforms.writing import check_writable
-from predictor.base import Evidence, Model, OutOfRange, Prediction, Predictor
+from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor
 from predictor.changing import with_changes
 from predictor.energy import with_energy
 from predictor.evidence import Broker
 from predictor.regime import true_times, with_error_range
-from predictor.registry import ALL, PREDICTORS, predictors
+from predictor.registry import ALL, help_text, predictors
 
 _SAME_ENERGY = 1e-9  # relative: an interval this narrow is a point
 
@@ -60,7 +61,7 @@ class Answer:
     wall_s: float  # of this computer, for the prediction alone
 
 
-def fit(model: Predictor, targets: Sequence[Target], broker: Broker) -> tuple[Model, tuple[Evidence, ...]]:
+def fit(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> tuple[Model, tuple[Evidence, ...]]:
     """The model for these targets, and all the evidence that it asked for."""
     evidence = tuple(broker.gather(model.requests(targets)))
     while more := model.further(targets, evidence):
@@ -71,7 +72,7 @@ def fit(model: Predictor, targets: Sequence[Target], broker: Broker) -> tuple[Mo
 def predict(
     model: Predictor,
     targets: Sequence[Target],
-    broker: Broker,
+    broker: Gatherer,
     *,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Answer]:
@@ -83,7 +84,8 @@ def predict(
     answers = []
     for target, (made, wall_s) in zip(targets, _made(fitted, targets), strict=True):
         started = time.perf_counter()
-        prediction, refusal = None, None
+        prediction: Prediction | None = None
+        refusal: str | None = None
         try:
             if isinstance(made, OutOfRange):
                 raise made
@@ -98,7 +100,7 @@ def predict(
     return answers
 
 
-def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Broker) -> list[Answer]:
+def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> list[Answer]:
     """As predict; where the evidence would be the truth itself, or cannot be had, no answers, with the reason."""
     try:
         return predict(model, targets, broker)
@@ -109,18 +111,19 @@ def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Brok
 def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction | OutOfRange, float]]:
     """What the model says of each target, and the seconds that took: of many at once, an equal part of all."""
     started = time.perf_counter()
-    if hasattr(fitted, "predict_many"):
-        made = fitted.predict_many(targets)
+    if isinstance(fitted, ModelOfMany):
+        all_made = fitted.predict_many(targets)
         each_s = (time.perf_counter() - started) / max(1, len(targets))
-        yield from ((one, each_s) for one in made)
+        yield from ((one, each_s) for one in all_made)
         return
     for target in targets:
         started = time.perf_counter()
+        made: Prediction | OutOfRange
         try:
-            one = fitted.predict(target)
+            made = fitted.predict(target)
         except OutOfRange as err:
-            one = err
-        yield one, time.perf_counter() - started
+            made = err
+        yield made, time.perf_counter() - started
 
 
 def names(text: str, option: str) -> list[str]:
@@ -146,8 +149,8 @@ def add_predictor_argument(parser: argparse.ArgumentParser, *, default: Sequence
     """--predictor, as predictors_from_arguments reads it."""
     parser.add_argument(
         "--predictor", default=",".join(default), metavar="P1,P2,...",
-        help=f"of {', '.join(PREDICTORS)}, or {ALL} (default: {','.join(default)}); those named dpgraph record the "
-        "program and send messages first, some seconds for each platform, and compile at their very first use",
+        help=f"{help_text()}; or {ALL} (default: {','.join(default)}); those named dpgraph record the program and "
+        "send messages first, some seconds for each platform, and compile at their very first use",
     )  # fmt: skip
 
 
@@ -174,7 +177,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def answer_to_json(answer: Answer) -> dict:
+def answer_to_json(answer: Answer) -> dict[str, Any]:
     """One answer as JSON values; without the loads of single hosts, which may be thousands."""
     target = answer.target
     prediction = None if answer.prediction is None else asdict(replace(answer.prediction, loads=None))
@@ -209,12 +212,21 @@ def _lines(answer: Answer) -> str:
     lines = [
         f"{head}{prediction.time_s:.4g} s",
         f"    of it {parts}",
+        *_own_interval(prediction),
         _expected(prediction),
         *_energy(prediction),
         f"    evidence costs {cost}",
     ]
     lines += [f"    {remark}" for remark in prediction.remarks]
     return "\n".join([*lines, *(f"    caution: {flag}" for flag in prediction.flags)])
+
+
+def _own_interval(prediction: Prediction) -> list[str]:
+    """A line about the interval that the model itself gives, if it does; that of the validity map has its own line."""
+    low_s, high_s, found = prediction.low_s, prediction.high_s, prediction.error_range
+    if low_s is None or high_s is None or (found and (low_s, high_s) == true_times(prediction.time_s, found)):
+        return []
+    return [f"    by the model itself between {low_s:.4g} and {high_s:.4g} s"]
 
 
 def _expected(prediction: Prediction) -> str:
@@ -233,17 +245,16 @@ def _signed(percent: float) -> str:
 
 def _energy(prediction: Prediction) -> list[str]:
     """A line about the energy, if there is any."""
-    if prediction.energy_j is None:
+    energy_j = prediction.energy_j
+    if energy_j is None:
         return []
-    low_j, high_j = prediction.energy_low_j, prediction.energy_high_j
+    low_j = energy_j if prediction.energy_low_j is None else prediction.energy_low_j
+    high_j = energy_j if prediction.energy_high_j is None else prediction.energy_high_j
     known = high_j - low_j <= _SAME_ENERGY * high_j
     range_ = "" if known else f" (between {low_j:.4g} and {high_j:.4g} J)"
     most = "" if prediction.loads is not None else "at most "
-    return [f"    energy {most}{prediction.energy_j:.4g} J{range_}, energy-delay product {_edp(prediction):.4g} J s"]
-
-
-def _edp(prediction: Prediction) -> float:
-    return prediction.energy_j * prediction.time_s
+    delay_js = energy_j * prediction.time_s
+    return [f"    energy {most}{energy_j:.4g} J{range_}, energy-delay product {delay_js:.4g} J s"]
 
 
 def _run(args: argparse.Namespace) -> int:

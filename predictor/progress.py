@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING, Never
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _EVERY_S = 5.0  # between lines
 
@@ -13,7 +17,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._started = self._said = time.perf_counter()
-        self._bar = None
+        self._bar: tqdm[Never] | None = None  # goes over nothing by itself
 
     def __call__(self, what: str, done: int, total: int) -> None:
         if sys.stderr.isatty():
@@ -26,7 +30,8 @@ class Progress:
         from tqdm import tqdm
 
         if self._bar is None:
-            self._bar = tqdm(total=total, dynamic_ncols=True, bar_format="{percentage:3.0f}%|{bar}| {elapsed} {desc}")
+            form = "{percentage:3.0f}%|{bar}| {elapsed} {desc}"
+            self._bar = tqdm(total=total, dynamic_ncols=True, bar_format=form)
         self._bar.total = total
         self._bar.n = done
         self._bar.set_description_str(what)

@@ -95,9 +95,10 @@ def with_error_range(prediction: Prediction, predictor: str, target: Target) -> 
         return replace(prediction, flags=(*prediction.flags, flag), no_error_range="outside the validity map")
     found = error_range(predictor, app, share, ranks=target.nranks)
     prediction = replace(prediction, error_range=found)
-    if prediction.low_s is not None or prediction.high_s is not None:
+    if found is None or prediction.low_s is not None or prediction.high_s is not None:
         return prediction
-    return replace(prediction, **dict(zip(("low_s", "high_s"), true_times(prediction.time_s, found), strict=True)))
+    low_s, high_s = true_times(prediction.time_s, found)
+    return replace(prediction, low_s=low_s, high_s=high_s)
 
 
 def true_times(predicted_s: float, error: ErrorRange) -> tuple[float, float]:

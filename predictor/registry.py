@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pkgutil import resolve_name
 
 from platforms.errors import UserError
 from predictor.base import Predictor
+from predictor.own import FORM, check_free, installed, installed_predictor, is_own, own_predictor
 
 # Where each one is: imported when it is asked for, because not all are quick to import.
 PREDICTORS = {
@@ -37,21 +38,59 @@ ALL = "all"  # stands for every one
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # one probe serves them
 
 
+def help_text(*, but: Container[str] = ()) -> str:
+    """What an option that names predictors says of their names; without some that it has said already."""
+    return f"of {', '.join(name for name in PREDICTORS if name not in but)}, or {FORM} for one of your own"
+
+
 def predictor(name: str) -> Predictor:
-    """The predictor of that name; raises UserError with the known ones."""
-    if name not in PREDICTORS:
-        raise _unknown(name, PREDICTORS)
-    return resolve_name(PREDICTORS[name])
+    """The predictor of that name, or the one that ``FILE.py:NAME`` or ``MODULE:NAME`` says (predictor/own.py).
+
+    Raises UserError with the known names.
+
+    >>> predictor("hcf").name
+    'hcf'
+    """
+    if name in PREDICTORS:
+        made: Predictor = resolve_name(PREDICTORS[name])
+        return made
+    if is_own(name):
+        made = own_predictor(name)
+        check_free(made, (*PREDICTORS, ALL))
+        return made
+    others = _installed()
+    if name not in others:
+        raise _unknown(name, (*PREDICTORS, *others))
+    return installed_predictor(name, others[name])
 
 
-def predictors(names: list[str]) -> list[Predictor]:
-    """Those of these names, each once; ``all`` stands for every one.  Raises UserError."""
-    for name in names:
-        if name not in (*PREDICTORS, ALL):
-            raise _unknown(name, (*PREDICTORS, ALL))
-    wanted = (one for name in names for one in (PREDICTORS if name == ALL else (name,)))
-    return [predictor(name) for name in dict.fromkeys(wanted)]
+def predictors(names: Iterable[str]) -> list[Predictor]:
+    """Those of these names, each once; ``all`` stands for every one, those of installed packages included.
+
+    Raises UserError, also where two different ones have the same name.
+    """
+    wanted = (one for name in names for one in (_everyone() if name == ALL else (name,)))
+    made: dict[str, Predictor] = {}
+    for one in (predictor(name) for name in dict.fromkeys(wanted)):
+        if made.get(one.name, one) is not one:
+            check_free(one, made)
+        made[one.name] = one
+    return list(made.values())
+
+
+def _everyone() -> Iterable[str]:
+    return (*PREDICTORS, *_installed())
+
+
+def _installed() -> dict[str, str]:
+    """Those of installed packages.  Raises UserError where one would hide another."""
+    others = installed()
+    for name in (*PREDICTORS, ALL):
+        if name in others:
+            problem = f"an installed package has one too, {others[name]}, which would be hidden"
+            raise UserError(f"predictor {name!r}", problem, "Uninstall it, or give its predictor another name")
+    return others
 
 
 def _unknown(name: str, known: Iterable[str]) -> UserError:
-    return UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join(known)}")
+    return UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join(known)}; or {FORM} for your own")

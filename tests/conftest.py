@@ -1,7 +1,9 @@
 """What tests of several packages share."""
 
+import os
 import shutil
 import signal
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,16 @@ from platforms.compiling import compile_once
 # that are to be interrupted must see it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
+def without_processes(monkeypatch):
+    """Under `make mutation` a test that starts a process is skipped: equations are to be known without simulations."""
+
+    def refuse(self, args, *_, **__):
+        pytest.skip(f"starts {args}")
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
 
 
 def _record(target, time_s, flops, compute_s=None):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("platforms", "apps", "predictor", "validation")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -22,11 +23,16 @@ def test_the_version_stands_in_one_place_and_is_cited_and_described():
     assert re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     elsewhere = [
         path
-        for package in ("platforms", "apps", "predictor", "validation")
+        for package in PACKAGES
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"^__version__|version = [\"']\d", path.read_text(), re.MULTILINE)
     ]
     assert elsewhere == []
+
+
+def test_every_package_says_that_it_is_typed():
+    """PEP 561: without the file, a type checker takes what users import from here for Any."""
+    assert [(ROOT / package / "py.typed").read_bytes() for package in PACKAGES] == [b""] * len(PACKAGES)
 
 
 def test_the_license_is_simgrids():
@@ -64,21 +70,28 @@ def test_sdist_and_wheel_have_what_the_project_is_made_of(distributions):
         packed = set(archive.namelist())
     needed = {
         str(path.relative_to(ROOT))
-        for package in ("platforms", "apps", "predictor", "validation")
+        for package in PACKAGES
         for path in (ROOT / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert needed - packed == set()
     assert not any(name.startswith(("tests/", "docs/", "benchmarks/")) for name in packed)
+    assert {f"{package}/py.typed" for package in PACKAGES} <= packed
 
 
-@pytest.mark.slow
-def test_the_wheel_works_in_a_clean_environment(distributions, tmp_path):
-    """With what it depends on, and SimGrid of the distribution; nothing of this checkout."""
-    place = tmp_path / "clean"
+@pytest.fixture(scope="module")
+def clean_python(distributions, tmp_path_factory):
+    """Python with the wheel, what it depends on, and SimGrid of the distribution; nothing of this checkout."""
+    place = tmp_path_factory.mktemp("clean")
     venv.create(place, with_pip=True, system_site_packages=True)
     python = str(place / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", distributions[1]], check=True)
+    return python
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_a_clean_environment(clean_python, tmp_path):
+    python = clean_python
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment |= {"GRID_VALIDATOR_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(
@@ -89,3 +102,49 @@ def test_the_wheel_works_in_a_clean_environment(distributions, tmp_path):
     version = "from importlib.metadata import version; print(version('grid-prediction-validator'))"
     said = subprocess.run([python, "-c", version], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == PROJECT["version"]
+
+
+_OWN = """
+from collections.abc import Sequence
+
+from apps.spec import Target
+from predictor.base import Evidence, EvidenceRequest, Model, Prediction, Predictor
+
+
+class OneSecond:
+    def predict(self, target: Target) -> Prediction:
+        return Prediction(time_s={time_s})
+
+
+class Constant:
+    name = "constant"
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        return []
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        return []
+
+    def fit(self, evidence: Sequence[Evidence]) -> Model:
+        return OneSecond()
+
+
+chosen: Predictor = Constant()
+"""
+
+
+@pytest.mark.slow
+def test_who_writes_a_predictor_has_its_types_checked(clean_python, tmp_path):
+    """From the wheel alone, under mypy --strict: a right one passes, a slip in a result's type is found."""
+    pytest.importorskip("mypy")
+    said = []
+    for name, time_s in (("right", "1.0"), ("wrong", "'1 s'")):
+        (tmp_path / f"{name}.py").write_text(_OWN.format(time_s=time_s))
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--python-executable", clean_python, f"{name}.py"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        said.append(done.stdout)
+    assert said[0].startswith("Success: no issues found in 1 source file")
+    slip = 'Argument "time_s" to "Prediction" has incompatible type "str"; expected "float"'
+    assert slip in said[1] and "Found 1 error" in said[1]

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.catalog import problem
 from apps.engine import simulate
@@ -28,6 +28,7 @@ from platforms.part import part_hash
 from platforms.placement import MAPPINGS, Placement
 from platforms.scenario import SCENARIOS, named_grid
 from predictor.evidence import Broker, RefusedEvidence
+from predictor.own import within
 from predictor.registry import HCF_FAMILY, predictors
 from validation.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output import Output
@@ -46,6 +47,10 @@ _KEYS = {
     ),
     "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
 }
+
+
+MOST_RANDOM = 100_000  # platforms
+MOST_CASES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def read_campaign(path: str | Path) -> Campaign:
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
         efficiencies = ["reference", 0.1]   # default reference
-        predictors = ["hcf"]                # default the three of HCF; "all" for every one
+        predictors = ["hcf"]                # default the three of HCF; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others
@@ -125,28 +130,36 @@ def read_campaign(path: str | Path) -> Campaign:
         if mapping not in MAPPINGS:
             raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", f"Known: {', '.join(MAPPINGS)}")
     placements = list(_placements(table, platforms, mappings))
+    count = len(settings) * len(placements) * len(problems)
+    if count > MOST_CASES:
+        raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
     cases = [
         Case(Target(asked, platform, placement), mapping, one)
         for one, (mapping, platform, placement), asked in product(settings, placements, problems)
     ]
     for case in cases:
         case.settings.spec(case.target)  # says what does not fit before anything runs
-    return Campaign(tuple(cases), tuple(predictors(_names(table, "predictors", list(HCF_FAMILY)))))
+    models = predictors(within(path.parent, name) for name in _names(table, "predictors", list(HCF_FAMILY)))
+    return Campaign(tuple(cases), tuple(models))
 
 
 def _placements(
     table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
 ) -> Iterator[tuple[str, Platform, Placement]]:
-    ranks, each = _numbers(table, "ranks", [None]), _numbers(table, "ranks_per_host", [1])
+    ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
+    each = _numbers(table, "ranks_per_host") or [1]
     for mapping, platform, per_host, count in product(mappings, platforms, each, ranks):
         placement = MAPPINGS[mapping](platform, count or per_host * len(platform.hosts), per_host)
         check_usable(platform, placement)
         yield mapping, platform, placement
 
 
-def _numbers(table: CheckedTable, key: str, default: list[int | None]) -> list[int | None]:
-    numbers = table.list_of(key, default, (int, type(None)), "whole numbers")
-    if not numbers or min((number for number in numbers if number is not None), default=1) < 1:
+def _numbers(table: CheckedTable, key: str) -> list[int]:
+    """Empty where the key is left out."""
+    if not table.has(key):
+        return []
+    numbers = table.list_of(key, [], int, "whole numbers")
+    if not numbers or min(numbers) < 1:
         raise UserError(f"{table.where}, {key}", f"{numbers}", "Give numbers of at least 1, or leave the key out")
     return list(dict.fromkeys(numbers))
 
@@ -185,10 +198,9 @@ def _random_grids(table: CheckedTable) -> Iterator[Grid]:
 
     random = table.table("random", "random")
     count, seed = random.integer("count"), random.integer("seed")
-    if count < 1 or seed < 0:
-        raise UserError(
-            random.where, f"count {count}, seed {seed}", "Give a count of at least 1 and a seed of at least 0"
-        )
+    if not 1 <= count <= MOST_RANDOM or seed < 0:
+        remedy = f"Give a count from 1 to {MOST_RANDOM} and a seed of at least 0"
+        raise UserError(random.where, f"count {count}, seed {seed}", remedy)
     ranges = _ranges(random)
     yield from (random_grid(seed, number, ranges) for number in range(count))
 
@@ -227,7 +239,7 @@ def estimate(campaign: Campaign, jobs: int) -> Estimate:
 
     Messages of an iteration from the kernels' patterns, to a factor of two or so; steady runs take five iterations.
     """
-    specs: dict[tuple, RunSpec] = {}
+    specs: dict[tuple[Any, ...], RunSpec] = {}
     others: dict[str, None] = {}
     for (settings, _), targets in campaign.groups().items():
         broker = Broker(settings, targets, record=simulate)
@@ -241,7 +253,7 @@ def estimate(campaign: Campaign, jobs: int) -> Estimate:
     return Estimate(len(specs), sum(map(_run_s, specs.values())) / jobs, tuple(others))
 
 
-def _same_run(spec: RunSpec) -> tuple:
+def _same_run(spec: RunSpec) -> tuple[Any, ...]:
     """What runs that are made only once agree in (apps/runner.py)."""
     target = spec.target
     return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
@@ -251,23 +263,29 @@ def _run_s(spec: RunSpec) -> float:
     target = spec.target
     params, ranks = dict(target.problem.params), target.nranks
     official = target.iterations
-    iterations = {"full": official, "steady": min(5, official)}.get(spec.iterations, spec.iterations)
+    policies = {"full": official, "steady": min(5, official)}
+    iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
     per_rank = {
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners
-        "mg": 24 * math.log2(params.get("n", 2)),  # four halos of six faces on every level
-        "lu": 4 * params.get("n", 0),  # two neighbours for every plane of two sweeps
+        "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
+        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of two sweeps
         "ep": 6 * math.log2(ranks),  # three sums for all ranks, in trees
         "ft": ranks,  # everyone to everyone
     }.get(target.problem.app, 100)
     return 0.1 + iterations * ranks * per_rank / 1e5
 
 
+def _file_help() -> str:
+    """The example in what is said of ``read_campaign``."""
+    return (read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0].rstrip()
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m validation.campaign",
-        description=__doc__,
-        epilog=f"The campaign file:\n\n{read_campaign.__doc__.split('::')[1].split('File names')[0].rstrip()}\n\n"
-        f"{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
+        description="Predict and simulate a product of platforms, networks, programs, mappings and efficiencies.\n"
+        "Finished runs are kept in the store: a campaign that was interrupted goes on where it stopped.",
+        epilog=f"The campaign file:\n\n{_file_help()}\n\n{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")

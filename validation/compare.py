@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from apps.engine import simulate
 from apps.errors import SimulationError
@@ -66,7 +67,7 @@ class Result:
     simulated_node_s: float  # node-seconds of the full run, the truth
     clusters: str  # that have ranks, by name, separated by blanks
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Field names and values; ``preset`` under its column name ``class``."""
         return {COLUMN_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
@@ -80,7 +81,7 @@ class Failure:
     """A target whose truth or evidence could not be simulated."""
 
     target: Target
-    error: Exception  # UserError or SimulationError
+    error: UserError | SimulationError
 
     @property
     def bad_input(self) -> bool:
@@ -184,17 +185,17 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         period=extrapolation.period if extrapolation else None,
         extrapolation_bound=extrapolation.bound_rel if extrapolation else 0.0 if simulated else None,
         efficiency=truth.identity["efficiency"],
-        flags=answer.refusal or "; ".join(prediction.flags),
+        flags=answer.refusal or "; ".join(() if prediction is None else prediction.flags),
         truth=truth.source,
         energy_predicted_j=energy_j,
         energy_simulated_j=simulated_j,
         energy_error_pct=100 * (energy_j - simulated_j) / simulated_j if energy_j and simulated_j else None,
-        edp_predicted_js=None if energy_j is None else energy_j * predicted_s,
+        edp_predicted_js=None if energy_j is None or predicted_s is None else energy_j * predicted_s,
         edp_simulated_js=None if simulated_j is None else simulated_j * truth.time_s,
         predicted_compute_share=None if prediction is None else own_compute_share(prediction),
         range_low_pct=None if expected is None else expected.low_pct,
         range_high_pct=None if expected is None else expected.high_pct,
-        in_range=None if expected is None else expected.low_pct <= error_pct <= expected.high_pct,
+        in_range=None if expected is None or error_pct is None else expected.low_pct <= error_pct <= expected.high_pct,
         simulated_node_s=truth.node_seconds,
         clusters=" ".join(dict.fromkeys(target.platform.cluster_of(host).name for host in target.placement)),
     )

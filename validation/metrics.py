@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.scenario import SCENARIOS, named_grid
+from validation.frames import grouped
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
+
+    Numbers = npt.NDArray[np.float64]
 
 ALL_APPS = "all"  # the app of a summary's rows over all apps
 SEED = 2019  # of the resampling: equal errors give equal intervals
@@ -42,27 +47,33 @@ class Statistics:
 
 
 def statistics(
-    errors_pct: Sequence[float], predicted: Sequence[float], simulated: Sequence[float], *, seed: int = SEED
+    errors_pct: npt.ArrayLike, predicted: npt.ArrayLike, simulated: npt.ArrayLike, *, seed: int = SEED
 ) -> Statistics:
     """Statistics of predictions whose relative errors, values and truths are given in one order.
 
-    What has no error (None or NaN) is left out.  The interval is the 95 % BCa bootstrap interval of the mean absolute
-    error (B. Efron, "Better bootstrap confidence intervals", J. Am. Stat. Assoc. 82, 1987; as scipy.stats.bootstrap,
-    9,999 resamples); of a few errors it is too narrow, as every bootstrap.  Errors that are all the same give a point.
+    What has no error (None or NaN) is left out; the order does not matter, to the last bit.  The interval is the 95 %
+    BCa bootstrap interval of the mean absolute error (B. Efron, "Better bootstrap confidence intervals", J. Am. Stat.
+    Assoc. 82, 1987; as scipy.stats.bootstrap, 9,999 resamples, of the errors in ascending order); of a few errors it
+    is too narrow, as every bootstrap.  Errors that are all the same give a point.
 
     R2 = 1 - sum (predicted - simulated)^2 / sum (simulated - mean simulated)^2, the coefficient of determination of
     the predictions as they are, about the line predicted = simulated; nothing is fitted, so that it is negative where
     predictions are worse than the mean of the truths.  It is of values, not of their logarithms: the longest runs
     decide.
+
+    >>> found = statistics([10, -20, 30], predicted=[110, 80, 130], simulated=[100, 100, 100])
+    >>> found.mean_abs_pct, found.median_abs_pct, found.max_abs_pct
+    (20.0, 20.0, 30.0)
     """
     import numpy as np
 
-    errors, predicted, simulated = (np.asarray(values, float) for values in (errors_pct, predicted, simulated))
-    known = ~np.isnan(errors)
-    errors, predicted, simulated = errors[known], predicted[known], simulated[known]
+    errors, answers, truths = (np.asarray(values, float) for values in (errors_pct, predicted, simulated))
+    ascending = np.lexsort((truths, answers, errors))
+    kept = ascending[~np.isnan(errors[ascending])]
+    errors, answers, truths = errors[kept], answers[kept], truths[kept]
     if not errors.size:
         return Statistics(0, *(None,) * 7)
-    sizes = np.abs(errors)
+    sizes = np.sort(np.abs(errors))
     low_pct, high_pct = _interval(sizes, seed)
     return Statistics(
         n=int(sizes.size),
@@ -72,11 +83,11 @@ def statistics(
         low_pct=low_pct,
         high_pct=high_pct,
         max_abs_pct=float(sizes.max()),
-        r2=_determination(predicted, simulated),
+        r2=_determination(answers, truths),
     )
 
 
-def _interval(sizes, seed: int) -> tuple[float | None, float | None]:
+def _interval(sizes: Numbers, seed: int) -> tuple[float | None, float | None]:
     if sizes.size < 2:
         return None, None
     mean = float(sizes.mean())
@@ -100,7 +111,7 @@ def _interval(sizes, seed: int) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def _determination(predicted, simulated) -> float | None:
+def _determination(predicted: Numbers, simulated: Numbers) -> float | None:
     total = float(((simulated - simulated.mean()) ** 2).sum())
     return None if total == 0 else 1 - float(((predicted - simulated) ** 2).sum()) / total
 
@@ -118,12 +129,12 @@ def summarise(results: pd.DataFrame, *, seed: int = SEED) -> pd.DataFrame:
     rows = [
         _summary(predictor, app, group, seed)
         for table in (results, over_all)
-        for (predictor, app), group in table.groupby(["predictor", "app"], sort=False)
+        for (predictor, app), group in grouped(table, ["predictor", "app"])
     ]
     return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
 
 
-def _summary(predictor: str, app: str, group: pd.DataFrame, seed: int) -> dict:
+def _summary(predictor: str, app: str, group: pd.DataFrame, seed: int) -> dict[str, Any]:
     times = statistics(group["error_pct"], group["predicted_s"], group["simulated_s"], seed=seed)
     energy_errors = group["energy_error_pct"].astype(float).abs()
     return {
@@ -138,9 +149,15 @@ def _summary(predictor: str, app: str, group: pd.DataFrame, seed: int) -> dict:
         "median_abs_error_pct": _number(times.median_abs_pct),
         "max_abs_error_pct": _number(times.max_abs_pct),
         "r2": _number(times.r2),
-        "mean_abs_energy_error_pct": energy_errors.mean(),
+        "mean_abs_energy_error_pct": mean(energy_errors),
         "max_abs_energy_error_pct": energy_errors.max(),
     }
+
+
+def mean(values: Iterable[float]) -> float:
+    """Of those that are there, whatever their order, to the last bit; NaN of none."""
+    known = [float(value) for value in values if value is not None and not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 def _number(value: float | None) -> float:

@@ -6,12 +6,14 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.options import print_failure
 from platforms import writing
 from platforms.errors import UserError
+from platforms.writing import write_csv
 from validation.fail_above import TOO_WRONG, too_wrong
+from validation.frames import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +49,7 @@ class Output:
         self._as_json, self._figures, self._energy = as_json, figures, energy
         self._fail_above, self._too_wrong = fail_above, False
         self._decision_costs = decision_costs
-        self._rows: list[dict] = []
+        self._rows: list[dict[str, Any]] = []
         self._bad_input = self._failed = False
 
     def __enter__(self) -> Output:
@@ -60,7 +62,7 @@ class Output:
         if not isinstance(outcome, Failure):
             self._rows.append(outcome.to_json())
             return
-        if outcome.bad_input:
+        if isinstance(outcome.error, UserError):
             print(f"error: {outcome.error}", file=sys.stderr)
         else:
             print_failure(outcome.error)
@@ -88,13 +90,15 @@ class Output:
         results = self.results()
         summary = summarise(results)
         league = self._league(results)
-        if self._as_json:
-            tables = {"results": results, "summary": summary, **league}
-            print(json.dumps({name: _records(table) for name, table in tables.items()}))
-        elif self._rows:
-            self._print(results, summary, league)
-        if self._rows and self._folder is not None:
-            self._write(results, summary, league, self._folder)
+        try:  # files even where nobody reads what is printed, and that even where no file can be written
+            if self._rows and self._folder is not None:
+                self._write(results, summary, league, self._folder)
+        finally:
+            if self._as_json:
+                tables = {"results": results, "summary": summary, **league}
+                print(json.dumps({name: records(table) for name, table in tables.items()}))
+            elif self._rows:
+                self._print(results, summary, league)
         if kind is None and self._fail_above is not None:
             said = too_wrong(summary, self._fail_above)
             self._too_wrong = said is not None
@@ -122,8 +126,8 @@ class Output:
         self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame], folder: Path
     ) -> None:
         try:
-            results.to_csv(folder / "results.csv", index=False)
-            summary.to_csv(folder / "summary.csv", index=False)
+            write_csv(results, folder / "results.csv")
+            write_csv(summary, folder / "summary.csv")
             if self._figures:
                 from validation.plots import write_figures
 
@@ -140,11 +144,6 @@ class Output:
 def usable_folder(text: str) -> Path:
     """The folder of an option --out, made if absent.  Raises UserError for one that cannot be written."""
     return writing.usable_folder("--out", text)
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    rows = table.astype(object).where(table.notna(), None)  # JSON has no NaN
-    return rows.to_dict("records")
 
 
 def _print(results: pd.DataFrame, summary: pd.DataFrame, *, energy: bool) -> None:

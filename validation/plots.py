@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.writing import save_figure
 from validation.tables import told_apart_by, truth_name
@@ -32,7 +32,7 @@ _MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # for the colours' second r
 CASE_COLUMNS = ("scenario", "network", "class", "ranks", "mapping", "clusters", "efficiency")
 
 
-def style_of(number: int) -> tuple[str, str, str | tuple]:
+def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
     """Colour, marker and line of the predictor with this number, from 0; the first fourteen differ in grey too."""
     color, marker, line = STYLES[number % len(STYLES)]
     again = number // len(STYLES)

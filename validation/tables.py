@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from predictor.registry import HCF_FAMILY
+from validation.frames import Column
 from validation.metrics import ALL_APPS
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def results_text(results: pd.DataFrame, *, energy: bool = False) -> str:
     """
     if energy:
         return table_text(_energy_columns(results))
-    columns = {
+    columns: dict[str, Column] = {
         "scenario": results["scenario"],
         "app": results["app"],
         **{name: results[name].map(str) for name in told_apart_by(results)},
@@ -46,7 +47,7 @@ def results_text(results: pd.DataFrame, *, energy: bool = False) -> str:
     return table_text(columns)
 
 
-def _energy_columns(results: pd.DataFrame) -> dict[str, pd.Series]:
+def _energy_columns(results: pd.DataFrame) -> dict[str, Column]:
     truth = truth_name(results)
     return {
         "scenario": results["scenario"],
@@ -73,7 +74,7 @@ def summary_text(summary: pd.DataFrame, published: Mapping[str, float], *, energ
     """
     if summary["app"].nunique() == 2:  # one app: the rows over all apps say nothing new
         summary = summary[summary["app"] != ALL_APPS]
-    columns = {
+    columns: dict[str, Column] = {
         "predictor": summary["predictor"],
         "app": summary["app"],
         "n": [
@@ -112,12 +113,12 @@ def format_interval(summary: pd.DataFrame, form: str = "{:.2f}") -> list[str]:
     return [_NONE if math.isnan(low) else f"{form} to {form}".format(low, high) for low, high in ends]
 
 
-def format_column(values: pd.Series, form: str) -> pd.Series:
+def format_column(values: pd.Series[Any], form: str) -> pd.Series[str]:
     """Each value as the format says, a dash for those that are missing."""
     return values.map(lambda value: _NONE if value != value or value is None else form.format(value))
 
 
-def table_text(columns: Mapping[str, Sequence]) -> str:
+def table_text(columns: Mapping[str, Column]) -> str:
     """Columns side by side under their names."""
     import pandas as pd
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from apps.record import RunRecord
 from apps.smpi import run_identity
 from apps.spec import RunSpec, Target
 from platforms.errors import UserError
+from platforms.reading import input_bytes
 
+N = TypeVar("N", int, float)
+_Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
 _NEEDED = ("platform", "ranks", "time_s")
 _NAMES = ("app", "program")  # either
 
@@ -23,7 +28,7 @@ class MeasuredTimes:
     """Measured run times, s, of programs on platforms."""
 
     source: str  # the file
-    times_s: Mapping[tuple[str, str | None, str, int], float]  # by app, class, platform and ranks
+    times_s: Mapping[_Key, float]
 
     def record(self, spec: RunSpec) -> RunRecord:
         """The measured time of the spec's target as a record that says nothing else of the run.
@@ -40,8 +45,9 @@ class MeasuredTimes:
         return self._time_s(target) is not None
 
     def _time_s(self, target: Target) -> float | None:
-        app, preset, *rest = target.problem.app, target.problem.label, target.platform.name, target.nranks
-        return self.times_s.get((app, preset, *rest), self.times_s.get((app, None, *rest)))
+        app, where = target.problem.app, (target.platform.name, target.nranks)
+        of_class = self.times_s.get((app, target.problem.label, *where))
+        return self.times_s.get((app, None, *where)) if of_class is None else of_class
 
 
 def read_measured(path: str | Path) -> MeasuredTimes:
@@ -53,7 +59,7 @@ def read_measured(path: str | Path) -> MeasuredTimes:
     """
     where = f"--truth {path}"
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
+        with io.StringIO(input_bytes(path).decode("utf-8-sig"), newline="") as file:
             reader = csv.DictReader(file)
             columns = [name.strip() for name in reader.fieldnames or ()]
             reader.fieldnames = columns
@@ -62,7 +68,7 @@ def read_measured(path: str | Path) -> MeasuredTimes:
                 missing.insert(0, " or ".join(_NAMES))
             if missing:
                 raise UserError(where, f"no column {', '.join(missing)}", "Name the columns in the first line")
-            runs: dict[tuple, list[float]] = {}
+            runs: dict[_Key, list[float]] = {}
             for row in reader:
                 key, time_s = _row(row, f"{where}, line {reader.line_num}")
                 runs.setdefault(key, []).append(time_s)
@@ -75,7 +81,7 @@ def read_measured(path: str | Path) -> MeasuredTimes:
     return MeasuredTimes(str(path), {key: statistics.median(times) for key, times in runs.items()})
 
 
-def _row(row: Mapping[str, str | None], where: str) -> tuple[tuple[str, str | None, str, int], float]:
+def _row(row: Mapping[str, str | None], where: str) -> tuple[_Key, float]:
     values = {name: (value or "").strip() for name, value in row.items() if isinstance(value, str)}
     app = next((values[name] for name in _NAMES if values.get(name)), "")
     if not app or not values.get("platform"):
@@ -85,12 +91,13 @@ def _row(row: Mapping[str, str | None], where: str) -> tuple[tuple[str, str | No
     return (app, values.get("class") or None, values["platform"], ranks), time_s
 
 
-def _number(text: str, kind: type, where: str) -> int | float:
+def _number(text: str, kind: Callable[[str], N], where: str) -> N:
+    value: N | None
     try:
         value = kind(text)
     except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
+        value = None
+    if value is None or not 0 < value < math.inf:
         raise UserError(
             where, f"{text!r} is not a positive number", "Give seconds" if kind is float else "Give a count"
         )
@@ -102,7 +109,7 @@ def _case(target: Target) -> str:
 
 
 def _record(spec: RunSpec, time_s: float) -> RunRecord:
-    unknown: dict = {
+    unknown: dict[str, Any] = {
         name: ()
         for prefix in ("", "iteration_")
         for name in (prefix + part for part in ("messages", "bytes", "self_messages", "self_bytes"))

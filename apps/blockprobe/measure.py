@@ -6,21 +6,23 @@ import hashlib
 import json
 import os
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from apps.energy import counted, plugin_options
 from apps.launch import environment
 from apps.netprobe.measure import Measurement, Plan, measure
-from apps.process import die_with_parent, run_bounded
+from apps.process import run_bounded
 from apps.spec import ENGINE_OPTIONS, check_host_names, check_options
 from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
+from platforms.process import die_with_parent
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid, simgrid_version
 
 MPI_BLOCKS = ("compute", "idle", "p2p", "send", "bcast", "scatter", "gather", "alltoall", "barrier")
@@ -58,6 +60,10 @@ class Experiment:
     amount: float = 0.0
     disk: Disk | None = None
 
+    def __post_init__(self) -> None:
+        if (self.disk is not None) != (self.block in DISK_BLOCKS):
+            raise ValueError(f"{self.block} {'without' if self.disk is None else 'with'} a disk")
+
 
 @dataclass(frozen=True)
 class BlockPlan:
@@ -67,7 +73,7 @@ class BlockPlan:
     experiments: tuple[Experiment, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
 
-    def identity(self) -> dict:
+    def identity(self) -> dict[str, Any]:
         """What decides the result."""
         content = json.dumps([_as_text(one) for one in self.experiments])
         return {
@@ -110,19 +116,21 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
 
 
-def carry_out(plan: Plan | BlockPlan) -> Measurement:
-    """The result of any plan."""
-    return measure_blocks(plan) if isinstance(plan, BlockPlan) else measure(plan)
+def carry_out(plan: Plan | BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
+    """The result of any plan.  Raises as ``measure``; ``time_limit_s`` is of the wall time of each simulation."""
+    if isinstance(plan, BlockPlan):
+        return measure_blocks(plan, time_limit_s=time_limit_s)
+    return measure(plan, time_limit_s=time_limit_s)
 
 
 def disks_of(platform: Platform) -> tuple[Disk, ...]:
     """The disks of a platform, in its order of hosts."""
-    with tempfile.TemporaryDirectory(prefix="s4u-") as name:
-        output, _ = _disk_probe(platform, (), (), Path(name), None)
+    with scratch_folder("s4u") as folder:
+        output, _ = _disk_probe(platform, (), (), folder, None)
     return tuple(Disk(one["host"], one["disk"], one["read_Bps"], one["write_Bps"]) for one in output["disks"])
 
 
-def _as_text(one: Experiment) -> list:
+def _as_text(one: Experiment) -> list[Any]:
     return [one.block, list(one.hosts), one.amount, None if one.disk is None else [one.disk.host, one.disk.name]]
 
 
@@ -143,14 +151,15 @@ def _options(plan: BlockPlan) -> list[str]:
     return [f"--cfg={key}:{value}" for key, value in {**ENGINE_OPTIONS, **dict(plan.options)}.items()]
 
 
-def _run_mpi(plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None) -> tuple[dict, float]:
+def _run_mpi(
+    plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None
+) -> tuple[dict[str, Any], float]:
     """What the program says of MPI's blocks, and the wall time of simulating them."""
     program = compile_once(
         "blockprobe", _MPI_SOURCES, compiler=["smpicc"], flags=["-O2", "-std=gnu11"], headers=_HEADERS
     )
     energy = tuple(name for name in counted(plan.platform) if name == "hosts")
-    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
-        folder = Path(name)
+    with scratch_folder("smpi") as folder:
         (folder / "blockprobe").symlink_to(program)
         hosts, lines = mpi_plan(experiments)
         (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
@@ -175,7 +184,8 @@ def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
     most: Counter[str] = Counter()
     for one in experiments:
         most |= Counter(one.hosts)  # the larger count of each
-    ranks, hosts = {}, []
+    ranks: dict[tuple[str, int], int] = {}
+    hosts: list[str] = []
     for host, count in most.items():
         for turn in range(count):
             ranks[host, turn] = len(hosts)
@@ -193,19 +203,24 @@ def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
     return hosts, lines
 
 
-def _run_disks(plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None) -> tuple[dict, float]:
+def _disk_line(one: Experiment) -> str:
+    """Of the program's plan."""
+    assert one.disk is not None  # see Experiment
+    return f"{one.block.removeprefix('disk_')} {one.hosts[0]} {one.disk.host} {one.disk.name} {one.amount:.17g}"
+
+
+def _run_disks(
+    plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None
+) -> tuple[dict[str, Any], float]:
     """What the program says of disk blocks, and the wall time of simulating them."""
-    lines = [
-        f"{one.block.removeprefix('disk_')} {one.hosts[0]} {one.disk.host} {one.disk.name} {one.amount:.17g}"
-        for one in experiments
-    ]
-    with tempfile.TemporaryDirectory(prefix="s4u-") as name:
-        return _disk_probe(plan.platform, lines, _options(plan), Path(name), time_limit_s)
+    lines = [_disk_line(one) for one in experiments]
+    with scratch_folder("s4u") as folder:
+        return _disk_probe(plan.platform, lines, _options(plan), folder, time_limit_s)
 
 
 def _disk_probe(
     platform: Platform, lines: Sequence[str], options: Sequence[str], folder: Path, time_limit_s: float | None
-) -> tuple[dict, float]:
+) -> tuple[dict[str, Any], float]:
     flags = ["-O1", "-std=gnu++17"]
     program = compile_once("diskprobe", [_DISK_SOURCE], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
     (folder / "plan").write_text("".join(f"{line}\n" for line in lines))

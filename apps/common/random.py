@@ -5,15 +5,16 @@ D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 2.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 _MULTIPLIER, _SEED, _BITS = 5**13, 314159265, 46
 
 
-def states(count: int) -> np.ndarray:
+def states(count: int) -> npt.NDArray[np.uint64]:
     """The first ``count`` states after the seed, uint64."""
     import numpy as np
 
@@ -27,7 +28,7 @@ def states(count: int) -> np.ndarray:
     return made
 
 
-def advanced(now: np.ndarray, numbers: int) -> np.ndarray:
+def advanced(now: npt.NDArray[np.uint64], numbers: int) -> npt.NDArray[np.uint64]:
     """The states so many numbers later."""
     import numpy as np
 
@@ -35,6 +36,6 @@ def advanced(now: np.ndarray, numbers: int) -> np.ndarray:
     return now * np.uint64(pow(_MULTIPLIER, numbers, 2**_BITS)) & mask
 
 
-def centred(now: np.ndarray) -> np.ndarray:
+def centred(now: npt.NDArray[np.uint64]) -> npt.NDArray[np.floating[Any]]:
     """The numbers in (0, 1) that the states stand for, less 1/2."""
     return now * 2.0**-_BITS - 0.5

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
     import scipy.sparse
 
 NAMES = ("corner_ux", "corner_uy", "corner_uz", "mean_ux", "mean_uy", "mean_uz")
@@ -24,7 +25,7 @@ def references(params: Mapping[str, float], nranks: int) -> dict[str, float]:
 
     From the sparse solver up to MOST_UNKNOWNS, above in closed form; the two agree to rounding.
     """
-    N, L, young, poisson = (params[name] for name in ("n", "layers", "young", "poisson"))
+    N, L, young, poisson = int(params["n"]), int(params["layers"]), params["young"], params["poisson"]
     if min(N, L) < 1 or not young > 0 or not -1 < poisson < 0.5:
         return dict.fromkeys(NAMES, 0.0)  # the kernel says what is wrong with them
     if 3 * (N + 1) ** 2 * (L + 1) > MOST_UNKNOWNS:
@@ -41,13 +42,13 @@ def closed_form(N: int, L: int, young: float, poisson: float) -> dict[str, float
     along_x, along_z = -poisson * N / young, L / young
 
     def share(n: int) -> float:  # root of the mean of (i / n)^2 over i = 0 .. n
-        return ((2 * n + 1) / (6 * n)) ** 0.5
+        return float(((2 * n + 1) / (6 * n)) ** 0.5)
 
     wide, high = abs(along_x) * share(N), along_z * share(L)
     return dict(zip(NAMES, (along_x, along_x, along_z, wide, wide, high), strict=True))
 
 
-def sparse_solution(N: int, L: int, young: float, poisson: float) -> np.ndarray:
+def sparse_solution(N: int, L: int, young: float, poisson: float) -> npt.NDArray[np.float64]:
     """Displacements of all nodes, shape (nodes, 3), x slowest and z fastest, by scipy.sparse.linalg.spsolve."""
     import numpy as np
     from scipy.sparse.linalg import spsolve
@@ -58,7 +59,9 @@ def sparse_solution(N: int, L: int, young: float, poisson: float) -> np.ndarray:
     return u.reshape(-1, 3)
 
 
-def system(N: int, L: int, young: float, poisson: float) -> tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray]:
+def system(
+    N: int, L: int, young: float, poisson: float
+) -> tuple[scipy.sparse.csr_array, npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Stiffness before anything is held, load, and which displacements are free."""
     import numpy as np
     from scipy.sparse import coo_array
@@ -81,7 +84,7 @@ def system(N: int, L: int, young: float, poisson: float) -> tuple[scipy.sparse.c
 _CORNERS = tuple(itertools.product((0, 1), repeat=3))
 
 
-def element_stiffness(young: float, poisson: float) -> np.ndarray:
+def element_stiffness(young: float, poisson: float) -> npt.NDArray[np.float64]:
     """24 x 24, corners in the order of (x, y, z) as binary digits: the integral of B^T C B over the unit cube by Gauss'
     rule of three points per axis, which is more than it needs; strains as (xx, yy, zz, yz, zx, xy).
     """

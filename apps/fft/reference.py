@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from apps.common.random import centred, states
 from apps.errors import KernelError
@@ -10,7 +11,7 @@ from apps.errors import KernelError
 MOST_POINTS = 2**27  # 2 GB; numpy and the kernel need some five times that
 
 
-def references(params: Mapping, nranks: int) -> dict[str, float]:
+def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     """What points_results in points.h computes, by name.  Raises KernelError where there is no memory for it."""
     import numpy as np
 

@@ -7,17 +7,18 @@ pressure has the same bits as on any number of ranks.  What cannot change a bit 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.errors import KernelError
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 LEAST_SIZE = 3  # for smaller ones there is nothing to compute, and the program refuses them
 
 
-def references(params: dict, nranks: int) -> dict[str, float]:
+def references(params: dict[str, Any], nranks: int) -> dict[str, float]:
     """The last iteration's gosa, and sums of the pressure and its square over the inner points, at the end.
 
     ``params``: n, points along each axis with the boundary, and niter.  Raises KernelError where n^3 floats do not fit
@@ -43,7 +44,7 @@ def references(params: dict, nranks: int) -> dict[str, float]:
     return {"gosa": gosa, "p_sum": p_sum, "p_squares": p_squares}
 
 
-def initial_pressure(n: int) -> np.ndarray:
+def initial_pressure(n: int) -> npt.NDArray[np.float64]:
     """(n, n, n) float32: (i / (n - 1))^2 in plane i across the first axis."""
     import numpy as np
 
@@ -51,7 +52,7 @@ def initial_pressure(n: int) -> np.ndarray:
     return np.broadcast_to(profile[:, None, None], (n, n, n)).copy()
 
 
-def iterate(p: np.ndarray) -> float:
+def iterate(p: npt.NDArray[np.float64]) -> float:
     """One Jacobi iteration on (n, n, n) float32, in place; the sum of the squared residuals before it.
 
     Plane by plane, so that all that is at hand stays in a cache: ``before`` keeps the old values of the plane just

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from apps.common.random import advanced, centred, states
 from apps.errors import KernelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _HPL_LIMIT = 16
 _EPSILON = 2.0**-53
 
 
-def references(params: Mapping, nranks: int) -> dict[str, float]:
+def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     """Sum and largest absolute value of the solution, and how far another solution may be off.
 
     A scaled residual r means |A x - b| <= r eps n (|A| |x| + |b|) in the maximum norm, and |b| <= |A| |x|, so that x is
@@ -27,7 +32,7 @@ def references(params: Mapping, nranks: int) -> dict[str, float]:
     except MemoryError:
         problem = f"the matrix, {8 * n * n / 1e9:.3g} GB, does not fit into memory"
         raise KernelError(f"size {n}", problem, "Take a smaller one, or --mode skeleton") from None
-    norm = lapack.dlange("I", matrix)
+    norm = lapack.dlange("I", matrix)  # type: ignore[call-arg]  # the stub lacks its arguments
     factors, _, solution, info = lapack.dgesv(matrix, right_hand_side, overwrite_a=True)
     assert info == 0, "a random matrix is not singular"
     reciprocal_condition, _ = lapack.dgecon(factors, norm, norm="I")
@@ -38,7 +43,7 @@ def references(params: Mapping, nranks: int) -> dict[str, float]:
     }
 
 
-def system(n: int):
+def system(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """A (n x n, columns contiguous) and b: random numbers less 1/2, column by column, b after the last one."""
     import numpy as np
 

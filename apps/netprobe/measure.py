@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from apps.process import die_with_parent, run_bounded
+from apps.process import run_bounded
 from apps.spec import ENGINE_OPTIONS, check_host_names
 from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
+from platforms.process import die_with_parent
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid, simgrid_version
 
 _SOURCE = Path(__file__).with_name("netprobe.c")
@@ -56,7 +58,7 @@ class Plan:
         ends = (end for one in self.experiments for e in _messages(one) for end in (e.source, e.destination))
         return tuple(dict.fromkeys(ends))
 
-    def identity(self) -> dict:
+    def identity(self) -> dict[str, Any]:
         """What decides the result."""
         content = "\n".join(self.lines())
         return {
@@ -98,8 +100,7 @@ def measure(plan: Plan, *, time_limit_s: float | None = None) -> Measurement:
         plan.platform.host(host)
     check_host_names(plan.hosts)
     program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
-    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
-        folder = Path(name)
+    with scratch_folder("smpi") as folder:
         command = _prepare(plan, program, folder)
         done = run_bounded(
             command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}

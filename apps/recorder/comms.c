@@ -1,6 +1,7 @@
 /* Communicators: one number for all members, whatever handle each of them has. */
 #include "recorder.h"
 
+#include <errno.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,12 +101,12 @@ void write_comms(const char *path)
 {
   FILE *file = fopen(path, "w");
   if (!file)
-    fail("cannot write %s", path);
+    fail("cannot write %s: %s", path, strerror(errno));
   for (size_t i = 0; i < nall; i++)
     for (int member = 0; member < all[i]->size; member++)
       fprintf(file, "%d%c", all[i]->world[member], member + 1 < all[i]->size ? ' ' : '\n');
   if (fclose(file))
-    fail("cannot write %s", path);
+    fail("cannot write %s: %s", path, strerror(errno));
 }
 
 /* The communicators of a call that makes one. */

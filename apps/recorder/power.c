@@ -1,6 +1,7 @@
 /* What hosts and links consume while the program runs, by rank and as a whole. */
 #include "recorder.h"
 
+#include <errno.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <simgrid/plugins/energy.h>
@@ -76,7 +77,7 @@ void power_write(const char *path)
     return;
   FILE *file = fopen(path, "w");
   if (!file)
-    fail("cannot write %s", path);
+    fail("cannot write %s: %s", path, strerror(errno));
   bool marked = starts == nranks && stops == nranks;
   const Reading *from = marked ? &start : &init, *to = marked ? &stop : &finalize;
   fprintf(file, "{\"span_s\": %.17g", to->clock_s - from->clock_s);
@@ -96,5 +97,5 @@ void power_write(const char *path)
   }
   fprintf(file, "}\n");
   if (fclose(file))
-    fail("cannot write %s", path);
+    fail("cannot write %s: %s", path, strerror(errno));
 }

@@ -1,6 +1,7 @@
 /* The state of the ranks: who calls, what he has done, and what he leaves behind. */
 #include "recorder.h"
 
+#include <errno.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
@@ -80,12 +81,13 @@ Rank *current_rank(void)
   return actor < nslots ? ranks[actor] : NULL;
 }
 
-Rank *enter(void)
+Rank *enter_call(const char *name)
 {
   Rank *r = current_rank();
   if (!r || r->inside)
     return NULL;
   r->inside = true;
+  r->call = name;
   double before_s = simgrid_get_clock();
   if (r->measured) /* injects what the program computed since its last call, and starts timing anew */
     smpi_bench_end();
@@ -122,6 +124,14 @@ static void mark(Rank *r, int op)
   r->now.op = op;
   r->moments = grown(r->moments, r->nmoments, &r->moments_room, sizeof *r->moments);
   r->moments[r->nmoments++] = r->now;
+}
+
+/* Ranks that are in a call when the program ends wait in it for ever. */
+__attribute__((destructor)) static void say_who_waits(void)
+{
+  for (size_t actor = 0; actor < nslots; actor++)
+    if (ranks[actor] && ranks[actor]->inside)
+      fprintf(stderr, "waits: rank %d in %s\n", ranks[actor]->rank, ranks[actor]->call);
 }
 
 static bool environment_says(const char *name, const char *value)
@@ -176,7 +186,7 @@ static void write_array(int rank, const char *what, const void *items, size_t si
   snprintf(path, sizeof path, "%s/%d.%s", getenv("RECORDER_FOLDER"), rank, what);
   FILE *file = fopen(path, "wb");
   if (!file || fwrite(items, size, count, file) != count || fclose(file))
-    fail("cannot write %s", path);
+    fail("cannot write %s: %s", path, strerror(errno));
 }
 
 static void end_rank(Rank *r)
@@ -229,6 +239,14 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
   int result = PMPI_Init_thread(argc, argv, required, provided);
   begin_rank();
   return result;
+}
+
+int MPI_Abort(MPI_Comm comm, int code)
+{
+  Rank *r = current_rank();
+  if (r)
+    fprintf(stderr, "abort: rank %d, code %d\n", r->rank, code);
+  return PMPI_Abort(comm, code);
 }
 
 int MPI_Finalize(void)

@@ -63,6 +63,7 @@ typedef struct {
 typedef struct {
   int rank;
   bool inside;   /* a call that is being noted */
+  const char *call; /* the latest */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
   bool sampled;  /* so are blocks of it (SMPI_SAMPLE) */
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
@@ -90,7 +91,8 @@ typedef struct {
 
 /* --- rank.c --- */
 Rank *current_rank(void); /* who calls; NULL outside MPI_Init and MPI_Finalize */
-Rank *enter(void);     /* at the entry of a call; NULL when it is not to be noted */
+#define enter() enter_call(__func__) /* at the entry of a call; NULL when it is not to be noted */
+Rank *enter_call(const char *name);
 void leave(Rank *r);   /* at its end; r may be NULL */
 void begin_rank(void); /* after MPI_Init */
 int sure(const Rank *r, int result, const char *name);

@@ -1,6 +1,7 @@
 """The process of one simulation: ``python -m apps.s4u JOB RESULT``, started by apps/s4u/engine.py.
 
-JOB names the program and all it is told; RESULT becomes what the ranks did, or why they stopped, both JSON.
+JOB names the program and all it is told; RESULT becomes what the ranks did, or why they stopped and whether that may
+be the doing of a platform that changes, both JSON.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import simgrid
 
 from apps.energy import plugin_options
 from apps.s4u.ranks import Rank
 from apps.s4u.section import output
+from apps.s4u.versions import start_actor
 
 
 def main(job_path: str, result_path: str) -> None:
@@ -34,6 +37,7 @@ def main(job_path: str, result_path: str) -> None:
         from apps.s4u.energy import Meter
 
         meter = Meter(job["energy"], len(job["hosts"]))
+        meters = [meter.of_rank(number, host) for number, host in enumerate(job["hosts"])]
     events = None
     if job["events"] is not None:
         from apps.s4u.events import Events, write_events  # NumPy takes its time
@@ -48,42 +52,46 @@ def main(job_path: str, result_path: str) -> None:
             parameters=job["parameters"],
             flop_scale=job["flop_scale"],
             detached_below_bytes=job["detached_below_bytes"],
-            events=events and events[number],
-            meter=meter and meter.of_rank(number, job["hosts"][number]),
+            events=None if events is None else events[number],
+            meter=None if meter is None else meters[number],
         )
         for number in range(len(job["hosts"]))
     ]
     for rank, host in zip(ranks, job["hosts"], strict=True):
-        simgrid.Actor.create(f"rank-{rank.rank}", simgrid.Host.by_name(host), body, rank)
+        start_actor(f"rank-{rank.rank}", simgrid.Host.by_name(host), body, rank)
     engine.run()
     stuck = [rank for rank in ranks if rank.waits_for is not None]
     if stuck:
         more = f", and {len(stuck) - 1} more wait" if len(stuck) > 1 else ""
-        made = {"error": f"deadlock: rank {stuck[0].rank} waits for {stuck[0].waits_for}{more}"}
+        reason = f"deadlock: rank {stuck[0].rank} waits for {stuck[0].waits_for}{more}"
+        made: dict[str, Any] = {"error": reason, "by_platform": True}
     else:
         if events is not None:
             write_events(Path(job["events"]), events)
         made = output([rank.section for rank in ranks], job["hosts"], ranks[0].timed_wall_s, job["iterations"])
         if meter is not None:
             marked = len(made["iteration_end_s"][0]) > 0
-            made["energy"] = meter.said(made["start_s"], [rank.meter for rank in ranks], iterations=marked)
+            made["energy"] = meter.said(made["start_s"], meters, iterations=marked)
     result.write_text(json.dumps(made))
 
 
-def _program(job: dict, result: Path) -> Callable[[Rank], None]:
+def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
     """The kernel's ``main``, or that of the user's file, which finds its modules as a script does."""
     if job["kernel"] is not None:
-        return importlib.import_module(f"apps.s4u.{job['kernel']}").main
+        kernel: Callable[[Rank], None] = importlib.import_module(f"apps.s4u.{job['kernel']}").main
+        return kernel
     path = Path(job["program"])
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None  # its name ends in .py
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # as dataclasses and pickle need it
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as err:
         _give_up(err, result, job["program"], "")
-    return module.main
+    program: Callable[[Rank], None] = module.main
+    return program
 
 
 def _guarded(program: Callable[[Rank], None], result: Path, path: str | None) -> Callable[[Rank], None]:
@@ -109,7 +117,8 @@ def _give_up(err: BaseException, result: Path, path: str | None, who: str) -> No
         reason = f"{Path(own[-1].filename).name}:{own[-1].lineno}: {reason}"
     else:
         traceback.print_exception(err)
-    result.write_text(json.dumps({"error": f"{who}{reason}"}))
+    by_platform = isinstance(err, simgrid.NetworkFailureException | simgrid.HostFailureException)
+    result.write_text(json.dumps({"error": f"{who}{reason}", "by_platform": by_platform}))
     sys.stderr.flush()
     sys.stdout.flush()
     os._exit(1)

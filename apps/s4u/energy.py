@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import simgrid
+
+T = TypeVar("T")
 
 
 class Meter:
@@ -57,7 +60,7 @@ class Meter:
         if len(self._stopped) == self._nranks:
             self._end = simgrid.Engine.clock, self.read()
 
-    def said(self, starts_s: Sequence[float], ranks: Sequence[RankMeter], *, iterations: bool) -> dict:
+    def said(self, starts_s: Sequence[float], ranks: Sequence[RankMeter], *, iterations: bool) -> dict[str, Any]:
         """What a kernel says of its energy (apps/common/record.c).  ``iterations``: the ranks have marked them all."""
         from_s = min(starts_s)
         end_s, end_j = self._end
@@ -71,7 +74,7 @@ class Meter:
             pairs = zip(self._links, since(now_j)[hosts:], end_j[hosts:], strict=True)
             return {name: joules for name, joules, in_all in pairs if in_all > 0}
 
-        made: dict = {"span_s": end_s - from_s}
+        made: dict[str, Any] = {"span_s": end_s - from_s}
         if "hosts" in self._counts:
             made["hosts"] = dict(zip(self._hosts, since(end_j)[:hosts], strict=True))
             made["iteration_host_j"] = [one.iterations_j if iterations else [] for one in ranks]
@@ -88,8 +91,8 @@ class Meter:
         """J of one host so far.  ``computed``: by a rank that has just computed on it, and is answered at once."""
         pointer = self._hosts[host]
         if computed:
-            return self._library.sg_host_get_consumed_energy(pointer)
-        return _by_nobody(lambda: self._library.sg_host_get_consumed_energy(pointer))
+            return float(self._library.sg_host_get_consumed_energy(pointer))
+        return _by_nobody(lambda: float(self._library.sg_host_get_consumed_energy(pointer)))
 
     def _all_hosts(self) -> dict[str, int]:
         listed = self._library.sg_host_list()
@@ -139,10 +142,10 @@ class RankMeter:
         self._meter.stop(self._rank)
 
 
-def _by_nobody(ask):
+def _by_nobody(ask: Callable[[], T]) -> T:
     """What ``ask`` returns, called in a thread of its own, as apps/common/energy.c does: it is no actor to SimGrid, and
     loses no turn by asking."""
-    answers = []
+    answers: list[T] = []
     thread = threading.Thread(target=lambda: answers.append(ask()))
     thread.start()
     thread.join()

@@ -7,22 +7,23 @@ import json
 import os
 import shlex
 import sys
-import tempfile
 import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from apps.energy import counted
 from apps.errors import KernelError, NoIterations, SimulationError
-from apps.launch import trace_options
+from apps.launch import trace_options, working_folder
 from apps.outages import failures_explained
-from apps.process import Finished, run_bounded
+from apps.process import LOG_LIMIT_BYTES, Finished, run_bounded
 from apps.record import RunRecord, from_kernel
 from apps.s4u.limits import detached_below_bytes
 from apps.spec import RunSpec
 from apps.verdict import check_success
 from apps.wording import number_of
 from platforms.errors import UserError
+from platforms.scratch import scratch_folder
 from platforms.simgrid import INSTALL, check_simgrid
 
 _ROOT = Path(__file__).parents[2]  # where `apps` is found
@@ -32,7 +33,7 @@ def run_iterations(
     spec: RunSpec,
     iterations: int,
     *,
-    identity: dict,
+    identity: dict[str, Any],
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunRecord:
@@ -73,14 +74,13 @@ def _run(
     energy: tuple[str, ...] = (),
     notes: Path | None = None,
     stop: threading.Event | None = None,
-) -> tuple[Finished, dict]:
+) -> tuple[Finished, dict[str, Any]]:
     """The process that has simulated it, and what the ranks did."""
     check_simgrid()
     if PathFinder.find_spec("simgrid") is None:
         raise UserError("SimGrid", "its Python module is not installed", INSTALL)
     _check_problem(spec)
-    with tempfile.TemporaryDirectory(prefix="s4u-") as name:
-        folder = Path(name)
+    with scratch_folder("s4u") as folder:
         job, result = folder / "job.json", folder / "result.json"
         told = _job(spec, iterations)
         told["options"] |= trace_options(spec, folder)
@@ -90,8 +90,9 @@ def _run(
             folder=folder,
             time_limit_s=time_limit_s,
             environment=_environment(folder),
-            working_folder=None if spec.target.problem.program is None else Path.cwd(),  # where it finds its input
+            working_folder=None if spec.target.problem.program is None else working_folder(folder),
             stop=stop,
+            output_limit_bytes=LOG_LIMIT_BYTES,
         )
         return done, _result(done, result, spec)
 
@@ -113,7 +114,7 @@ def _check_problem(spec: RunSpec) -> None:
             raise KernelError(where, refusal, "Choose other ranks or another class")
 
 
-def _job(spec: RunSpec, iterations: int) -> dict:
+def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
     """What the simulation's process is told."""
     problem = spec.target.problem
     program = problem.program
@@ -136,17 +137,29 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
 
 
-def _result(done: Finished, result: Path, spec: RunSpec) -> dict:
+def _result(done: Finished, result: Path, spec: RunSpec) -> dict[str, Any]:
     """What the ranks did.  Raises where they did not come to their end."""
     what = _what(spec)
-    if result.is_file():
-        output = json.loads(result.read_bytes())
-        if "error" in output:
-            raise SimulationError(f"{what}: {output['error']}", done.log)
+    output = _read(result)
+    if output is not None and "error" in output:
+        failed = SimulationError(f"{what}: {output['error']}", done.log)
+        if not output["by_platform"]:
+            raise failed
+        with failures_explained(spec.target, done):
+            raise failed
     with failures_explained(spec.target, done):
         check_success(done, what)
-        if not result.is_file():
+        if output is None:
             raise SimulationError(f"{what}: ended without a record", done.log)
+    return output
+
+
+def _read(result: Path) -> dict[str, Any] | None:
+    """None: there is none, or half of it, as a process leaves that is killed while it writes."""
+    try:
+        output: dict[str, Any] = json.loads(result.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
     return output
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from apps.recording import EVENT, Kind, Mark, Op
+from apps.recording import EVENT, EVENT_FIELDS, Kind, Mark, Op
 from apps.recording_io import BEGIN, END
 
 
 class Events:
     """The events of one rank.  Every one is told when it begins, s on the simulated clock."""
 
-    def __init__(self):
-        self._rows: list[list] = []
+    def __init__(self) -> None:
+        self._rows: list[list[Any]] = []
         self._operations: list[int] = []  # the row of each SEND and RECV
         self._rows.append(_mark(0.0, BEGIN))
 
@@ -53,7 +54,7 @@ class Events:
         self._add(clock_s, kind, comm=0, peer=peer, tag=tag, request=operation, size_bytes=size_bytes)
         return operation
 
-    def _add(self, clock_s: float, kind: Kind, **fields) -> None:
+    def _add(self, clock_s: float, kind: Kind, **fields: Any) -> None:
         self._rows.append(_row(clock_s, kind, **fields))
 
     def write(self, folder: Path, rank: int) -> None:
@@ -67,16 +68,27 @@ class Events:
         (folder / f"{rank}.counts").write_bytes(b"")  # no collective here has a vector of sizes
 
 
-_SIZE = EVENT.names.index("size_bytes")
+_SIZE = EVENT_FIELDS.index("size_bytes")
 _DELETED = 255
 
 
-def _row(clock_s: float, kind: Kind, *, op=0, comm=-1, peer=-1, tag=-1, request=-1, size_bytes=0, amount=0.0) -> list:
+def _row(
+    clock_s: float,
+    kind: Kind,
+    *,
+    op: int = 0,
+    comm: int = -1,
+    peer: int = -1,
+    tag: int = -1,
+    request: int = -1,
+    size_bytes: int = 0,
+    amount: float = 0.0,
+) -> list[Any]:
     """In the order of EVENT's fields."""
     return [kind, 0, op, comm, peer, tag, request, size_bytes, amount, clock_s]
 
 
-def _mark(clock_s: float, mark: int) -> list:
+def _mark(clock_s: float, mark: int) -> list[Any]:
     return _row(clock_s, Kind.MARK, op=mark)
 
 

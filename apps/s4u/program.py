@@ -21,6 +21,8 @@ def check_program(path: Path) -> None:
         raise KernelError(f"{path}:{err.lineno}", f"not Python: {err.msg}", "Mend it") from err
     except ValueError as err:  # null bytes
         raise KernelError(str(path), f"not Python: {err}", "Give the source of a program") from err
+    except (RecursionError, MemoryError):
+        raise KernelError(str(path), "not Python: nested too deep", "Give the source of a program") from None
     remedy = "Define main(rank), as docs/programs/s4u.md says"
     if "main" not in _defined(tree):
         raise KernelError(str(path), "it has no function main", remedy)
@@ -69,7 +71,12 @@ def _sources(path: Path) -> list[Path]:
     while open_ends:
         try:
             tree = ast.parse(open_ends.pop().read_bytes())
-        except (SyntaxError, ValueError):  # what it imports is not known; running it will tell
+        except (
+            SyntaxError,
+            ValueError,
+            RecursionError,
+            MemoryError,
+        ):  # what it imports is not known; running it will tell
             continue
         for module in _imported(tree):
             beside = path.parent / f"{module}{SUFFIX}"

@@ -18,6 +18,7 @@ import simgrid
 from apps.recording import Mark
 from apps.s4u import collectives
 from apps.s4u.section import Section
+from apps.s4u.versions import get_async
 
 if TYPE_CHECKING:
     from apps.s4u.energy import RankMeter
@@ -34,11 +35,11 @@ class Request:
 
     __slots__ = ("activity", "arriving", "operation", "payload", "what")
 
-    def __init__(self, what: tuple[str, int, int | str], activity: simgrid.Comm | None = None, arriving=None):
+    def __init__(self, what: tuple[str, int, int | str], activity: simgrid.Comm | None = None, arriving: Any = None):
         self.what = what  # to or from, partner, tag
         self.activity = activity  # None: nothing is waited for
-        self.arriving = arriving  # where S4U puts (bytes, payload); None: it is a send, or it has come
-        self.payload = None  # that has come
+        self.arriving = arriving  # gives (bytes, payload), once; None: it is a send, or it has come
+        self.payload: Any = None  # that has come
         self.operation = -1  # its number among the events of the rank; -1: it is not noted, or no longer
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ class Rank:
         self._flop_scale = flop_scale
         self._detached_below_bytes = detached_below_bytes
         self._pending_flops = 0.0
-        self._mailboxes: dict[tuple, simgrid.Mailbox] = {}
+        self._mailboxes: dict[tuple[int, int, int | str], simgrid.Mailbox] = {}
         self._events = events  # to be noted; None: nothing is
         self.meter = meter  # None: energy is not counted
         self.waits_for: Request | None = None
@@ -85,7 +86,8 @@ class Rank:
     def clock_s(self) -> float:
         """Simulated time, s; what was charged so far is computed first."""
         self._inject()
-        return simgrid.Engine.clock
+        clock_s: float = simgrid.Engine.clock
+        return clock_s
 
     def start(self) -> None:
         """A barrier; then the timed section begins.  Without it the section is the whole of ``main``."""
@@ -182,23 +184,23 @@ class Rank:
         self._inject()
         return self._complete(request)
 
-    def waitall(self, requests: Iterable[Request]) -> list:
+    def waitall(self, requests: Iterable[Request]) -> list[Any]:
         """Waits for all; their payloads, None for sends."""
         self._inject()
         began_s = simgrid.Engine.clock
         return [self._complete(request, began_s) for request in requests]
 
     def _complete(self, request: Request, began_s: float | None = None) -> Any:
-        if request.operation >= 0:
+        if self._events is not None and request.operation >= 0:
             self._events.wait(simgrid.Engine.clock if began_s is None else began_s, request.operation)
         if request.activity is not None:
             self.waits_for = request
             request.activity.wait()
             self.waits_for = request.activity = None
         if request.arriving is not None:
-            size_bytes, request.payload = request.arriving.get()
+            size_bytes, request.payload = request.arriving()
             request.arriving = None
-            if request.operation >= 0:
+            if self._events is not None and request.operation >= 0:
                 self._events.came(request.operation, size_bytes)
         request.operation = -1
         return request.payload
@@ -211,7 +213,7 @@ class Rank:
         return Request(("to", dest, tag), mailbox.put_async(message, size_bytes + ENVELOPE_BYTES))
 
     def _start_receive(self, source: int, tag: int | str) -> Request:
-        return Request(("from", source, tag), *self._mailbox(source, self.rank, tag).get_async())
+        return Request(("from", source, tag), *get_async(self._mailbox(source, self.rank, tag)))
 
     def _mailbox(self, source: int, dest: int, tag: int | str) -> simgrid.Mailbox:
         """Messages of one source, destination and tag do not overtake each other: a mailbox is first in, first out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass
@@ -68,6 +69,13 @@ class Section:
         self.iterations: list[Moment] = []  # at their ends
         self.before: Moment | None = None  # where the first iteration begins, if the program says so
 
+    @property
+    def ended(self) -> Moment:
+        """Where it ended.  Raises ValueError while it is open."""
+        if self.end is None:
+            raise ValueError("the timed section is still open")
+        return self.end
+
     def now(self, clock_s: float) -> Moment:
         return Moment(clock_s, self.compute_s, self.flops, self.traffic.copy())
 
@@ -86,14 +94,14 @@ class Section:
         )
 
 
-def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: float, iterations: int) -> dict:
+def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: float, iterations: int) -> dict[str, Any]:
     """What the ranks did, in the form of a C kernel's record (apps/common/run.c).
 
     ``iterations``: how many were asked for; iterations are reported if every rank has marked so many, else none are.
     """
     marked = all(len(one.iterations) == iterations for one in sections)
     each = [one.per_iteration() if marked else Section().per_iteration() for one in sections]
-    ends = [one.end for one in sections]
+    ends = [one.ended for one in sections]
     counted = ("messages", "bytes", "self_messages", "self_bytes")
     return {
         "timed_wall_s": timed_wall_s,
@@ -114,7 +122,7 @@ def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: floa
     }
 
 
-def _collectives(traffic: Sequence[Traffic]) -> dict:
+def _collectives(traffic: Sequence[Traffic]) -> dict[str, Any]:
     """Of every kind that was called: the calls of the rank that made most, the bytes of each."""
     names = dict.fromkeys(name for one in traffic for name, count in one.calls.items() if count)
     return {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from apps.options import exit_status
 from apps.store.database import DATABASE, StoreError
@@ -22,7 +24,9 @@ _LIST_HEADER = ("key", "kind", "app", "ranks", "mode", "iterations", "platform",
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m apps.store", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m apps.store", description="Look at what has been run, take it elsewhere, clear it away."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", help="one line per entry")
@@ -116,7 +120,7 @@ def _days(text: str) -> float:
 def _store(args: argparse.Namespace, *, read_only: bool = True) -> Store | None:
     """The store that is meant; None: the user's own, which nothing has been put into yet."""
     folder = cache_folder() / "store" if args.store is None else args.store
-    if not (folder / DATABASE).exists():
+    if not os.path.exists(folder / DATABASE):
         if args.store is None:
             return None
         raise StoreError(folder, "there is no store here", "Name an existing one with --store")
@@ -168,13 +172,13 @@ def _show(args: argparse.Namespace) -> int:
     store = _store(args)
     entries = chosen(store.entries() if store else [], kind=args.kind)
     found = [entry for entry in entries if entry.key.startswith(args.key)]
-    if not found:
+    if store is None or not found:
         raise UserError(f"key {args.key!r}", "no such entry", "See python -m apps.store list")
     if len(found) > 1:
         names = ", ".join(f"{entry.key} ({entry.kind})" for entry in found[:8])
         raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Write more of it, or --kind: {names}")
     (entry,) = found
-    payload = store.get(entry.kind, entry.key)
+    payload: dict[str, Any] | str | None = store.get(entry.kind, entry.key)
     if payload is None and store.get_bytes(entry.kind, entry.identity) is not None:
         payload = f"{entry.size_bytes} bytes that are no text"
     if payload is None:

@@ -21,13 +21,12 @@ class DoesNotFit(ValueError):
     """JSON that is not exactly one value of the dataclass, as it is defined here and now."""
 
 
-def as_fields(value: Any) -> dict:
+def as_fields(value: Any) -> dict[str, Any]:
     """Field by field, for json.dumps; as its ``default`` this also takes dataclasses that are nested anywhere."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} is neither JSON nor a dataclass")
-    return {
-        field.name: field.metadata.get("to_json", _as_it_is)(getattr(value, field.name)) for field in _kept(type(value))
-    }
+    kind: type = type(value)
+    return {field.name: field.metadata.get("to_json", _as_it_is)(getattr(value, field.name)) for field in _kept(kind)}
 
 
 def from_fields(cls: type[T], data: Any) -> T:
@@ -37,7 +36,8 @@ def from_fields(cls: type[T], data: Any) -> T:
     """
     if not isinstance(data, dict):
         raise DoesNotFit(f"{cls.__name__}: not an object")
-    readers = _readers(cls)
+    kind: type = cls
+    readers = _readers(kind)
     if data.keys() != readers.keys():
         names = ", ".join(sorted(data.keys() ^ readers.keys()))
         raise DoesNotFit(f"{cls.__name__}: fields are missing or unknown: {names}")
@@ -51,7 +51,7 @@ def _readers(cls: type) -> dict[str, Callable[[Any], Any]]:
 
 
 @cache
-def _kept(cls: type) -> tuple[Field, ...]:
+def _kept(cls: type) -> tuple[Field[Any], ...]:
     return tuple(field for field in fields(cls) if field.metadata.get("kept", True))
 
 
@@ -59,7 +59,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _field_reader(field: Field, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _field_reader(field: Field[Any], read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     if "from_json" not in field.metadata:
         return read
 
@@ -85,9 +85,11 @@ _SCALARS = {
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return _as_it_is
     if hint in _SCALARS:
         return _scalar_reader(hint)
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return lambda data: from_fields(hint, data)
     if origin is tuple and len(arguments) == 2 and arguments[1] is ...:
         return _tuple_reader(arguments[0])
@@ -109,11 +111,11 @@ def _scalar_reader(hint: type) -> Callable[[Any], Any]:
     return read
 
 
-def _tuple_reader(item: Any) -> Callable[[Any], tuple]:
+def _tuple_reader(item: Any) -> Callable[[Any], tuple[Any, ...]]:
     allowed = _SCALARS.get(item)
     read_item = _reader(item)
 
-    def read(data: Any) -> tuple:
+    def read(data: Any) -> tuple[Any, ...]:
         if type(data) is not list:
             raise DoesNotFit(f"{type(data).__name__} instead of a list")
         if allowed is None:
@@ -125,10 +127,10 @@ def _tuple_reader(item: Any) -> Callable[[Any], tuple]:
     return read
 
 
-def _dict_reader(item: Any) -> Callable[[Any], dict]:
+def _dict_reader(item: Any) -> Callable[[Any], dict[str, Any]]:
     read_item = _reader(item)
 
-    def read(data: Any) -> dict:
+    def read(data: Any) -> dict[str, Any]:
         if type(data) is not dict or not all(type(name) is str for name in data):
             raise DoesNotFit(f"{type(data).__name__} instead of an object")
         return {name: read_item(one) for name, one in data.items()}

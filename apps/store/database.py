@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from apps.store.payloads import FOLDER as PAYLOADS
 from platforms.errors import UserError
@@ -53,8 +54,13 @@ class Damaged(Exception):
     """The database file is not, or no longer, a store."""
 
 
-def is_damage(err: sqlite3.Error) -> bool:
-    """Whether the error tells of a broken file, and not of a busy, full or forbidden one."""
+def is_damage(err: sqlite3.Error | UnicodeDecodeError) -> bool:
+    """Whether the error tells of a broken file, and not of a busy, full or forbidden one.
+
+    A UnicodeDecodeError does: SQLite has quoted what it found there.
+    """
+    if isinstance(err, UnicodeDecodeError):
+        return True
     code = getattr(err, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGE
 
@@ -94,9 +100,11 @@ def open_database(folder: Path, *, read_only: bool) -> sqlite3.Connection:
     except BaseException as err:
         if connection is not None:
             connection.close()
-        if not isinstance(err, sqlite3.DatabaseError):
+        if not isinstance(err, sqlite3.DatabaseError | UnicodeDecodeError):
             raise
-        if is_damage(err) or err.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # the latter: an unknown file format
+        if isinstance(err, UnicodeDecodeError) or is_damage(err):
+            raise Damaged(str(err)) from err
+        if err.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # an unknown file format
             raise Damaged(str(err)) from err
         raise StoreError(folder, f"cannot be opened: {err}") from err
     return connection
@@ -168,7 +176,7 @@ def _check_version(connection: sqlite3.Connection, folder: Path, *, read_only: b
 def _version(connection: sqlite3.Connection, folder: Path) -> int:
     """Schema version of a file that is ours.  Raises StoreError for another program's, or one from the future."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != _APPLICATION_ID and (application or version or _schema(connection)):
         raise StoreError(folder, f"{DATABASE} is the database of another program")
     if not 0 <= version <= SCHEMA_VERSION:
@@ -180,12 +188,12 @@ def _version(connection: sqlite3.Connection, folder: Path) -> int:
     return version
 
 
-def _schema(connection: sqlite3.Connection) -> list[tuple]:
+def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
 @cache
-def _expected_schema() -> list[tuple]:
+def _expected_schema() -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         for step in _MIGRATIONS:
             for statement in step:

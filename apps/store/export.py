@@ -52,7 +52,7 @@ def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
     return len(rows)
 
 
-def flat_row(entry: Entry, payload: dict) -> dict[str, Any]:
+def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
     """One run as scalars; works from what is stored, so that records of other versions can be exported too."""
     row: dict[str, Any] = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s}
     hosts = entry.identity.get("host") or payload.get("host")
@@ -75,7 +75,7 @@ def flat_row(entry: Entry, payload: dict) -> dict[str, Any]:
     return row
 
 
-def table(rows: Sequence[dict[str, Any]]) -> dict[str, list]:
+def table(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     """Columns of one type each (bool, int, float or str; None where a row has no value), in order of appearance."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {_text(name): _one_type([row.get(name) for row in rows]) for name in names}
@@ -128,7 +128,7 @@ def _all(value: Any, kind: type | tuple[type, ...]) -> bool:
     return isinstance(value, list) and all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
 
 
-def _one_type(values: list) -> list:
+def _one_type(values: list[Any]) -> list[Any]:
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
         return values
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
     return (value if isinstance(value, str) else json.dumps(value)).encode("utf-8", "backslashreplace").decode()
 
 
-def _csv(columns: dict[str, list]) -> bytes:
+def _csv(columns: dict[str, list[Any]]) -> bytes:
     """Floats with all their digits; nothing between the commas where there is no value."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -153,7 +153,7 @@ def _csv(columns: dict[str, list]) -> bytes:
     return file.getvalue().encode()
 
 
-def _parquet(columns: dict[str, list]) -> bytes:
+def _parquet(columns: dict[str, list[Any]]) -> bytes:
     try:
         import pyarrow
         from pyarrow import parquet

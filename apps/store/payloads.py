@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from platforms.scratch import scratch_file
+
 FOLDER = "payloads"
 _TEMPORARY = "tmp"
 _ABANDONED_S = 86400.0  # no write takes a day: a temporary file of this age has lost its writer
@@ -30,21 +32,17 @@ def payload_path(folder: Path, digest: str, *, binary: bool = False) -> Path:
     return folder / FOLDER / digest[:2] / f"{digest}.{'bin' if binary else 'json'}"
 
 
-def write_temporary(folder: Path, content: bytes) -> Path:
-    """Content on the disk under a name of its own, not yet visible to anyone.  Raises OSError."""
-    path = folder / _TEMPORARY / os.urandom(8).hex()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile: its files are readable by their owner only, and a store may belong to a group.
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
+@contextlib.contextmanager
+def temporary_file(folder: Path, content: bytes) -> Iterator[Path]:
+    """Content on the disk under a name of its own, to be published; it goes with the context.  Raises OSError."""
+    place = folder / _TEMPORARY
+    place.mkdir(parents=True, exist_ok=True)
+    with scratch_file(place) as (handle, path):
+        with os.fdopen(handle, "wb", closefd=False) as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return path
+            os.fsync(handle)
+        yield path
 
 
 def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None:
@@ -60,7 +58,7 @@ def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes the temporary files of writers that were killed."""
+    """Removes what no writer is there for any more, as a version of this project has left it that did not lock."""
     limit = time.time() - _ABANDONED_S
     for file in _files(folder / _TEMPORARY):
         with contextlib.suppress(OSError):
@@ -78,11 +76,11 @@ def unnamed(folder: Path, named: set[str]) -> list[tuple[Path, int]]:
     return found
 
 
-def _files(folder: Path) -> Iterator[os.DirEntry]:
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
     return (entry for entry in _entries(folder) if entry.is_file(follow_symlinks=False))
 
 
-def _entries(folder: Path) -> list[os.DirEntry]:
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return list(found)

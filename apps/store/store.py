@@ -19,13 +19,16 @@ from typing import Any
 
 from apps.identity import canonical, identity_hash
 from apps.record import RunRecord
-from apps.store import database, payloads
+from apps.store import claims, database, payloads
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import Damaged, StoreError, is_damage, open_database, transaction
 from platforms.caching import cache_folder
+from platforms.errors import printable
+from platforms.reading import input_bytes
 
 # "record": a simulated run.  "measurement": a run whose times come from a real machine.
 KINDS = ("record", "measurement", "trace", "calibration", "fit")
+_MOST_BYTES = 4 << 30  # of a payload
 FILE_BYTES = 256 * 1024  # a payload above this is a file beside the database
 
 
@@ -35,7 +38,7 @@ class Entry:
 
     kind: str
     key: str
-    identity: dict
+    identity: dict[str, Any]
     summary: str  # a few words for lists
     created_s: float  # seconds since 1970, UTC
     size_bytes: int  # of the payload, as it is kept
@@ -72,7 +75,7 @@ class Store:
         self._reported: set[str] = set()
         self._connect()
 
-    def get(self, kind: str, key: str) -> dict | None:
+    def get(self, kind: str, key: str) -> dict[str, Any] | None:
         """The payload; None if there is none, or none that is whole, or one that was put as bytes.
 
         Raises StoreError only where the database is found to be damaged and cannot be set aside.
@@ -80,12 +83,12 @@ class Store:
         found = self._read(kind, key)
         return None if found is None else found[1]
 
-    def get_bytes(self, kind: str, identity: dict) -> bytes | None:
+    def get_bytes(self, kind: str, identity: dict[str, Any]) -> bytes | None:
         """What ``put_bytes`` kept under this identity; None as in ``get``."""
         found = self._read(kind, identity_hash(identity), binary=True)
         return found[1] if found is not None and found[0] == canonical(identity) else None
 
-    def put(self, kind: str, key: str, identity: dict, payload: dict, *, summary: str = "") -> bool:
+    def put(self, kind: str, key: str, identity: dict[str, Any], payload: dict[str, Any], *, summary: str = "") -> bool:
         """Keeps a payload of JSON values (or dataclasses of them), in place of what the kind and key had before.
 
         When this returns True the payload is on the disk.  False: it could not be kept, which has been reported.
@@ -94,12 +97,20 @@ class Store:
         inline = content.decode("ascii") if len(content) <= FILE_BYTES else None
         return self._put(kind, key, identity, content, inline, summary, binary=False)
 
-    def put_bytes(self, kind: str, identity: dict, content: bytes, *, summary: str = "") -> bool:
+    def put_bytes(self, kind: str, identity: dict[str, Any], content: bytes, *, summary: str = "") -> bool:
         """Keeps bytes that are no JSON under their identity, always in a file of their own; otherwise as ``put``."""
         return self._put(kind, identity_hash(identity), identity, content, None, summary, binary=True)
 
     def _put(
-        self, kind: str, key: str, identity: dict, content: bytes, inline: str | None, summary: str, *, binary: bool
+        self,
+        kind: str,
+        key: str,
+        identity: dict[str, Any],
+        content: bytes,
+        inline: str | None,
+        summary: str,
+        *,
+        binary: bool,
     ) -> bool:
         _check_kind(kind)
         if self._read_only:
@@ -112,7 +123,7 @@ class Store:
                     self._follow()
                     try:
                         self._insert(row, content if inline is None else None, binary=binary)
-                    except sqlite3.DatabaseError as err:
+                    except (sqlite3.DatabaseError, UnicodeDecodeError) as err:
                         if not is_damage(err):
                             raise
                         self._begin_anew(str(err))
@@ -124,7 +135,7 @@ class Store:
             self._report(f"store {self.folder}: {_reason(err)}. A result is used but not kept.")
         return False
 
-    def get_record(self, identity: dict, *, inexact: bool = False) -> RunRecord | None:
+    def get_record(self, identity: dict[str, Any], *, inexact: bool = False) -> RunRecord | None:
         """The record of a run; None if it is not known here, or was written with other fields than it has now.
 
         Only what is exact is returned (see ``is_exact``), unless ``inexact`` asks for what repeats approximately too;
@@ -152,6 +163,11 @@ class Store:
         identity = payload.pop("identity")
         kind = "record" if record.source == "simulation" else "measurement"
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
+
+    def claim(self, kind: str, key: str) -> claims.Claim | None:
+        """That this process is about to make an entry, until the context is left; None: another is making it."""
+        _check_kind(kind)
+        return claims.claim(self.folder, kind, key)
 
     def entries(self) -> list[Entry]:
         """Everything in the store, oldest first.  Raises StoreError where it cannot be read."""
@@ -198,7 +214,7 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Store], tuple[Path, bool]]:
         return _reopened, (self.folder, self._read_only)
 
     def _connect(self) -> None:
@@ -207,6 +223,7 @@ class Store:
         self._open()
         if not self._read_only:
             payloads.remove_abandoned(self.folder)
+            claims.remove_abandoned(self.folder)
 
     def _open(self) -> None:
         for _ in range(3):
@@ -264,27 +281,26 @@ class Store:
         except (OSError, sqlite3.Error) as err:
             raise StoreError(self.folder, _reason(err), "Look at its folder") from err
 
-    def _ask(self, query: str) -> list[tuple]:
+    def _ask(self, query: str) -> list[tuple[Any, ...]]:
         """All rows of a query.  Raises StoreError."""
         with self._locked():
             try:
                 return self._connection.execute(query).fetchall()
-            except sqlite3.DatabaseError as err:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as err:
                 if not is_damage(err):
                     raise StoreError(self.folder, _reason(err)) from err
                 self._begin_anew(str(err))
                 return []
 
-    def _insert(self, row: tuple, content: bytes | None, *, binary: bool) -> None:
-        temporary = None if content is None else payloads.write_temporary(self.folder, content)
-        try:
+    def _insert(self, row: tuple[Any, ...], content: bytes | None, *, binary: bool) -> None:
+        with contextlib.ExitStack() as stack:
+            temporary = None
+            if content is not None:
+                temporary = stack.enter_context(payloads.temporary_file(self.folder, content))
             with transaction(self._connection):
                 if temporary is not None:
                     payloads.publish(self.folder, temporary, row[6], binary=binary)
                 self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        finally:
-            if temporary is not None:
-                temporary.unlink(missing_ok=True)
 
     def _read(self, kind: str, key: str, *, binary: bool = False) -> tuple[str, Any] | None:
         """The identity as its canonical text, and the payload, checked: a dict, or bytes where ``binary``."""
@@ -303,12 +319,12 @@ class Store:
                 self._report(f"store {self.folder}: {kind} {key} is damaged ({_reason(err)}). It counts as unknown.")
             return None
 
-    def _row(self, kind: str, key: str) -> tuple | None:
+    def _row(self, kind: str, key: str) -> tuple[Any, ...] | None:
         query = "SELECT identity, sha256, payload FROM entries WHERE kind = ? AND key = ?"
         with self._locked():
             try:
                 rows = self._connection.execute(query, (kind, key)).fetchall()
-            except sqlite3.DatabaseError as err:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as err:
                 rows = []
                 if is_damage(err):
                     self._begin_anew(str(err))
@@ -318,7 +334,7 @@ class Store:
 
     def _checked(
         self, identity: str, digest: str, inline: str | None, *, binary: bool
-    ) -> tuple[str, dict | bytes] | None:
+    ) -> tuple[str, dict[str, Any] | bytes] | None:
         """None for the other sort of payload.
 
         Raises OSError and ValueError for what is not, or no longer, what was written.
@@ -330,7 +346,7 @@ class Store:
         if inline is None and payloads.payload_path(self.folder, digest, binary=not binary).exists():
             return None
         path = payloads.payload_path(self.folder, digest, binary=binary)
-        content = path.read_bytes() if inline is None else inline.encode()
+        content = input_bytes(path, most_bytes=_MOST_BYTES) if inline is None else inline.encode()
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("its content has changed")
         if binary:
@@ -341,6 +357,7 @@ class Store:
         return identity, payload
 
     def _report(self, text: str) -> None:
+        text = printable(text)
         if text not in self._reported:
             self._reported.add(text)
             self._report_line(text)
@@ -355,12 +372,12 @@ def _check_kind(kind: str) -> None:
         raise ValueError(f"no such kind of entry: {kind!r}")
 
 
-def _are(values: Sequence, *types: type | UnionType) -> bool:
+def _are(values: Sequence[Any], *types: type | UnionType) -> bool:
     """SQLite does not promise that a column holds what it is declared to hold."""
     return all(isinstance(value, kind) for value, kind in zip(values, types, strict=True))
 
 
-def _json_object(text: str | bytes) -> dict | None:
+def _json_object(text: str | bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from apps.common.random import advanced, centred, states
 from apps.errors import KernelError
 
 
-def references(params: Mapping, nranks: int) -> dict[str, float]:
+def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     """u A B w with weights u and w of rows and columns, and three elements of A B, named as in matrices.h.
 
     Takes 16 n^2 bytes.  Raises KernelError where memory is too small.

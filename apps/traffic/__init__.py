@@ -26,8 +26,15 @@ def traffic(problem: Problem, nranks: int) -> Traffic:
     """What a problem's program does on so many ranks.
 
     Raises KernelError for a program that is not declared, and for numbers of ranks that the program refuses.
+
+    LU, class A, on four ranks sends 504 messages in an iteration, as the official program does:
+
+    >>> from apps.catalog import problem
+    >>> int(traffic(problem("lu", "A"), 4).totals(1).messages.sum())
+    504
     """
     if not declares(problem):
         known = f"Known: {', '.join(DECLARED)}"
         raise KernelError(f"traffic of {problem.app}", "it is not declared what the program sends to whom", known)
-    return import_module(f"apps.traffic.{problem.app}").traffic(dict(problem.params), nranks)
+    made: Traffic = import_module(f"apps.traffic.{problem.app}").traffic(dict(problem.params), nranks)
+    return made

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.traffic.split import check_ranks, split_count, split_start
 from apps.traffic.steps import Compute, Exchange, Step, Traffic
@@ -66,12 +68,12 @@ class Shape:
         return int(split_start(rows, self.pieces, number)), int(split_count(rows, self.pieces, number))
 
     @cached_property
-    def group_of(self) -> np.ndarray:
+    def group_of(self) -> npt.NDArray[np.int64]:
         """By rank."""
         return np.repeat(np.arange(self.groups), [self.width(g) for g in range(self.groups)])
 
     @cached_property
-    def columns(self) -> np.ndarray:
+    def columns(self) -> npt.NDArray[np.int64]:
         """By rank: how many it owns."""
         return np.concatenate(
             [split_count(self.n, self.width(g), np.arange(self.width(g))) for g in range(self.groups)]
@@ -193,7 +195,7 @@ def _steps(phases: list[_Messages]) -> tuple[Step, ...]:
     return tuple(Exchange.of((a, b, 8 * elements) for a, b, elements in phase) for phase in phases if phase)
 
 
-def traffic(params: dict, nranks: int) -> Traffic:
+def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a matrix of na rows, nonzer (nonzer + 1) elements in each."""
     n, nonzer = int(params["na"]), int(params["nonzer"])
     check_ranks("cg", nranks, nranks <= n, f"a row each, and there are {n}")

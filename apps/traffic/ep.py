@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from apps.recording import Op
@@ -12,7 +14,7 @@ _LOG_BATCH = 16  # pairs, by powers of two
 _ANNULI = 10
 
 
-def traffic(params: dict, nranks: int) -> Traffic:
+def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of 2^m pairs.  It has no iterations: all is in the last one."""
     all_batches = 2 ** (int(params["m"]) - _LOG_BATCH)
     check_ranks("ep", nranks, nranks <= all_batches, f"a batch each, and there are {all_batches}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.recording import Op
 from apps.traffic.split import check_ranks, split_count
@@ -22,8 +24,12 @@ class _Layout:
     size: tuple[int, int, int]
     px: int
     pz: int
+    x: npt.NDArray[np.int64] = field(init=False)  # by rank
+    y: npt.NDArray[np.int64] = field(init=False)
+    z: npt.NDArray[np.int64] = field(init=False)
+    columns: npt.NDArray[np.int64] = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         rank = np.arange(self.px * self.pz)
         nx, ny, nz = self.size
         ix, iz = rank // self.pz, rank % self.pz
@@ -34,7 +40,7 @@ class _Layout:
             object.__setattr__(self, name, value)
 
     @property
-    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def points(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """By rank: with lines along x, y and z."""
         nx, ny, nz = self.size
         return nx * self.y * self.z, ny * self.x * self.z, nz * self.columns
@@ -70,7 +76,7 @@ def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
     return min(grids, key=lambda at: (max(int(own.max()) for own in at.points), abs(at.px - nz)))
 
 
-def traffic(params: dict, nranks: int) -> Traffic:
+def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of nx x ny x nz points."""
     size = int(params["nx"]), int(params["ny"]), int(params["nz"])
     at = _layout(size, nranks)

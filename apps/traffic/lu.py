@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.recording import Op
 from apps.traffic.split import check_ranks, split_count, split_start
@@ -23,7 +25,7 @@ def grid_of(nranks: int) -> tuple[int, int]:
     return nranks // height, height
 
 
-def traffic(params: dict, nranks: int) -> Traffic:
+def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a cube of n points along each axis."""
     n = int(params["n"])
     shape = grid_of(nranks)
@@ -63,7 +65,13 @@ def _official_flops(n: int) -> float:
     return ((1984.77 * n - 10923.3) * n + 27770.9) * n - 144010
 
 
-def _shift(shape: tuple[int, int], place: tuple, axis: int, up: bool, size_bytes: np.ndarray) -> Exchange:
+def _shift(
+    shape: tuple[int, int],
+    place: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    axis: int,
+    up: bool,
+    size_bytes: npt.NDArray[np.int64],
+) -> Exchange:
     """All send one way along an axis."""
     sends = np.flatnonzero(place[axis] < shape[axis] - 1 if up else place[axis] > 0)
     step = (1 if axis == 0 else shape[0]) * (1 if up else -1)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.recording import Op
 from apps.traffic.split import check_ranks
@@ -33,14 +35,16 @@ def shape_of(nranks: int) -> tuple[int, int, int]:
 class _Span:
     """What ranks own of a level along one axis; arrays by rank."""
 
-    own: np.ndarray  # points
-    lower: np.ndarray  # rank of the next one that owns points here, periodically
-    upper: np.ndarray
-    lower_newcomer: np.ndarray  # bool: that one owns a point here and none on the next coarser level, but this one does
-    upper_newcomer: np.ndarray
+    own: npt.NDArray[np.int64]  # points
+    lower: npt.NDArray[np.int64]  # rank of the next one that owns points here, periodically
+    upper: npt.NDArray[np.int64]
+    lower_newcomer: npt.NDArray[
+        np.bool_
+    ]  # bool: that one owns a point here and none on the next coarser level, but this one does
+    upper_newcomer: npt.NDArray[np.bool_]
 
 
-def _span(n: int, p: int, place: np.ndarray, stride: int) -> _Span:
+def _span(n: int, p: int, place: npt.NDArray[np.int64], stride: int) -> _Span:
     """Place i of p owns the points above floor(i n / p) up to floor((i + 1) n / p)."""
     rank = np.arange(len(place))
     own = np.diff(np.arange(p + 1) * n // p)
@@ -67,14 +71,16 @@ class _Level:
     spans: tuple[_Span, ...]
 
     @cached_property
-    def points(self) -> np.ndarray:
+    def points(self) -> npt.NDArray[np.int64]:
         """That each rank owns."""
-        return np.prod([span.own for span in self.spans], axis=0)
+        points: npt.NDArray[np.int64] = np.prod([span.own for span in self.spans], axis=0)
+        return points
 
-    def plane(self, axis: int, ghosts: range | tuple[int, ...]) -> np.ndarray:
+    def plane(self, axis: int, ghosts: range | tuple[int, ...]) -> npt.NDArray[np.int64]:
         """Bytes of a plane across an axis, with the ghost points along the axes named."""
         others = [self.spans[a].own + 2 * (a in ghosts) for a in range(_AXES) if a != axis]
-        return 8 * others[0] * others[1]
+        plane: npt.NDArray[np.int64] = 8 * others[0] * others[1]
+        return plane
 
     @cached_property
     def halos(self) -> tuple[Exchange, ...]:
@@ -99,7 +105,7 @@ class _Level:
         return tuple(steps)
 
 
-def traffic(params: dict, nranks: int) -> Traffic:
+def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a cube of n points along each axis, n a power of two."""
     n = int(params["n"])
     shape, rank = shape_of(nranks), np.arange(nranks)
@@ -123,7 +129,7 @@ def traffic(params: dict, nranks: int) -> Traffic:
     cycle = [step for steps in reversed(restricts) for step in steps] + list(smooths[0])
     for correct, residual, smooth in zip(corrects, residuals[1:], smooths[1:], strict=True):
         cycle += [*correct, *residual, *smooth]
-    norm = (Compute(share * _NORM * levels[-1].points), *[Collective(Op.ALLREDUCE, 8)] * 2)
+    norm: tuple[Step, ...] = (Compute(share * _NORM * levels[-1].points), *[Collective(Op.ALLREDUCE, 8)] * 2)
     iteration = (*cycle, *residuals[-1])
     return Traffic(nranks, before=residuals[-1] + norm, iteration=iteration, last=iteration, after=norm)
 
@@ -133,4 +139,4 @@ def _counted_flops(n: int, nit: int) -> float:
     coarse = [2**power for power in range(1, n.bit_length() - 1)]
     cycle = (_RESIDUAL + _SMOOTH) * n**3 + _SMOOTH * 2**3 + sum((_RESTRICT + _INTERPOLATE) * c**3 for c in coarse)
     cycle += sum((_RESIDUAL + _SMOOTH) * c**3 for c in coarse if c > 2)
-    return nit * (cycle + _RESIDUAL * n**3) + (_RESIDUAL + 2 * _NORM) * n**3
+    return nit * float(cycle + _RESIDUAL * n**3) + (_RESIDUAL + 2 * _NORM) * n**3

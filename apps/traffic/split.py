@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
+import numpy.typing as npt
 
 from apps.errors import KernelError
 
 
-def split_start(n: int, k: int, owner: int | np.ndarray) -> int | np.ndarray:
+@overload
+def split_start(n: int, k: int, owner: int) -> int: ...
+@overload
+def split_start(n: int, k: int, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+def split_start(n: int, k: int, owner: int | npt.NDArray[np.int64]) -> int | npt.NDArray[np.int64]:
     """The first thing of an owner: the first n mod k owners have one more than the others."""
     return n // k * owner + np.minimum(owner, n % k)
 
 
-def split_count(n: int, k: int, owner: int | np.ndarray) -> int | np.ndarray:
+@overload
+def split_count(n: int, k: int, owner: int) -> int: ...
+@overload
+def split_count(n: int, k: int, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+def split_count(n: int, k: int, owner: int | npt.NDArray[np.int64]) -> int | npt.NDArray[np.int64]:
     """How many things an owner has."""
     return n // k + (np.asarray(owner) < n % k)
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.recording import Op
+
+Whole = int | np.integer[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Compute:
     """Every rank computes."""
 
-    flops: np.ndarray  # f8, by rank
+    flops: npt.NDArray[np.floating[Any]]  # f8, by rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +33,13 @@ class Exchange:
     Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for in the end).
     """
 
-    source: np.ndarray  # i4, one per message, those of one source in the order in which it sends them
-    destination: np.ndarray  # i4
-    size_bytes: np.ndarray  # i8
+    source: npt.NDArray[np.int32]  # i4, one per message, those of one source in the order in which it sends them
+    destination: npt.NDArray[np.int32]  # i4
+    size_bytes: npt.NDArray[np.int64]  # i8
     at_once: bool = False
 
     @classmethod
-    def of(cls, messages: Iterable[tuple[int, int, int]], *, at_once: bool = False) -> Exchange:
+    def of(cls, messages: Iterable[tuple[Whole, Whole, Whole]], *, at_once: bool = False) -> Exchange:
         """From (source, destination, bytes)."""
         table = np.array(list(messages), np.int64).reshape(-1, 3)
         return cls(table[:, 0].astype(np.int32), table[:, 1].astype(np.int32), table[:, 2], at_once)
@@ -53,11 +57,11 @@ class Sweep:
     height: int
     forward: bool  # from place (0, 0) on; else back from the last one
     planes: int
-    flops: np.ndarray  # f8, by rank, of one plane
-    x_bytes: np.ndarray  # i8, by rank: a message of one plane to the next rank along x
-    y_bytes: np.ndarray  # i8, along y
+    flops: npt.NDArray[np.float64]  # f8, by rank, of one plane
+    x_bytes: npt.NDArray[np.int64]  # i8, by rank: a message of one plane to the next rank along x
+    y_bytes: npt.NDArray[np.int64]  # i8, along y
 
-    def has_next(self, axis: int) -> np.ndarray:
+    def has_next(self, axis: int) -> npt.NDArray[np.bool_]:
         """By rank: whether there is one after it along x (0) or y (1)."""
         places = np.arange(self.width * self.height)
         place, last = (places % self.width, self.width - 1) if axis == 0 else (places // self.width, self.height - 1)
@@ -79,9 +83,11 @@ class AllToAll:
     By MPI_Alltoall in groups whose blocks are ``even``, by MPI_Alltoallv in the others.
     """
 
-    group: np.ndarray  # i8, groups x members: ranks
-    size_bytes: np.ndarray  # i8, groups x members x members: what the first sends to the second, itself included
-    even: np.ndarray  # bool, by group
+    group: npt.NDArray[np.int64]  # i8, groups x members: ranks
+    size_bytes: npt.NDArray[
+        np.int64
+    ]  # i8, groups x members x members: what the first sends to the second, itself included
+    even: npt.NDArray[np.bool_]  # bool, by group
 
 
 Step = Compute | Exchange | Sweep | Collective | AllToAll
@@ -95,12 +101,12 @@ class Totals:
     (apps/record.py).
     """
 
-    flops: np.ndarray
-    messages: np.ndarray
-    bytes: np.ndarray
-    self_messages: np.ndarray
-    self_bytes: np.ndarray
-    collectives: dict[Op, tuple[np.ndarray, np.ndarray]]
+    flops: npt.NDArray[np.float64]
+    messages: npt.NDArray[np.int64]
+    bytes: npt.NDArray[np.int64]
+    self_messages: npt.NDArray[np.int64]
+    self_bytes: npt.NDArray[np.int64]
+    collectives: dict[Op, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +136,11 @@ def totals(nranks: int, steps: Iterable[Step]) -> Totals:
     """What each rank computes and sends in these steps."""
     flops = np.zeros(nranks)
     sent = {name: np.zeros(nranks, np.int64) for name in ("messages", "bytes", "self_messages", "self_bytes")}
-    collectives: dict[Op, tuple[np.ndarray, np.ndarray]] = {}
+    collectives: dict[Op, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 
-    def called(op: Op, times: int, ranks: np.ndarray | slice, size_bytes: np.ndarray | int) -> None:
+    def called(
+        op: Op, times: int, ranks: npt.NDArray[np.int64] | slice, size_bytes: npt.NDArray[np.int64] | int
+    ) -> None:
         calls, moved = collectives.setdefault(op, (np.zeros(nranks, np.int64), np.zeros(nranks, np.int64)))
         calls[ranks] += times
         moved[ranks] += times * size_bytes

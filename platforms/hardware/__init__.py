@@ -8,14 +8,16 @@ processors only; what else a node takes a system file says (``base_w``).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from platforms.checked_toml import CheckedTable, read_checked
 from platforms.errors import PlatformError, nearest
 from platforms.network import DEFAULT_NETWORK, network_names
 
+T = TypeVar("T")
 _OWN = ("cpus.toml", "gpus.toml", "networks.toml", "disks.toml")
 KINDS = {"cpus": "cpu", "gpus": "gpu", "networks": "network", "disks": "disk"}
 _COMMON = ("title", "source", "assumed")
@@ -123,18 +125,18 @@ def read_hardware(files: Iterable[str | Path] = ()) -> Hardware:
 
 
 @functools.cache
-def _own() -> dict[str, dict]:
+def _own() -> dict[str, dict[str, Any]]:
     folder = Path(__file__).parent
-    tables: dict[str, dict] = {plural: {} for plural in KINDS}
+    tables: dict[str, dict[str, Any]] = {plural: {} for plural in KINDS}
     for name in _OWN:
         for plural, entries in _read(folder / name).items():
             tables[plural] |= entries
     return tables
 
 
-def _read(path: Path) -> dict[str, dict]:
+def _read(path: Path) -> dict[str, dict[str, Any]]:
     top = read_checked(path, _KEYS, "hardware file")
-    tables = {}
+    tables: dict[str, dict[str, Any]] = {}
     for plural, kind in KINDS.items():
         tables[plural] = {}
         entries = top.value(plural, {})
@@ -149,7 +151,9 @@ def _read(path: Path) -> dict[str, dict]:
 
 
 def _processor(name: str, entry: CheckedTable, kind: str) -> Processor:
-    cores = _positive(entry, "cores", entry.integer("cores"))
+    cores = entry.integer("cores")
+    if cores < 1:
+        raise PlatformError(entry.where, f"cores = {cores}", "Give a positive number")
     full_w, idle_w = entry.number("full_w"), entry.number("idle_w")
     if not 0 <= idle_w <= full_w:
         raise PlatformError(entry.where, f"{idle_w} W idle and {full_w} W at full load", "Give 0 <= idle <= full")
@@ -183,7 +187,7 @@ def _disk(name: str, entry: CheckedTable) -> DiskArray:
     )  # fmt: skip
 
 
-_READERS = {
+_READERS: Mapping[str, Callable[[str, CheckedTable], Processor | Network | DiskArray]] = {
     "cpu": functools.partial(_processor, kind="cpu"),
     "gpu": functools.partial(_processor, kind="gpu"),
     "network": _network,
@@ -200,8 +204,8 @@ def _told(entry: CheckedTable) -> tuple[str, tuple[str, ...]]:
     return entry.text("source"), assumed
 
 
-def _positive(entry: CheckedTable, key: str, value: float | None = None) -> float:
-    value = entry.number(key) if value is None else value
+def _positive(entry: CheckedTable, key: str) -> float:
+    value = entry.number(key)
     if not 0 < value < float("inf"):
         raise PlatformError(entry.where, f"{key} = {value:g}", "Give a positive number")
     return value
@@ -214,7 +218,7 @@ def _not_negative(entry: CheckedTable, key: str, *default: float) -> float:
     return value
 
 
-def _found(table: Mapping, kind: str, name: str, where: str):
+def _found(table: Mapping[str, T], kind: str, name: str, where: str) -> T:
     if name not in table:
         raise PlatformError(where, f"no {kind} {name!r} in the hardware database", nearest(name, table))
     return table[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from typing import Any
 
 from platforms.inspect.connections import Connection
 from platforms.inspect.inspection import Inspection, zones_of
@@ -11,7 +12,7 @@ from platforms.inspect.survey import Survey, Zone
 from platforms.platform import Cluster, Power
 
 
-def as_json(found: Inspection) -> dict:
+def as_json(found: Inspection) -> dict[str, Any]:
     """Everything in SI units; infinite bandwidths are null."""
     platform, looked_at = found.platform, found.survey
     return {
@@ -40,7 +41,7 @@ def as_json(found: Inspection) -> dict:
     }
 
 
-def _cluster_json(cluster: Cluster, looked_at: Survey) -> dict:
+def _cluster_json(cluster: Cluster, looked_at: Survey) -> dict[str, Any]:
     first = cluster.hosts[0]
     to_itself = looked_at.routes.get((first.name, first.name))
     return {
@@ -61,11 +62,11 @@ def _cluster_json(cluster: Cluster, looked_at: Survey) -> dict:
     }
 
 
-def _power_json(power: Power | None) -> dict | None:
+def _power_json(power: Power | None) -> dict[str, Any] | None:
     return None if power is None else asdict(power)
 
 
-def _zone_json(zone: Zone) -> dict:
+def _zone_json(zone: Zone) -> dict[str, Any]:
     return {
         "name": zone.name,
         "routing": zone.routing,
@@ -76,7 +77,7 @@ def _zone_json(zone: Zone) -> dict:
     }
 
 
-def _connection_json(one: Connection) -> dict:
+def _connection_json(one: Connection) -> dict[str, Any]:
     values = asdict(one)
     if one.bandwidth_Bps is not None:
         values["bandwidth_Bps"] = {key: _finite(value) for key, value in values["bandwidth_Bps"].items()}

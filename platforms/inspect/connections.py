@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
-from platforms.inspect.survey import Survey
+from platforms.inspect.survey import Pair, Survey
 from platforms.platform import Cluster, Platform, Route
 
 
@@ -78,14 +78,14 @@ def groups_of(platform: Platform, survey: Survey, most: int) -> tuple[Group, ...
     return tuple(_row(row, whole) for row in rows)
 
 
-def _group(path: tuple[str, ...], clusters: list[Cluster], whole: dict) -> Group:
+def _group(path: tuple[str, ...], clusters: list[Cluster], whole: Mapping[str, tuple[str, ...]]) -> Group:
     if len(clusters) == 1:  # under its own name
         path = whole[clusters[0].name]
         return Group(path[-1], path[:-1], tuple(clusters))
     return Group(path[-1], path, tuple(clusters))
 
 
-def _row(clusters: tuple[Cluster, ...], whole: dict) -> Group:
+def _row(clusters: tuple[Cluster, ...], whole: Mapping[str, tuple[str, ...]]) -> Group:
     names = clusters[0].name if len(clusters) == 1 else f"{clusters[0].name} to {clusters[-1].name}"
     return Group(names, _common([whole[cluster.name][:-1] for cluster in clusters]), clusters)
 
@@ -109,7 +109,7 @@ def connections(groups: Sequence[Group], survey: Survey) -> dict[tuple[str, str]
     """By the names of two groups, in their order; pairs of which no route was looked at are left out."""
     group_of = {host.name: i for i, group in enumerate(groups) for cluster in group.clusters for host in cluster.hosts}
     sampled = {name for names in survey.inside for name in names}
-    by_groups: dict[tuple[int, int], dict] = defaultdict(dict)
+    by_groups: dict[tuple[int, int], dict[Pair, Route | None]] = defaultdict(dict)
     for (a, b), route in survey.routes.items():
         if a != b and a in sampled and b in sampled:  # not those that are only checked for their existence
             i, j = sorted((group_of[a], group_of[b]))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
+Number = TypeVar("Number", int, float)
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -26,7 +29,7 @@ def latency_text(latency_s: float) -> str:
     return "0 s" if latency_s == 0 else f"{latency_s:.3g} s"
 
 
-def range_text(low: float, high: float, text) -> str:
+def range_text(low: Number, high: Number, text: Callable[[Number], str]) -> str:
     """``text`` of one value where both read the same, else of both."""
     first, last = text(low), text(high)
     return first if first == last else f"{first} to {last}"

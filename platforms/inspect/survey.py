@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from pathlib import Path
+from typing import Any, TypeVar
 
 from platforms.platform import Cluster, Platform, Route
 from platforms.read import read_survey
@@ -16,7 +18,9 @@ MOST_CHECKED = 2048  # hosts whose way to and from the first of their cluster is
 # Clusters up to which so many hosts of each are looked at, among themselves and towards the other clusters.
 _SAMPLES = ((8, 16, 4), (24, 8, 2), (math.inf, 6, 1))
 
+T = TypeVar("T")
 Pair = tuple[str, str]
+Names = tuple[tuple[str, ...], ...]  # of hosts, cluster by cluster
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def survey(platform: Platform) -> Survey:
     return _survey(platform.path, platform.content_hash, _Key(platform))
 
 
-def evenly(things: Sequence, count: int) -> tuple:
+def evenly(things: Sequence[T], count: int) -> tuple[T, ...]:
     """``count`` of them from the first to the last, or all."""
     if len(things) <= count:
         return tuple(things)
@@ -91,7 +95,7 @@ class _Key:
 
 
 @functools.lru_cache(maxsize=8)
-def _survey(path: str, content_hash: str, key: _Key) -> Survey:
+def _survey(path: Path, content_hash: str, key: _Key) -> Survey:
     _, among, towards = next(sample for sample in _SAMPLES if len(key.clusters) <= sample[0])
     inside = tuple(_sample(cluster, among) for cluster in key.clusters)
     looked_at = set(evenly(range(len(inside)), MOST_CLUSTERS))
@@ -108,8 +112,8 @@ def _sample(cluster: Cluster, count: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names[:2], *evenly(names, max(count - 1, 2))]))
 
 
-def _pairs(inside: tuple, across: tuple, checked: Sequence[Pair]) -> list[Pair]:
-    asked = [pair for names in inside for pair in product(names, repeat=2) if pair[0] != pair[1]]
+def _pairs(inside: Names, across: Names, checked: Sequence[Pair]) -> list[Pair]:
+    asked = [pair for names in inside for pair in product(names, names) if pair[0] != pair[1]]
     asked += [(names[0], names[0]) for names in inside]
     for some, others in combinations(across, 2):
         asked += [one_way for a, b in product(some, others) for one_way in ((a, b), (b, a))]
@@ -117,7 +121,7 @@ def _pairs(inside: tuple, across: tuple, checked: Sequence[Pair]) -> list[Pair]:
     return list(dict.fromkeys(asked))
 
 
-def _zone(tree: dict) -> Zone:
+def _zone(tree: dict[str, Any]) -> Zone:
     children = tuple(map(_zone, tree["children"]))
     return Zone(tree["name"], tree["routing"], tuple(tree["hosts"]), tree["routers"], tree["disks"], children)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from platforms.picture.layout import place
+from platforms.picture.layout import Points, place
 from platforms.picture.link_graph import LinkGraph
 
 _PADDING = 0.16
@@ -47,7 +48,7 @@ class _Laid:
     """A zone's contents around the origin."""
 
     size: tuple[float, float]
-    centres: dict[int, np.ndarray]
+    centres: dict[int, Points]
     boxes: list[ZoneBox]
 
 
@@ -128,7 +129,11 @@ def _holder_or_none(zone: _Zone, vertex: int) -> _Zone | None:
 
 
 def _lay(
-    zone: _Zone, sizes: Mapping, joined: Sequence[tuple[int, int]], least_width: Mapping[str, float], depth: int
+    zone: _Zone,
+    sizes: Mapping[int, tuple[float, float]],
+    joined: Sequence[tuple[int, int]],
+    least_width: Mapping[str, float],
+    depth: int,
 ) -> _Laid:
     inner = [_lay(child, sizes, joined, least_width, depth + 1) for child in zone.zones]
     item_of = {vertex: i for i, vertex in enumerate(zone.vertices)}
@@ -158,7 +163,7 @@ def _lay(
 
 
 def _turned_to_neighbours(
-    inner: Sequence[_Laid], at: np.ndarray, fixed: Mapping[int, np.ndarray], joined: Sequence[tuple[int, int]]
+    inner: Sequence[_Laid], at: Points, fixed: Mapping[int, Points], joined: Sequence[tuple[int, int]]
 ) -> list[_Laid]:
     """The contents of each zone mirrored so that what leads out of it is short.  ``at``: centres of the zones."""
     inner = list(inner)
@@ -173,11 +178,13 @@ def _turned_to_neighbours(
             ]
             ways = [(a, b) for a, b in ways if b in there]
 
-            def length(one: _Laid, ways=ways, there=there, centre=at[i]) -> float:
-                return sum(float(np.linalg.norm(one.centres[a] + centre - there[b])) for a, b in ways)
-
-            inner[i] = min(_mirrored(laid), key=length)
+            inner[i] = min(_mirrored(laid), key=partial(_length, ways=ways, there=there, centre=at[i]))
     return inner
+
+
+def _length(laid: _Laid, *, ways: Sequence[tuple[int, int]], there: Mapping[int, Points], centre: Points) -> float:
+    """Of all ways from what is laid around ``centre`` to what is elsewhere."""
+    return sum(float(np.linalg.norm(laid.centres[a] + centre - there[b])) for a, b in ways)
 
 
 def _mirrored(laid: _Laid) -> list[_Laid]:

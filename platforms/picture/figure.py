@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from platforms.inspect.quantities import bandwidth_text, count_text, latency_text
@@ -22,6 +22,7 @@ _SQUARE = (0.17, 0.17)
 _JOINT = (0.16, 0.16)
 MOST_IN = (12.0, 10.0)  # of the picture; what is larger is drawn smaller
 _MOST_NAMED_BUSES = 12
+Sizes = Mapping[int, tuple[float, float]]  # width and height of every vertex
 
 
 def platform_figure(platform: Platform) -> Figure:
@@ -71,7 +72,7 @@ def _width(text: str, *, bold: bool) -> float:
 
 
 def _drawn(
-    platform: Platform, shown: Parts, placed: Arrangement, sizes: dict, scales: Scales, *, named_buses: bool
+    platform: Platform, shown: Parts, placed: Arrangement, sizes: Sizes, scales: Scales, *, named_buses: bool
 ) -> Figure:
     from matplotlib.figure import Figure
 
@@ -127,7 +128,7 @@ def _title(platform: Platform, shown: Parts) -> list[str]:
     return [platform.name, ", ".join(counts), *shown.notes]
 
 
-def _bounds(placed: Arrangement, sizes: dict) -> tuple[float, float, float, float]:
+def _bounds(placed: Arrangement, sizes: Sizes) -> tuple[float, float, float, float]:
     lefts, bottoms, rights, tops = [], [], [], []
     for vertex, (x, y) in placed.centres.items():
         width, height = sizes[vertex]

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+Points = npt.NDArray[np.float64]  # of shape (n, 2), or (n, n) what is between any two of them
 _ROUNDS, _STEPS = 3, 40
 _STARTS, _MANY = 5, 16  # so many ways to begin, for graphs of so many boxes at most
 _PUSHES, _SLACK = 300, 0.005
@@ -17,7 +19,7 @@ _MARGIN = 0.22  # least between any two
 _ASPECT = 1.5  # width to height that a ring is given
 
 
-def place(sizes: Sequence[tuple[float, float]], joined: Sequence[tuple[int, int]]) -> np.ndarray:
+def place(sizes: Sequence[tuple[float, float]], joined: Sequence[tuple[int, int]]) -> Points:
     """Centres of boxes of these widths and heights, shape (n, 2).
 
     Distances follow the number of joints between boxes (stress majorization, Gansner, Koren and North, "Graph Drawing
@@ -45,7 +47,7 @@ def place(sizes: Sequence[tuple[float, float]], joined: Sequence[tuple[int, int]
     return min(drawn, key=lambda at: _badness(at, boxes, pairs))
 
 
-def _rows(boxes: np.ndarray) -> np.ndarray:
+def _rows(boxes: Points) -> Points:
     """Row by row, as many in each as make the whole a little wider than high."""
     width, height = boxes.max(axis=0) + _MARGIN
     columns = min(len(boxes), max(1, math.ceil(math.sqrt(len(boxes) * _ASPECT * height / width))))
@@ -53,7 +55,7 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
     return np.stack([number % columns * width, -(number // columns) * height], axis=1)
 
 
-def _ring(boxes: np.ndarray) -> np.ndarray:
+def _ring(boxes: Points) -> Points:
     """On an ellipse, from the top clockwise, long enough for all."""
     n = len(boxes)
     angles = math.pi / 2 - 2 * math.pi * (np.arange(n) + (0.5 if n % 2 == 0 else 0)) / n
@@ -62,7 +64,7 @@ def _ring(boxes: np.ndarray) -> np.ndarray:
     wanted = (np.roll(boxes, -1, axis=0) + boxes) / 2 + _MARGIN
     # Neighbours stand apart where one of the two directions has room.
     factors = (wanted / np.maximum(steps, 1e-9)).min(axis=1)
-    return unit * max(factors.max(), 1.0)
+    return unit * max(float(factors.max()), 1.0)
 
 
 def _hub(pairs: set[tuple[int, int]], n: int) -> int | None:
@@ -73,7 +75,7 @@ def _hub(pairs: set[tuple[int, int]], n: int) -> int | None:
     return common.pop() if common else None
 
 
-def _around(hub: int, boxes: np.ndarray) -> np.ndarray:
+def _around(hub: int, boxes: Points) -> Points:
     """The others along a rectangle around it, from the upper left clockwise."""
     others = [i for i in range(len(boxes)) if i != hub]
     width, height = boxes[others].max(axis=0) + _MARGIN
@@ -97,11 +99,11 @@ def _around(hub: int, boxes: np.ndarray) -> np.ndarray:
     return at
 
 
-def _steps(count: int, apart: float) -> np.ndarray:
-    return (np.arange(count) - (count - 1) / 2) * apart
+def _steps(count: int, apart: float) -> Points:
+    return (np.arange(count, dtype=np.float64) - (count - 1) / 2) * apart
 
 
-def _hops(n: int, pairs: set[tuple[int, int]]) -> np.ndarray:
+def _hops(n: int, pairs: set[tuple[int, int]]) -> Points:
     """Joints on the shortest way between any two, shape (n, n); one more than the longest where there is none."""
     hops = np.full((n, n), np.inf)
     np.fill_diagonal(hops, 0)
@@ -113,10 +115,10 @@ def _hops(n: int, pairs: set[tuple[int, int]]) -> np.ndarray:
     return hops
 
 
-def _majorized(boxes: np.ndarray, hops: np.ndarray, start: int) -> np.ndarray:
+def _majorized(boxes: Points, hops: Points, start: int) -> Points:
     n = len(boxes)
     angles = math.pi / 2 + math.pi / n - 2 * math.pi * np.arange(n) / n  # an upper side that is level, to begin with
-    at = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.abs(boxes).mean() * n
+    at: Points = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.abs(boxes).mean() * n
     if start:
         at = np.random.default_rng(start).permutation(at)
     for _ in range(_ROUNDS):
@@ -124,17 +126,18 @@ def _majorized(boxes: np.ndarray, hops: np.ndarray, start: int) -> np.ndarray:
     return at
 
 
-def _wanted(at: np.ndarray, boxes: np.ndarray, hops: np.ndarray) -> np.ndarray:
+def _wanted(at: Points, boxes: Points, hops: Points) -> Points:
     """Distances of centres: the gaps, and of each box what the line between the two cuts off; boxes are not round."""
     offset = np.abs(at[:, None] - at[None, :]) + 1e-9
     length = np.linalg.norm(offset, axis=2)
     inside = (boxes[:, None, :] / 2 / (offset / length[..., None])).min(axis=2)
     inside = np.minimum(inside, np.hypot(boxes[:, 0], boxes[:, 1])[:, None] / 2)
     between = np.maximum(hops - 1, 0) * np.median(inside)
-    return hops * _GAP + inside + inside.T + between
+    wanted: Points = hops * _GAP + inside + inside.T + between
+    return wanted
 
 
-def _at_distances(at: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _at_distances(at: Points, wanted: Points) -> Points:
     weight = np.zeros_like(wanted)
     np.divide(1.0, wanted**2, out=weight, where=~np.eye(len(at), dtype=bool))
     inverse = np.linalg.pinv(np.diag(weight.sum(axis=1)) - weight)
@@ -142,21 +145,21 @@ def _at_distances(at: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         apart = np.linalg.norm(at[:, None] - at[None, :], axis=2)
         ratio = weight * wanted / np.maximum(apart, 1e-9)
         np.fill_diagonal(ratio, 0)
-        at = inverse @ ((np.diag(ratio.sum(axis=1)) - ratio) @ at)
+        at = np.matmul(inverse, np.matmul(np.diag(ratio.sum(axis=1)) - ratio, at))
     return at
 
 
-def _badness(at: np.ndarray, boxes: np.ndarray, pairs: set[tuple[int, int]]) -> float:
+def _badness(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> float:
     """Large drawings are bad, and so are joints that pass over boxes; of drawings equally good the first is taken."""
     return round(_extent(at, boxes) * (1 + 3 * _crossed(at, boxes, pairs) / len(pairs)), 6)
 
 
-def _extent(at: np.ndarray, boxes: np.ndarray) -> float:
+def _extent(at: Points, boxes: Points) -> float:
     width, height = (at + boxes / 2).max(axis=0) - (at - boxes / 2).min(axis=0)
-    return max(width, height * _ASPECT)
+    return max(float(width), float(height) * _ASPECT)
 
 
-def _crossed(at: np.ndarray, boxes: np.ndarray, pairs: set[tuple[int, int]]) -> int:
+def _crossed(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> int:
     """How many joints pass over a box that they do not join, looked at in points along them."""
     shares = np.linspace(0, 1, 33)[:, None]
     first, second = np.array(sorted(pairs)).T
@@ -167,7 +170,7 @@ def _crossed(at: np.ndarray, boxes: np.ndarray, pairs: set[tuple[int, int]]) -> 
     return int(over.sum())
 
 
-def _turned(at: np.ndarray) -> np.ndarray:
+def _turned(at: Points) -> Points:
     """The longest way across lies level, where there is one; the first box is on the left or above."""
     at = at - at.mean(axis=0)
     spread, axes = np.linalg.eigh(at.T @ at)
@@ -180,7 +183,7 @@ def _turned(at: np.ndarray) -> np.ndarray:
     return at
 
 
-def _apart(at: np.ndarray, boxes: np.ndarray, pairs: set[tuple[int, int]]) -> np.ndarray:
+def _apart(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> Points:
     """Boxes that overlap are pushed apart, along the way on which less is needed."""
     at = at.copy()
     margin = np.full((len(at), len(at)), _MARGIN)

@@ -8,7 +8,7 @@ the longest.  A link by which routes come and go in more ways than two ends allo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.platform import Link, Route
@@ -185,7 +185,7 @@ class _Builder:
             Span(self._find(a), self._find(b), (self.links[name],), latency_s=self.links[name].latency_s)
             for name, (a, b) in self.ends.items()
         ]
-        buses = defaultdict(tuple)
+        buses: dict[int, tuple[Link, ...]] = defaultdict(tuple)
         for span in spans:
             if span.first == span.second and span.first >= self.parts:
                 buses[span.first] += span.links
@@ -198,7 +198,7 @@ class _Builder:
         return LinkGraph(self.parts, tuple(spans), {v: links for v, links in buses.items() if v in used}, vertices)
 
 
-def _at_parts(spans: list[Span], parts: int, buses: Mapping[int, tuple]) -> list[Span]:
+def _at_parts(spans: list[Span], parts: int, buses: Collection[int]) -> list[Span]:
     """A meeting point that one part alone touches is that part."""
     touching = defaultdict(set)
     for span in spans:
@@ -214,7 +214,7 @@ def _at_parts(spans: list[Span], parts: int, buses: Mapping[int, tuple]) -> list
     return _parallel([span for span in moved if span.first != span.second])
 
 
-def _in_series(spans: list[Span], parts: int, buses: Mapping[int, tuple]) -> list[Span]:
+def _in_series(spans: list[Span], parts: int, buses: Collection[int]) -> list[Span]:
     """Meeting points of two spans only are left out, and so are those of one, which lead nowhere."""
     while True:
         at = defaultdict(list)

@@ -113,7 +113,7 @@ def _told_by_host(groups: tuple[Group, ...]) -> set[tuple[str, ...]]:
 
 def _inside_text(inside: Connection | None) -> str:
     """Bandwidth and latency between hosts of one group; "" for a group of one host, and where there is no route."""
-    if inside is None or inside.latency_s is None:
+    if inside is None or inside.latency_s is None or inside.bandwidth_Bps is None:
         return ""
     rate = range_text(inside.bandwidth_Bps.low, inside.bandwidth_Bps.high, bandwidth_text)
     return f"{rate}, {range_text(inside.latency_s.low, inside.latency_s.high, latency_text)}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from platforms.picture.arrangement import ZoneBox
 from platforms.picture.link_graph import Span
 from platforms.picture.parts import Part
-from platforms.picture.scales import GREY, Scales
+from platforms.picture.scales import GREY, Colour, Sample, Scales
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ class Pen:
     def __init__(self, axes: Axes, scale: float):
         self.axes, self.scale = axes, scale
 
-    def text(self, x: float, y: float, text: str, *, size: float = FONT_PT, colour: str = _INK, **style) -> None:
+    def text(self, x: float, y: float, text: str, *, size: float = FONT_PT, colour: str = _INK, **style: Any) -> None:
         # Names are the user's: a dollar sign is no formula.
         shown = text.replace("$", r"\$")
         self.axes.text(x, y, shown, fontsize=size * self.scale, color=colour, va="center", zorder=5, **style)
@@ -46,7 +46,9 @@ class Pen:
                 weight = "bold" if i == 0 else "normal"
                 self.text(x, y + offset, line, weight=weight, ha="center", clip_on=True)
 
-    def bus(self, lines: Sequence[str], x: float, y: float, size: tuple, edge: tuple, border_pt: float) -> None:
+    def bus(
+        self, lines: Sequence[str], x: float, y: float, size: tuple[float, float], edge: Colour, border_pt: float
+    ) -> None:
         width, height = size
         self._box(x - width / 2, y - height / 2, width, height, fill="white", edge=edge, z=4, line_pt=border_pt)
         for i, text in enumerate(lines):
@@ -55,25 +57,36 @@ class Pen:
     def joint(self, x: float, y: float) -> None:
         self.axes.plot([x], [y], "o", color=_INK, markersize=4.5 * self.scale, zorder=4)
 
-    def span(self, span: Span, centres: dict, scales: Scales) -> None:
+    def span(self, span: Span, centres: Mapping[int, tuple[float, float]], scales: Scales) -> None:
         (x1, y1), (x2, y2) = centres[span.first], centres[span.second]
         if span.links:
-            style = {"linewidth": scales.width_pt(span.bandwidth_Bps), "color": scales.colour(span.latency_s)}
+            sample: Sample = scales.width_pt(span.bandwidth_Bps), scales.colour(span.latency_s), "-"
         elif span.latency_s > 0:
-            style = {"linewidth": 1.2, "color": scales.colour(span.latency_s), "linestyle": (0, (4, 2))}
+            sample = 1.2, scales.colour(span.latency_s), (0, (4, 2))
         else:
-            style = {"linewidth": 0.9, "color": GREY, "linestyle": (0, (1, 1.5))}
-        style["linewidth"] *= self.scale
-        self.axes.plot([x1, x2], [y1, y2], solid_capstyle="round", zorder=2, **style)
+            sample = 0.9, GREY, (0, (1, 1.5))
+        self._line([x1, x2], [y1, y2], sample, solid_capstyle="round", zorder=2)
 
-    def legend_row(self, x: float, y: float, sample: tuple, text: str) -> None:
+    def legend_row(self, x: float, y: float, sample: Sample | None, text: str) -> None:
         if sample:
-            width, colour, dashes = sample
-            self.axes.plot([x, x + 0.4], [y, y], linewidth=width * self.scale, color=colour, linestyle=dashes)
+            self._line([x, x + 0.4], [y, y], sample)
         self.text(x + (0.5 if sample else 0), y, text, ha="left", colour=_INK if sample else GREY)
 
+    def _line(self, x: Sequence[float], y: Sequence[float], sample: Sample, **style: Any) -> None:
+        width_pt, colour, dashes = sample
+        self.axes.plot(x, y, linewidth=width_pt * self.scale, color=colour, linestyle=dashes, **style)
+
     def _box(
-        self, x: float, y: float, width: float, height: float, *, fill: str, edge, z: float, line_pt: float = 0.8
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str,
+        edge: Colour,
+        z: float,
+        line_pt: float = 0.8,
     ) -> None:
         from matplotlib.patches import FancyBboxPatch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from platforms.inspect.quantities import bandwidth_text, count_text, latency_text
+from platforms.inspect.quantities import bandwidth_text, count_text, latency_text, range_text
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Parts
 from platforms.platform import Link
@@ -16,6 +16,10 @@ _MOST_KINDS = 8  # of links that the legend lists one by one
 _WIDEST_PT, _NARROWEST_PT, _PT_PER_DECADE = 4.5, 0.9, 1.4
 _FEW_LINES = 16  # more are drawn thinner
 _COLOURS = 0.62  # the part of viridis that is dark enough on white
+Kind = tuple[float, float, str]  # of links: bandwidth, byte/s; latency, s; how they are shared
+Colour = str | tuple[float, float, float, float]
+Dashes = str | tuple[float, tuple[float, float]]  # matplotlib's line style: offset, and points on and off
+Sample = tuple[float, Colour, Dashes]  # of a line: width in points, colour, dashes
 
 
 class Scales:
@@ -44,14 +48,15 @@ class Scales:
         decades = math.log10(self.widest_Bps / bandwidth_Bps)
         return max((_WIDEST_PT - _PT_PER_DECADE * decades) * self.thinned, _NARROWEST_PT)
 
-    def colour(self, latency_s: float) -> tuple:
+    def colour(self, latency_s: float) -> Colour:
+        """Red, green, blue and opacity, each from 0 to 1."""
         from matplotlib import colormaps
 
         share = 0.0 if latency_s <= 0 else (math.log10(latency_s) - self.low) / (self.high - self.low)
         return colormaps["viridis"](_COLOURS * (1 - min(max(share, 0.0), 1.0)))
 
 
-def kind_of(links: Sequence[Link]) -> tuple[float, float, str]:
+def kind_of(links: Sequence[Link]) -> Kind:
     """Bandwidth, latency and how the narrowest is shared, of links in a row; values that read the same are the same."""
     narrowest = min(links, key=lambda link: link.bandwidth_Bps)
     duplex = narrowest.name != cable(narrowest)
@@ -60,16 +65,16 @@ def kind_of(links: Sequence[Link]) -> tuple[float, float, str]:
     return float(f"{narrowest.bandwidth_Bps:.3g}"), float(f"{latency_s:.3g}"), "" if duplex else shared
 
 
-def _kind_text(kind: tuple[float, float, str]) -> str:
+def _kind_text(kind: Kind) -> str:
     rate, latency_s, shared = kind
     return ", ".join(
         filter(None, (bandwidth_text(rate), latency_text(latency_s), shared or "each direction for itself"))
     )
 
 
-def legend_rows(shown: Parts, scales: Scales) -> list[tuple[tuple, str]]:
-    """Rows of a sample, (width in points, colour, dashes) or (), and a text."""
-    rows: list[tuple[tuple, str]] = []
+def legend_rows(shown: Parts, scales: Scales) -> list[tuple[Sample | None, str]]:
+    """Rows of a sample of a line, or None, and a text."""
+    rows: list[tuple[Sample | None, str]] = []
     if len(scales.kinds) <= _MOST_KINDS:
         counts = _counts(shown)
         for kind in scales.kinds:
@@ -85,18 +90,17 @@ def legend_rows(shown: Parts, scales: Scales) -> list[tuple[tuple, str]]:
     unlinked = [span for span in shown.graph.spans if not span.links]
     apart = [span.latency_s for span in unlinked if span.latency_s > 0]
     if apart:
-        low, high = latency_text(min(apart)), latency_text(max(apart))
-        between = low if low == high else f"{low} to {high}"
+        between = range_text(min(apart), max(apart), latency_text)
         rows.append(((1.2, scales.colour(max(apart)), (0, (4, 2))), f"no link, latency by distance: {between}"))
     if len(apart) < len(unlinked):
         rows.append(((0.9, GREY, (0, (1, 1.5))), "joined without a link of its own"))
     if rows:
-        rows.append(((), "Latency one way, before the factors of SimGrid's network models"))
+        rows.append((None, "Latency one way, before the factors of SimGrid's network models"))
     return rows
 
 
-def _counts(shown: Parts) -> dict:
-    counts: dict = {}
+def _counts(shown: Parts) -> dict[Kind, int]:
+    counts: dict[Kind, int] = {}
     for links, number in [(s.links, s.parallel) for s in shown.graph.spans if s.links] + [
         (links, 1) for links in shown.graph.buses.values()
     ]:

@@ -11,9 +11,11 @@ from platforms.errors import PlatformError
 from platforms.grid import MOST_CORES, MOST_NODES, SPEED_RANGE_FLOPS, WAN_SHAPES, Wire, wan_ends
 
 if TYPE_CHECKING:
-    from platforms.system.model import ComputeUnit, DiskArray, Level, Node, System
+    from platforms.hardware import DiskArray
+    from platforms.system.model import ComputeUnit, Level, Node, System
 
 KINDS = ("cpu", "gpu")
+MOST_GROUPS = 1000  # of equal nodes; their names are compared pair by pair
 _OF_A_LAN = ("hub", "hub_router", "switch_in", "switch_out", "fabric")  # as platforms.system.ways and xml name them
 _NUMBERED = re.compile(r"\d+([-_]|$)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -24,6 +26,9 @@ def check_system(system: System) -> None:
     """Raises PlatformError naming the part for whatever is wrong with it."""
     where = f"system {system.name!r}"
     _check_level(system.top, where)
+    groups = sum(len(lan.nodes) for lan in system.top.lans())
+    if groups > MOST_GROUPS:
+        raise PlatformError(where, f"{groups} groups of nodes", f"Give at most {MOST_GROUPS}")
     seen = set()
     for name in _names(system.top):
         if name in seen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from platforms.command import EXIT_STATUSES, exit_status
 from platforms.errors import UserError
@@ -45,7 +46,7 @@ def _run(args: argparse.Namespace) -> int:
             raise UserError(option, "there is nothing to place", "Give --count LABEL=N")
     system = system_named(args.system, hardware=args.hardware)
     plan = schedule(system, counts, args.policy or next(iter(POLICIES))) if counts else None
-    if args.write_hostfile is not None:
+    if args.write_hostfile is not None and plan is not None:
         write_host_file(args.write_hostfile, plan.placement())
     if args.json:
         print(json.dumps(_system_values(system) | ({} if plan is None else _plan_values(plan)), indent=2))
@@ -70,7 +71,7 @@ def counts_of(entries: Sequence[str]) -> dict[str, int]:
     return counts
 
 
-def _system_values(system: System) -> dict:
+def _system_values(system: System) -> dict[str, Any]:
     groups = [
         {
             "name": group.name,
@@ -110,10 +111,11 @@ def watts_of(system: System) -> tuple[float, float]:
 def price_of(system: System) -> float | None:
     """Of all its processors, USD; None where that of one is not known."""
     prices = [(group.units, group.unit.price_usd) for group in system.groups]
-    return None if any(price is None for _, price in prices) else sum(n * price for n, price in prices)
+    known = [n * price for n, price in prices if price is not None]
+    return sum(known) if len(known) == len(prices) else None
 
 
-def _plan_values(plan: Schedule) -> dict:
+def _plan_values(plan: Schedule) -> dict[str, Any]:
     placed = {
         label: [
             {"group": one.group.name, "first_unit": one.first, "units": one.units, "per_unit": one.per_unit}
@@ -145,7 +147,7 @@ def _system_text(system: System) -> str:
 
 
 def _plan_text(plan: Schedule) -> str:
-    rows = [("label", "units", "from", "number", "each", "processes")]
+    rows: list[tuple[str, ...]] = [("label", "units", "from", "number", "each", "processes")]
     for label, several in plan.placed.items():
         for one in several:
             numbers = (one.first, one.units, one.per_unit, one.processes)

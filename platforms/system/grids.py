@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from platforms.grid import Grid, GridCluster
 from platforms.system.model import ANY, ComputeUnit, Level, Node, System
-from platforms.system.ways import switch
+from platforms.system.ways import backbone
 
 UNKNOWN = "unknown"  # the processor of a unit that is known by its speed alone
 
@@ -41,8 +41,8 @@ def _is_cluster(node: Node) -> bool:
 def _cluster(lan: Level) -> GridCluster:
     (node,) = lan.nodes
     (unit,) = node.units
-    backbone = switch(lan)
-    wire = replace(node.link, bandwidth_Bps=backbone.bandwidth_Bps, latency_s=backbone.latency_s)
+    shared = backbone(lan)
+    wire = replace(node.link, bandwidth_Bps=shared.bandwidth_Bps, latency_s=shared.latency_s)
     return GridCluster(node.name, node.count, unit.speed_flops, node.link, wire, unit.cores, unit.power)
 
 

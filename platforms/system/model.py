@@ -156,7 +156,7 @@ class System:
     network: str = "system"  # its kind, as the records of runs name it
     source: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_system(self)
 
     @cached_property

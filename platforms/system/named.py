@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from platforms.system.model import System
 
 def names_file(text: str) -> bool:
     """Whether it is a file, not the name of a scenario."""
-    return (text.endswith(".toml") or Path(text).is_file()) and not GRID_NAME.fullmatch(text)
+    return (text.endswith(".toml") or os.path.isfile(text)) and not GRID_NAME.fullmatch(text)
 
 
 def system_named(text: str, *, network: str | None = None, hardware: Iterable[str | Path] = ()) -> System:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from platforms.errors import PlatformError, nearest
 from platforms.placement import Placement
 from platforms.system.model import ANY, System, UnitGroup
 
-IndexT = TypeVar("IndexT")  # an int, or a numpy array of them
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Indices: TypeAlias = "npt.NDArray[np.int64]"
 MOST_RANKS = 1_000_000  # that are ever listed one by one
 
 
@@ -40,14 +44,22 @@ class Placed:
     def processes(self) -> int:
         return self.units * self.per_unit
 
-    def unit_of(self, member: IndexT) -> IndexT:
+    @overload
+    def unit_of(self, member: int) -> int: ...
+    @overload
+    def unit_of(self, member: Indices) -> Indices: ...
+    def unit_of(self, member: int | Indices) -> int | Indices:
         """The number of the unit that a member runs on; array in, array out.  For members of this value only."""
         offset = member - self.index
         if self.unit_step >= self.process_step:
             return self.first + offset // self.unit_step
         return self.first + offset % self.process_step // self.unit_step
 
-    def has(self, member: IndexT) -> IndexT:
+    @overload
+    def has(self, member: int) -> bool: ...
+    @overload
+    def has(self, member: Indices) -> npt.NDArray[np.bool_]: ...
+    def has(self, member: int | Indices) -> bool | npt.NDArray[np.bool_]:
         """Whether it holds a member; array in, array out."""
         offset = member - self.index
         if self.unit_step >= self.process_step:  # consecutive members fill a unit, then the next
@@ -94,22 +106,21 @@ class Schedule:
         """All units of the system, group by group: those without processes too."""
         return tuple(load for group in self.system.groups for load in self._loads_of(group))
 
-    def _loads_of(self, group: UnitGroup) -> Iterator[Load]:
+    def _loads_of(self, group: UnitGroup) -> list[Load]:
         here = [one for several in self.placed.values() for one in several if one.group is group]
         ends = {0, group.units} | {one.first for one in here} | {one.first + one.units for one in here}
-        last: Load | None = None
+        loads: list[Load] = []
         for first, end in pairwise(sorted(ends)):
             on_each: dict[str, int] = {}
             for one in here:
                 if one.first <= first < one.first + one.units:
                     on_each[one.label] = on_each.get(one.label, 0) + one.per_unit
             load = Load(group, first, end - first, tuple(on_each.items()))
-            if last is not None and last.processes == load.processes:
-                load = replace(last, units=last.units + load.units)
-            elif last is not None:
-                yield last
-            last = load
-        yield last
+            if loads and loads[-1].processes == load.processes:
+                loads[-1] = replace(loads[-1], units=loads[-1].units + load.units)
+            else:
+                loads.append(load)
+        return loads
 
     def placement(self) -> Placement:
         """The host of every rank.  Raises PlatformError above MOST_RANKS: a simulation has a process for each."""
@@ -170,7 +181,7 @@ class _Slots:
 
     def __init__(self, system: System):
         whole = ((group, 0, group.units, dict(group.unit.slots)) for group in system.groups)
-        self._free = {id(group): [_Free(group, *rest)] for group, *rest in whole}
+        self._free = {id(group): [_Free(group, first, units, slots)] for group, first, units, slots in whole}
 
     def of(self, label: str) -> list[_Piece]:
         """Free slots for a label, in the order of the units."""
@@ -241,13 +252,11 @@ def _fastest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Place
 
 
 def _cheapest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
-    for piece in pieces:
-        if piece.group.unit.price_usd is None:
-            where = f"unit {piece.group.name}"
-            raise PlatformError(where, "its price is not known", "Give it one in a hardware file, or another policy")
-
     def price_usd(piece: _Piece) -> float:
         unit = piece.group.unit
+        if unit.price_usd is None:
+            where = f"unit {piece.group.name}"
+            raise PlatformError(where, "its price is not known", "Give it one in a hardware file, or another policy")
         return unit.price_usd / _slots(dict(unit.slots), label)
 
     return _fill(label, count, sorted(pieces, key=price_usd))

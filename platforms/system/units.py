@@ -112,8 +112,7 @@ def _slots(entry: CheckedTable, cores: int) -> tuple[tuple[str, int], ...]:
     if not entry.has("slots"):
         return ((ANY, cores),)
     given = entry.value("slots", {})
-    fits = isinstance(given, dict) and all(isinstance(n, int) and not isinstance(n, bool) for n in given.values())
-    if not fits:
+    if not isinstance(given, dict) or any(not isinstance(n, int) or isinstance(n, bool) for n in given.values()):
         raise PlatformError(f"{entry.where}, slots", f"{given!r}", "Give numbers by label, such as { slave = 4 }")
     return tuple(given.items())
 
@@ -122,5 +121,6 @@ def _with_base(units: list[ComputeUnit], node: CheckedTable) -> list[ComputeUnit
     """What a node takes beside its processors goes to its first unit: SimGrid has watts of hosts only."""
     base_w = node.number("base_w", 0.0)
     power = units[0].power
+    assert power is not None  # _unit gives one to each
     more = Power(power.idle_w + base_w, power.full_w + base_w, power.epsilon_w + base_w)
     return [replace(units[0], power=more), *units[1:]]

@@ -61,22 +61,27 @@ def mesh_link(level: Level, first: Level, second: Level) -> tuple[WanLink, bool]
 
 def entry(level: Level) -> tuple[Link, ...]:
     """What a message crosses as it comes in, beside the link that it comes by: the fabric, where it is the LAN's."""
-    return () if level.alone or level.fabric is None else (switch(level),)
+    shared = None if level.alone else switch(level)
+    return () if shared is None else (shared,)
 
 
 def switch(lan: Level) -> Link | None:
-    """What all messages between nodes of a LAN cross; None where its switch blocks nobody.
-
-    A lone group always has one, as clusters of ``platforms.grid`` do: where it blocks nobody, both directions of every
-    node's link fit into it at once.
-    """
+    """What all messages between nodes of a LAN cross; None where its switch blocks nobody.  A lone group has one."""
     if lan.alone:
-        node = lan.nodes[0]
-        wire = lan.fabric or Wire(2 * node.count * node.link.bandwidth_Bps, 0.0)
-        return Link(f"{node.name}_backbone", wire.bandwidth_Bps, wire.latency_s, "shared")
+        return backbone(lan)
     if lan.fabric is None:
         return None
     return Link(f"{lan.name}_fabric", lan.fabric.bandwidth_Bps, lan.fabric.latency_s, "shared")
+
+
+def backbone(lan: Level) -> Link:
+    """The switch of a lone group, as clusters of ``platforms.grid`` have it.
+
+    Where it blocks nobody, both directions of every node's link fit into it at once.
+    """
+    node = lan.nodes[0]
+    wire = lan.fabric or Wire(2 * node.count * node.link.bandwidth_Bps, 0.0)
+    return Link(f"{node.name}_backbone", wire.bandwidth_Bps, wire.latency_s, "shared")
 
 
 def is_zone(lan: Level, node: Node) -> bool:
@@ -104,8 +109,8 @@ def within_node(here: UnitGroup, i: int, there: UnitGroup) -> tuple[Link, ...]:
         return (Link(name, memory.bandwidth_Bps, memory.latency_s, "fatpipe"),)
     if here.unit.bus is not None:
         return bus_link(here, i, "UP") + bus_link(here, i, "DOWN")
-    backbone = (switch(here.lan),) if here.lan.alone else ()
-    return (node_link(here, i, "UP"), *backbone, node_link(here, i, "DOWN"))
+    shared = (backbone(here.lan),) if here.lan.alone else ()
+    return (node_link(here, i, "UP"), *shared, node_link(here, i, "DOWN"))
 
 
 def hub_zone(level: Level) -> str:
@@ -120,8 +125,8 @@ def node_zone(node: Node, number: int) -> str:
 
 def _within(here: UnitGroup, i: int, there: UnitGroup, j: int) -> tuple[Link, ...]:
     if here.node is there.node and is_zone(here.lan, here.node):
-        backbone = (switch(here.lan),) if here.lan.alone else ()
-        return (node_link(here, i, "UP"), *backbone, node_link(there, j, "DOWN"))
+        shared = (backbone(here.lan),) if here.lan.alone else ()
+        return (node_link(here, i, "UP"), *shared, node_link(there, j, "DOWN"))
     return _leaving(here, i) + _entering(there, j)
 
 
@@ -130,8 +135,8 @@ def _leaving(group: UnitGroup, i: int) -> tuple[Link, ...]:
     lan = group.lan
     up = (*bus_link(group, i, "UP"), node_link(group, i, "UP"))
     if is_zone(lan, group.node):
-        return (*up, switch(lan) if lan.alone else port(lan, into=True))
-    return up if lan.fabric is None else (*up, switch(lan))
+        return (*up, backbone(lan) if lan.alone else port(lan, into=True))
+    return (*up, *entry(lan))
 
 
 def _entering(group: UnitGroup, j: int) -> tuple[Link, ...]:
@@ -139,7 +144,7 @@ def _entering(group: UnitGroup, j: int) -> tuple[Link, ...]:
     lan = group.lan
     down = (node_link(group, j, "DOWN"), *bus_link(group, j, "DOWN"))
     if is_zone(lan, group.node):
-        return (switch(lan) if lan.alone else port(lan, into=False), *down)
+        return (backbone(lan) if lan.alone else port(lan, into=False), *down)
     return down
 
 

@@ -16,6 +16,7 @@ from platforms.grid import WanLink, Wire
 from platforms.platform import Link
 from platforms.system.model import ComputeUnit, Level, Node, System, UnitGroup
 from platforms.system.ways import (
+    backbone,
     between,
     bus_link,
     hub_link,
@@ -31,6 +32,9 @@ from platforms.xml import HEADER, number_text, wire_attributes
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
+
+_Links = tuple[Link, ...]
+_Joint = tuple[tuple[str, str], tuple[str, str], _Links, _Links]  # zones, gateways, links there and back: of _joined
 
 
 def system_xml(system: System) -> bytes:
@@ -84,17 +88,17 @@ def _lan(parent: Element, lan: Level) -> str:
     hub = _hub(zone, lan)
     fabric = switch(lan)
     if fabric is not None:
-        _sub(zone, "link", id=fabric.name, **wire_attributes(lan.fabric))
+        _sub(zone, "link", id=fabric.name, **wire_attributes(_wire(fabric)))
     clusters = [node for node in lan.nodes if is_zone(lan, node)]
     if clusters:
         for into in (True, False):
             _unlimited(zone, port(lan, into=into))
-    routes = []  # after all zones: SimGrid wants them last
+    routes: list[_Joint] = []  # after all zones: SimGrid wants them last
     for node in lan.nodes:
         if node in clusters:
             gateway = _cluster(zone, lan, node)
-            ways = ((port(lan, into=into),) for into in (True, False))
-            routes.append(((node.name, hub_zone(lan)), (gateway, hub), *ways))
+            there, back = (port(lan, into=True),), (port(lan, into=False),)
+            routes.append(((node.name, hub_zone(lan)), (gateway, hub), there, back))
             continue
         for number in range(node.count):
             gateway = _node(zone, lan, node, number)
@@ -109,7 +113,6 @@ def _lan(parent: Element, lan: Level) -> str:
 
 def _cluster(parent: Element, lan: Level, node: Node) -> str:
     """A zone of all nodes of a group of single units: a <cluster>, or host by host where they have disks."""
-    backbone = switch(lan) if lan.alone else None
     router = f"{node.name}-{node.name}_router"  # what <cluster> calls its own: prefix, id, "_router", suffix
     if node.disks:
         _host_by_host(parent, lan, node, router)
@@ -119,8 +122,8 @@ def _cluster(parent: Element, lan: Level, node: Node) -> str:
         "id": node.name, "prefix": f"{node.name}-", "suffix": "", "radical": f"0-{node.count - 1}", **_speed(unit),
         **wire_attributes(node.link, "bw", "lat"),
     }  # fmt: skip
-    if backbone is not None:
-        attributes |= wire_attributes(_wire(backbone), "bb_bw", "bb_lat")
+    if lan.alone:
+        attributes |= wire_attributes(_wire(backbone(lan)), "bb_bw", "bb_lat")
     if node.memory is not None:
         attributes |= wire_attributes(node.memory, "loopback_bw", "loopback_lat")
     _watts(_sub(parent, "cluster", **attributes), unit)
@@ -136,8 +139,8 @@ def _host_by_host(parent: Element, lan: Level, node: Node, router: str) -> None:
         _duplex(zone, name, node.link)
         _sub(zone, "host_link", id=node.host_name(number, unit), up=f"{name}_UP", down=f"{name}_DOWN")
     if lan.alone:
-        backbone = switch(lan)
-        _sub(zone, "backbone", id=backbone.name, **wire_attributes(_wire(backbone)))
+        shared = backbone(lan)
+        _sub(zone, "backbone", id=shared.name, **wire_attributes(_wire(shared)))
     _sub(zone, "router", id=router)
 
 

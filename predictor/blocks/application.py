@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from platforms.errors import UserError, nearest
+from predictor.blocks.evaluation.progression import Progression
 from predictor.blocks.expressions import FUNCTIONS, Expression
 
 MOST_PROCESSES = 2**40  # of a label
@@ -35,7 +36,7 @@ Number = Expression | str | float  # what may be given where a number is wanted
 class Step:
     """A block, or what holds blocks."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in self._numbers():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, Expression.of(getattr(self, name)))
@@ -104,7 +105,9 @@ class AllToAll(Collective):
 
 
 @dataclass(frozen=True)
-class _Rooted(Collective):
+class Rooted(Collective):
+    """One with a root."""
+
     bytes: Number = 0
     root: str = ""  # label; none: the first of those that take part
     at: Number = 0  # its index in there
@@ -114,21 +117,21 @@ class _Rooted(Collective):
 
 
 @dataclass(frozen=True)
-class Broadcast(_Rooted):
+class Broadcast(Rooted):
     """``bytes`` from the root to all."""
 
     block = "bcast"
 
 
 @dataclass(frozen=True)
-class Scatter(_Rooted):
+class Scatter(Rooted):
     """``bytes`` at the root, an equal part of them to each."""
 
     block = "scatter"
 
 
 @dataclass(frozen=True)
-class Gather(_Rooted):
+class Gather(Rooted):
     """An equal part of ``bytes`` from each, to the root."""
 
     block = "gather"
@@ -178,7 +181,7 @@ class Label:
     count: Number
     program: tuple[Step, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "count", Expression.of(self.count))
 
 
@@ -191,7 +194,7 @@ class Application:
     variables: Mapping[str, Number] = field(default_factory=dict, hash=False)
     where: str = ""  # the file, for complaints
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = self.where or f"application {self.name!r}"
         object.__setattr__(self, "where", where)
         variables = {}
@@ -210,10 +213,10 @@ class Application:
             if names.count(name) > 1:
                 raise UserError(where, f"the name {name!r} stands for two things", "Rename one")
         known = frozenset(names)
-        for name, value in variables.items():
-            value.check_names(known, f"{where}, variable {name}")
+        for name, expression in variables.items():
+            expression.check_names(known, f"{where}, variable {name}")
         for label in self.labels:
-            label.count.check_names(known, f"{where}, label {label.name}, count")
+            Expression.of(label.count).check_names(known, f"{where}, label {label.name}, count")
             _check_steps(self, label.program, known | {"index"}, f"{where}, label {label.name}, step ")
         self.numbers()
 
@@ -224,7 +227,8 @@ class Application:
         """The value of every variable, and every label's count.  Raises UserError for those that have none."""
         found: dict[str, float] = {}
         open_names: list[str] = []
-        definitions = {**self.variables, **{label.name: label.count for label in self.labels}}
+        given = (*self.variables.items(), *((label.name, label.count) for label in self.labels))
+        definitions = {name: Expression.of(value) for name, value in given}
 
         def find(name: str) -> None:
             if name in found:
@@ -238,6 +242,8 @@ class Application:
                 find(other)
             open_names.pop()
             value = definitions[name].whole(found, where) if is_label else definitions[name].value(found, where)
+            if isinstance(value, Progression):  # none is among the names
+                raise value.split_all()
             if is_label and value > MOST_PROCESSES:
                 raise UserError(where, f"{value} processes", f"Give at most {MOST_PROCESSES}")
             found[name] = value
@@ -249,7 +255,7 @@ class Application:
     def counts(self) -> dict[str, int]:
         """Processes of each label."""
         numbers = self.numbers()
-        return {label.name: numbers[label.name] for label in self.labels}
+        return {label.name: int(numbers[label.name]) for label in self.labels}
 
     def changed(
         self, *, counts: Mapping[str, Number] | None = None, variables: Mapping[str, Number] | None = None
@@ -283,13 +289,13 @@ def _check_step(application: Application, step: Step, known: frozenset[str], whe
     here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
     for expression in step.expressions():
         expression.check_names(here, where)
-    named = {Send: ("to",), Receive: ("sender",)}.get(type(step), ("root",) if isinstance(step, _Rooted) else ())
+    named = {Send: ("to",), Receive: ("sender",)}.get(type(step), ("root",) if isinstance(step, Rooted) else ())
     labels = [label.name for label in application.labels]
     others = [getattr(step, key) for key in named if getattr(step, key)]
     for name in (*others, *(step.among if isinstance(step, Collective) else ())):
         if name not in labels:
             raise UserError(where, f"no label {name!r}", nearest(name, labels))
-    if isinstance(step, _Rooted) and step.root and step.root not in members_of(step, application):
+    if isinstance(step, Rooted) and step.root and step.root not in members_of(step, application):
         raise UserError(where, f"its root {step.root} does not take part", "Name it in `among` too")
     if isinstance(step, Repeat):
         inner = known

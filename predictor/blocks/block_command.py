@@ -6,9 +6,13 @@ import argparse
 import json
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
+
+if TYPE_CHECKING:  # NumPy takes its time
+    from predictor.blocks.model import BlockModel
 
 COMPUTE = "compute"
 _DISKS = ("disk_read", "disk_write")
@@ -34,7 +38,13 @@ class BlockAnswer:
 
 
 def answer(
-    model, block: str, *, size_bytes: float = 0.0, operations: float = 0.0, processes: int = 1, threads: int = 1
+    model: BlockModel,
+    block: str,
+    *,
+    size_bytes: float = 0.0,
+    operations: float = 0.0,
+    processes: int = 1,
+    threads: int = 1,
 ) -> BlockAnswer:
     """The model's answer for a block that each of ``processes`` nodes takes part in, with so many active threads.
 
@@ -47,14 +57,14 @@ def answer(
 
     with np.errstate(over="ignore", invalid="ignore"):  # said below
         if block == COMPUTE:
-            time_s = model.compute_s(operations, threads)
+            time_s = float(model.compute_s(operations, threads))
         else:
-            time_s = model.communication_s(block, size_bytes, processes)
+            time_s = float(model.communication_s(block, size_bytes, processes))
     unknown = []
+    node_power_w: float | None = None
     try:
-        node_power_w = model.power_w(threads)
+        node_power_w = float(model.power_w(threads))
     except OutOfRange as err:
-        node_power_w = None
         unknown.append(f"{err.where}: {err.problem}")
     rate = model.failure_rate_per_s
     if rate is None:
@@ -73,7 +83,7 @@ def answer(
     return found
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from predictor.blocks.model import COMMUNICATION
     from predictor.blocks.published.formulas import POWER_LAWS
     from predictor.blocks.published.parameters import CLUSTERS
@@ -157,7 +167,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"--processes {args.processes}", problem, "Leave it out")
 
 
-def _to_json(args: argparse.Namespace, model, found: BlockAnswer) -> dict:
+def _to_json(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> dict[str, Any]:
     return {
         "model": model.name,
         "block": args.block,
@@ -174,7 +184,7 @@ def _to_json(args: argparse.Namespace, model, found: BlockAnswer) -> dict:
     }
 
 
-def _text(args: argparse.Namespace, model, found: BlockAnswer) -> str:
+def _text(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> str:
     nodes = "1 node" if found.nodes == 1 else f"{found.nodes} nodes"
     threads = "1 active thread" if args.threads == 1 else f"{args.threads} active threads"
     amount = "" if args.size is None else f" {args.size:g} bytes,"
@@ -182,15 +192,16 @@ def _text(args: argparse.Namespace, model, found: BlockAnswer) -> str:
     lines = [f"{model.name}, {args.block},{amount} {nodes}: {found.time_s:.6g} s"]
     if found.node_power_w is not None:
         lines.append(f"    {found.node_power_w:.4g} W per node with {threads}, {found.energy_j:.6g} J in all")
-    if found.success is not None:
-        failure = -math.expm1(-model.failure_rate_per_s * found.time_s * found.nodes)  # 1 - s, without cancellation
+    rate = model.failure_rate_per_s
+    if found.success is not None and rate is not None:
+        failure = -math.expm1(-rate * found.time_s * found.nodes)  # 1 - s, without cancellation
         lines.append(f"    success {found.success:.10g}, failure {failure:.4g}")
     lines += [f"    not known: {reason}" for reason in found.unknown]
     lines += [f"    caution: {caution}" for caution in _cautions(model, args.block)]
     return "\n".join(lines)
 
 
-def _cautions(model, block: str) -> list[str]:
+def _cautions(model: BlockModel, block: str) -> list[str]:
     """What is doubtful about the block's parameters, where the model says so."""
     cautions = getattr(model, "cautions", {})
     return [cautions[block]] if block in cautions else []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.model import BlockModel
@@ -25,7 +25,7 @@ def block_model(
         if family is not None:
             raise UserError(f"--shapes {family}", f"model {name} is published", "Drop it: it is for a calibration file")
         return published(name, power_law=POWER_LAWS[0] if power_law is None else power_law)
-    if not Path(name).is_file() and "/" not in name and not name.endswith(".json"):
+    if not os.path.isfile(name) and "/" not in name and not name.endswith(".json"):
         remedy = f"{nearest(name, [*besides, *CLUSTERS])}, or a calibration file"
         raise UserError(f"model {name!r}", "no such model", remedy)
     from predictor.blocks.calibration.calibrate import read_calibration

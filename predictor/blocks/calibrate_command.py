@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from predictor.blocks.calibration.calibrate import Measured
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from apps.options import add_runner_arguments
     from platforms.options import add_platform_arguments
     from predictor.blocks.calibration.fit import ERRORS

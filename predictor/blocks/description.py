@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from platforms.checked_toml import read_checked
 from platforms.errors import UserError
@@ -24,6 +25,8 @@ from predictor.blocks.application import (
     Step,
     WriteDisk,
 )
+
+_Made = TypeVar("_Made")
 
 _KEYS = {"": ("name", "variables", "labels", "source"), "labels": ("count", "program")}
 
@@ -141,7 +144,7 @@ def _among(key: str, value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _placed(where: str, make: Callable, *args: object, **given: object):
+def _placed(where: str, make: Callable[..., _Made], *args: object, **given: object) -> _Made:
     """What is made of these, with the place in complaints about their expressions."""
     try:
         return make(*args, **given)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.evaluation.progression import Progression, Remainder
@@ -45,7 +46,7 @@ def _greater(*values: Value) -> Value:
     return found
 
 
-def _of_numbers(function: Callable) -> Callable:
+def _of_numbers(function: Callable[[float], float]) -> Callable[[Value], Value]:
     """Of a progression: of each of its values by itself, unless they are whole and the function keeps such."""
 
     def applied(value: Value) -> Value:
@@ -62,7 +63,7 @@ def _absolute(value: Value) -> Value:
     return -value if value < 0 else value
 
 
-FUNCTIONS: Mapping[str, tuple[int | None, Callable]] = {  # by name: number of arguments (None: one or more)
+FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., Value]]] = {  # by name: number of arguments (None: one or more)
     "min": (None, _lesser),
     "max": (None, _greater),
     "abs": (1, _absolute),
@@ -71,7 +72,7 @@ FUNCTIONS: Mapping[str, tuple[int | None, Callable]] = {  # by name: number of a
     "log2": (1, _of_numbers(math.log2)),
     "sqrt": (1, _of_numbers(math.sqrt)),
 }
-_BINARY = {
+_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -80,8 +81,12 @@ _BINARY = {
     ast.Mod: operator.mod,
     ast.Pow: _power,
 }
-_UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Not: operator.not_}
-_COMPARE = {
+_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+}
+_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -106,12 +111,15 @@ class Expression:
         if isinstance(value, Expression):
             return value
         if isinstance(value, bool):
-            return _parsed(str(value))
-        if isinstance(value, int | float):
-            return _parsed(repr(value))
-        if not isinstance(value, str):
+            text = str(value)
+        elif isinstance(value, int | float):
+            text = repr(value)
+        elif isinstance(value, str):
+            text = value.strip()
+        else:
             raise UserError(f"expression {value!r}", "neither a number nor a text", 'Write for example "n // 2"')
-        return _parsed(value.strip())
+        parsed: Expression = _parsed(text)
+        return parsed
 
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
         """Raises UserError for the first name that is not known."""
@@ -204,12 +212,12 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
     raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
 
 
-def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]):
+def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool]:
     """The truth of each part, one after the other as they are asked for."""
     return (bool(part(scope)) for part in parts)
 
 
-def _function(name: str, count: int, where: str) -> Callable:
+def _function(name: str, count: int, where: str) -> Callable[..., Value]:
     if name not in FUNCTIONS:
         raise UserError(where, f"no function {name!r}", nearest(name, FUNCTIONS))
     wanted, function = FUNCTIONS[name]

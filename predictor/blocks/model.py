@@ -21,8 +21,13 @@ COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # of a numb
 class BlockModel(Protocol):
     """Times, power and failures of one machine whose nodes are alike."""
 
-    name: str
-    failure_rate_per_s: float | None  # lambda, 1/(s node); None: not known
+    @property
+    def name(self) -> str:
+        """For a reader."""
+
+    @property
+    def failure_rate_per_s(self) -> float | None:
+        """lambda, 1/(s node); None: not known."""
 
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
         """Time of a computation block, s.

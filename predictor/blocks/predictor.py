@@ -121,11 +121,11 @@ class BlocksModel:
         """Raises OutOfRange for what has no description, and for nodes with several ranks."""
         description, key = description_of(self.name, target), target.platform.content_hash
         measured, probe = self.calibrations[key], self.probes[target.problem, key]
-        calibration = _calibration(target.platform, measured.answer)
+        calibration = _calibration(target.platform, measured.measurement)
         machine = TargetMachine(
             Calibrated(calibration, self.family),
             target,
-            s_per_operation=_s_per_operation(self.name, probe.answer, target.platform),
+            s_per_operation=_s_per_operation(self.name, probe.record, target.platform),
             vectors_from_bytes=description.vectors_from_bytes,
         )
         found = evaluate(description, machine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.wording import number_of
 from predictor.blocks.options import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _JOULES_PER_WH = 3600.0
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "run",
         help="an application's time, energy and success on a system",
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def result_json(result: Result, wall_s: float) -> dict:
+def result_json(result: Result, wall_s: float) -> dict[str, Any]:
     """``wall_s``: of this computer, for the evaluation."""
     from dataclasses import asdict
 

@@ -53,11 +53,13 @@ class Setting:
         """What speaks against using a calibration file for this system.  None for any other model."""
         if model in (HARDWARE, SIMGRID):
             return []
-        chosen = block_model(model)
-        known = _of_clusters(chosen)
-        if not known:
-            return []
         from platforms.system.convert import materialise_system
+        from predictor.blocks.calibration.calibrated import Calibrated
+
+        chosen = block_model(model)
+        if not isinstance(chosen, Calibrated):
+            return []
+        known = _of_clusters(chosen)
 
         found = []
         if materialise_system(self.system).content_hash != chosen.calibration.platform_hash:

@@ -35,7 +35,7 @@ from predictor.design.search import Search
 from predictor.design.space import candidates
 from predictor.design.times import PredictorTimes, Times
 from predictor.progress import Progress
-from predictor.registry import PREDICTORS, predictor
+from predictor.registry import help_text, predictor
 
 if TYPE_CHECKING:
     from apps.runner import Runner
@@ -65,8 +65,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--top", type=int, default=5, metavar="K", help="how many of the best grids (default: 5)")
     parser.add_argument(
         "--predictor", default=DEFAULT_PREDICTOR, metavar="NAME",
-        help=f"of {', '.join(PREDICTORS)} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every "
-        "grid is evaluated, and its evidence gathered)",
+        help=f"{help_text()} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every grid is "
+        "evaluated, and its evidence gathered)",
     )  # fmt: skip
     parser.add_argument("--no-front", action="store_true", help="the best grids only, which takes fewer evaluations")
     parser.add_argument("--exhaustive", action="store_true", help="evaluate every grid, to check the bounds")

@@ -20,7 +20,7 @@ may take longer, and so they bound nothing.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -71,7 +71,7 @@ class GraphTimes:
     _platform: Platform | None = None  # whose nodes are charged for recordings
     _recorded: dict[tuple[int, int], _Recorded | str] = field(default_factory=dict)  # by program and ranks; why not
     _sections: OrderedDict[tuple[int, int], Sections] = field(default_factory=OrderedDict)  # the latest
-    _layouts: dict[tuple, float] = field(default_factory=dict)  # time without contention
+    _layouts: dict[tuple[Hashable, ...], float] = field(default_factory=dict)  # time without contention
     _costs: dict[str, Cost] = field(default_factory=dict)  # by evidence
 
     @property
@@ -81,7 +81,7 @@ class GraphTimes:
     def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
         """Records every program on every number of ranks, and makes the bounds of level 1 while the graph is there."""
         self._platform = self._charged_platform(max(candidate.ranks for candidate in candidates))
-        layouts: dict[int, dict] = defaultdict(dict)
+        layouts: dict[int, dict[tuple[str, float], NetworkKind]] = defaultdict(dict)
         for candidate in candidates:
             layouts[candidate.ranks][candidate.network.name, _fastest_flops(candidate)] = candidate.network
         total, done = len(layouts) * len(self.request.programs), 0
@@ -107,7 +107,7 @@ class GraphTimes:
     def _bounding(self, candidate: Candidate) -> list[tuple[tuple[int, ...], float]]:
         """Ranks on each cluster, and flop/s of every node, of the grids without contention that bound, by level."""
         ranks, fastest_flops = candidate.ranks, _fastest_flops(candidate)
-        layouts = [((ranks,), fastest_flops)]
+        layouts: list[tuple[tuple[int, ...], float]] = [((ranks,), fastest_flops)]
         if len(candidate.parts) > 1:
             before = min(accumulate(candidate.cluster_ranks[:-1]), key=lambda before: abs(2 * before - ranks))
             layouts.append(((before, ranks - before), max(kind.speed_flops for kind in self.request.nodes)))
@@ -150,13 +150,15 @@ class GraphTimes:
             request = EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
             (evidence,) = Broker.of(self.settings, (), self.runner).gather([request])
             self._costs.setdefault(evidence.id, evidence.cost)
-            self._sections[key] = Sections(evidence.answer)
+            self._sections[key] = Sections(evidence.recording)
             if len(self._sections) > _SECTIONS_KEPT:
                 self._sections.popitem(last=False)
         self._sections.move_to_end(key)
         return self._sections[key]
 
     def _target(self, program: Program, ranks: int) -> Target:
+        if self._platform is None:
+            raise RuntimeError("prepare comes before times")
         return Target(program.problem, self._platform, tuple(host.name for host in self._platform.hosts[:ranks]))
 
     def _charged_platform(self, ranks: int) -> Platform:

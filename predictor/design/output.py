@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from predictor.base import Cost
 from predictor.design.offer import NetworkKind
@@ -28,7 +29,7 @@ def text(request: Request, search: Search, *, predictor: str, cost: Cost) -> str
     return "\n".join(lines)
 
 
-def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> dict:
+def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> dict[str, Any]:
     """The same as JSON values."""
     return {
         "design": request.name,
@@ -46,7 +47,7 @@ def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> 
     }
 
 
-def _grid_to_json(request: Request, one: Evaluated) -> dict:
+def _grid_to_json(request: Request, one: Evaluated) -> dict[str, Any]:
     candidate = one.candidate
     return {
         "price": candidate.price,

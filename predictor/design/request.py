@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from platforms.platform import Power
 from platforms.scenario import WIRE_KEYS, wire_of
 from predictor.design.offer import ClusterLimits, NetworkKind, NodeKind
 
+MOST_OFFERS = 10_000  # kinds of nodes times networks
 CORES = "cores"  # ranks_per_node: as many as the node has cores
 
 _KEYS = {
@@ -164,7 +166,7 @@ def _clusters(entry: CheckedTable) -> ClusterLimits:
     if entry.has("sizes"):
         if entry.has("step"):
             raise PlatformError(entry.where, "'step' goes with 'most_nodes'", "Drop it")
-        sizes = sorted(set(entry.list_of("sizes", [], int, "numbers of nodes")))
+        sizes: Sequence[int] = sorted(set(entry.list_of("sizes", [], int, "numbers of nodes")))
     else:
         step = entry.integer("step", 1)
         if step < 1:
@@ -230,13 +232,17 @@ def _price(entry: CheckedTable, key: str, *, required: bool = False) -> float:
 
 
 def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
-    twice = {name for name in names if names.count(name) > 1}
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise PlatformError(f"{top.where}, {key}", f"{min(twice)!r} is given twice", "Keep one")
 
 
 def _check_hardware(top: CheckedTable, request: Request) -> None:
     """Every kind of node on every network makes a grid; its ranks have a core each."""
+    offers = len(request.nodes) * len(request.networks)
+    if offers > MOST_OFFERS:
+        problem = f"{len(request.nodes)} kinds of nodes on {len(request.networks)} networks"
+        raise PlatformError(top.where, problem, f"Give at most {MOST_OFFERS} combinations")
     for i, kind in enumerate(request.nodes, 1):
         for j, network in enumerate(request.networks, 1):
             clusters = tuple(network.cluster(f"{kind.name}_{k}", kind, 1) for k in (1, 2))

@@ -35,7 +35,7 @@ class Evaluated:
         return float(f"{self.value_s:.9g}")
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[float, float, int, int]:
         """Better ones first: quicker, then cheaper, then of fewer clusters."""
         return self.rounded_s, self.candidate.price, len(self.candidate.parts), self.number
 

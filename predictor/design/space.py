@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,7 +109,7 @@ def candidates(request: Request) -> list[Candidate]:
 
 def _without_twins(found: list[Candidate]) -> list[Candidate]:
     """Without lone clusters that are there for less, or as cheaply before."""
-    cheapest: dict[tuple, Candidate] = {}
+    cheapest: dict[tuple[Hashable, ...], Candidate] = {}
     for one in found:
         key = _lone_key(one)
         if len(one.parts) == 1 and (key not in cheapest or one.price < cheapest[key].price):
@@ -117,7 +117,7 @@ def _without_twins(found: list[Candidate]) -> list[Candidate]:
     return [one for one in found if len(one.parts) > 1 or cheapest[_lone_key(one)] is one]
 
 
-def _lone_key(candidate: Candidate) -> tuple:
+def _lone_key(candidate: Candidate) -> tuple[Hashable, ...]:
     """What makes a cluster without wide-area links what it is."""
     network = candidate.network
     return candidate.parts, network.node, network.backbone, network.options
@@ -126,7 +126,8 @@ def _lone_key(candidate: Candidate) -> tuple:
 def _lattice(request: Request, network: NetworkKind) -> Iterator[Parts]:
     """The grids that the budget allows, each followed by those that begin with its clusters."""
     limits = request.clusters
-    open_ends = [iter([((), 0, len(limits.sizes))])]
+    nothing: Parts = ()
+    open_ends: list[Iterator[tuple[Parts, int, int]]] = [iter([(nothing, 0, len(limits.sizes))])]
     while open_ends:
         if (following := next(open_ends[-1], None)) is None:
             open_ends.pop()

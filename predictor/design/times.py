@@ -79,11 +79,12 @@ class PredictorTimes:
             answers = predict(self.predictor, targets, Broker.of(self.settings, targets, self.runner))
         except (KernelError, RefusedEvidence) as err:
             raise NoAnswer(str(err)) from err
+        predictions = []
         for answer in answers:
             if answer.prediction is None:
                 raise NoAnswer(answer.refusal)
+            predictions.append(answer.prediction)
         self._pay(answers[0].evidence)
-        predictions = [answer.prediction for answer in answers]
         flags = (
             f"{program.problem}: {flag}"
             for program, prediction in zip(self.request.programs, predictions, strict=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from apps.options import (
     add_problem_arguments,
@@ -54,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def summary(graph: DPGraph) -> dict:
+def summary(graph: DPGraph) -> dict[str, Any]:
     """How many elements of each kind the graph has, its flops and the bytes of its messages."""
     from predictor.dpgraph.graph import Element
 
@@ -121,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _text(problem: Problem, numbers: dict) -> str:
+def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
     lines = [f"{problem} on {numbers['processes']} ranks, {numbers['edges']} edges"]
     lines += [f"{count:8d} {name}" for name, count in numbers["elements"].items()]
     return "\n".join([*lines, f"{numbers['flops']:.6g} flop, {numbers['message_bytes']} bytes in messages"])

@@ -7,7 +7,7 @@ collectives).  A step is a list of operations that are begun together and waited
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.recording import Op
@@ -16,7 +16,7 @@ from platforms.errors import UserError
 SELECTOR = "default"  # smpi/coll-selector: the one that is known here
 # What SMPI's selector ``ompi`` takes for an all-to-all, by ranks (below) and bytes of a block (from, below), where it
 # is not all at once: the decisions of Open MPI 4's module "tuned" as SimGrid 3.26 to 4.1 has them.
-_ALL_TO_ALL = (
+_ALL_TO_ALL: tuple[tuple[float, Mapping[str, tuple[tuple[float, float], ...]]], ...] = (
     (3, {"pairwise": ((0, 2), (4, 16), (64, 256), (4096, 32768), (1048576, math.inf))}),
     (8, {"pairwise": ((524288, 1048576),)}),
     (16, {}),

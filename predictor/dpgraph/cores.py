@@ -21,7 +21,7 @@ def share_cores(
     paths: Paths,
     *,
     placement: Sequence[str],
-    s_per_flop: Sequence[float],
+    s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int],
 ) -> tuple[Instructions, np.ndarray, Paths]:
     """The same program with computations as flows on the hosts that have more ranks than cores.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.recording import Mode
 from platforms.errors import UserError
@@ -111,7 +111,11 @@ def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool) -> 
     from matplotlib.patches import FancyBboxPatch, Polygon
 
     shape, color = _STYLES[node.element]
-    border = {"edgecolor": "#D00000" if marked else "black", "linewidth": 2.2 if marked else 0.8, "zorder": 3}
+    border: dict[str, Any] = {
+        "edgecolor": "#D00000" if marked else "black",
+        "linewidth": 2.2 if marked else 0.8,
+        "zorder": 3,
+    }
     w, h, tip = _HALF_WIDTH, _HALF_HEIGHT, 0.07
     if "arrow" in shape:  # points to where the message goes, or comes in
         turn = 1 if (node.peer if node.peer is not None else rank) >= rank else -1

@@ -45,7 +45,8 @@ class Run:
     def iteration_s(self) -> np.ndarray:
         """Ranks x iterations: the end of each, from the start of the timed section."""
         rows = [row[: len(m)][m == Mark.ITERATION] for m, row in zip(self.marks, self.marks_s, strict=True)]
-        return np.array(rows) - self.start_s[:, None]
+        since_start_s: np.ndarray = np.array(rows) - self.start_s[:, None]
+        return since_start_s
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def execute(
     program: Program,
     network: Network,
     placement: tuple[str, ...],
-    s_per_flop: Sequence[float],
+    s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
 ) -> Run:
     """Evaluates a program on a network.  ``s_per_flop``, ``cores``: of each rank's host; None: no core is shared.
@@ -91,7 +92,7 @@ def estimate(
     iterations: int,
     network: Network,
     placement: tuple[str, ...],
-    s_per_flop: Sequence[float],
+    s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
     *,
     busy_hosts: Collection[str] = (),

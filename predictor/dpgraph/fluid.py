@@ -35,7 +35,7 @@ PRECISION_S = 1e-9
 _SLACK = 1 + 1e-9  # relative: rounding of sums of bounds
 _SAME = 1e-12  # relative: rates that differ by less are equal
 _NEVER = -1.0
-_COMPILED = {"cache": True, "error_model": "numpy"}
+_compiled = njit(cache=True, error_model="numpy")
 
 
 class Instructions(NamedTuple):
@@ -111,8 +111,8 @@ class _Links(NamedTuple):
     usage: np.ndarray  # f8, sum over its flows without a rate of weight / penalty
 
 
-@njit(**_COMPILED)
-def _push(dates_s, what, size, date_s, item):
+@_compiled
+def _push(dates_s: np.ndarray, what: np.ndarray, size: int, date_s: float, item: int) -> int:
     """Adds to a heap of dates."""
     i = size
     while i > 0:
@@ -125,8 +125,8 @@ def _push(dates_s, what, size, date_s, item):
     return size + 1
 
 
-@njit(**_COMPILED)
-def _pop(dates_s, what, size):
+@_compiled
+def _pop(dates_s: np.ndarray, what: np.ndarray, size: int) -> int:
     """Takes the first from a heap of dates."""
     size -= 1
     date_s, item = dates_s[size], what[size]
@@ -145,8 +145,8 @@ def _pop(dates_s, what, size):
     return size
 
 
-@njit(**_COMPILED)
-def _settle(flows, size, i):
+@_compiled
+def _settle(flows: _Flows, size: int, i: int) -> None:
     """Puts the flow at place ``i`` of the heap of ends where its date belongs."""
     ends, end_s, place = flows.ends, flows.end_s, flows.place
     slot = ends[i]
@@ -171,8 +171,8 @@ def _settle(flows, size, i):
     place[slot] = i
 
 
-@njit(**_COMPILED)
-def _schedule(flows, size, slot, date_s):
+@_compiled
+def _schedule(flows: _Flows, size: int, slot: int, date_s: float) -> int:
     """The flow ends at this date; returns how many flows have such a date."""
     flows.end_s[slot] = date_s
     if flows.place[slot] < 0:
@@ -183,8 +183,8 @@ def _schedule(flows, size, slot, date_s):
     return size
 
 
-@njit(**_COMPILED)
-def _first_end(flows, size):
+@_compiled
+def _first_end(flows: _Flows, size: int) -> int:
     """Takes the flow that ends first from the heap; returns how many are left."""
     size -= 1
     flows.place[flows.ends[0]] = -1
@@ -195,8 +195,8 @@ def _first_end(flows, size):
     return size
 
 
-@njit(**_COMPILED)
-def _join(flows, links, paths, uses, slot, path, width):
+@_compiled
+def _join(flows: _Flows, links: _Links, paths: Paths, uses: _Uses, slot: int, path: int, width: int) -> None:
     """The flow in ``slot`` begins to use the links of its path."""
     first = paths.first[path]
     for k in range(first, paths.first[path + 1]):
@@ -209,8 +209,8 @@ def _join(flows, links, paths, uses, slot, path, width):
         links.head[link] = entry
 
 
-@njit(**_COMPILED)
-def _leave(flows, links, paths, uses, slot, path, width):
+@_compiled
+def _leave(flows: _Flows, links: _Links, paths: Paths, uses: _Uses, slot: int, path: int, width: int) -> None:
     """The flow in ``slot`` is no longer on the links of its path."""
     first = paths.first[path]
     for k in range(first, paths.first[path + 1]):
@@ -225,8 +225,8 @@ def _leave(flows, links, paths, uses, slot, path, width):
         links.demand[link] = links.demand[link] - uses.amount[k] if links.head[link] >= 0 else 0.0
 
 
-@njit(**_COMPILED)
-def _reach(links, paths, path, step, reached, count):
+@_compiled
+def _reach(links: _Links, paths: Paths, path: int, step: int, reached: np.ndarray, count: int) -> int:
     """Notes the links of a path that have a say, or had one; returns how many are noted."""
     for k in range(paths.first[path], paths.first[path + 1]):
         link = paths.link[k]
@@ -240,8 +240,8 @@ def _reach(links, paths, path, step, reached, count):
     return count
 
 
-@njit(**_COMPILED)
-def _fix(flows, links, paths, uses, slot, rate):
+@_compiled
+def _fix(flows: _Flows, links: _Links, paths: Paths, uses: _Uses, slot: int, rate: float) -> None:
     """Gives a flow its rate, and takes that from its links."""
     flows.rate[slot] = rate
     path = flows.path[slot]
@@ -253,8 +253,18 @@ def _fix(flows, links, paths, uses, slot, rate):
             links.usage[link] = 0.0
 
 
-@njit(**_COMPILED)
-def _share(component, count, reached, reached_count, flows, links, paths, uses, width):
+@_compiled
+def _share(
+    component: np.ndarray,
+    count: int,
+    reached: np.ndarray,
+    reached_count: int,
+    flows: _Flows,
+    links: _Links,
+    paths: Paths,
+    uses: _Uses,
+    width: int,
+) -> None:
     """Max-min fair rates of the flows of a component.
 
     Again and again: who may not get what the tightest link has for everybody gets its bound; when there is no such flow
@@ -304,8 +314,10 @@ def _share(component, count, reached, reached_count, flows, links, paths, uses, 
             links.usage[tightest] = 0.0
 
 
-@njit(**_COMPILED)
-def evaluate(instructions, messages, paths, s_per_flop, marks_s):
+@_compiled
+def evaluate(
+    instructions: Instructions, messages: np.ndarray, paths: Paths, s_per_flop: np.ndarray, marks_s: np.ndarray
+) -> np.ndarray:
     """Executes the instructions and fills ``marks_s`` (ranks x marks) with the dates of each rank's marks, s.
 
     ``s_per_flop``: of each rank.  Returns the date at which each rank ends, s; NaN for ranks that wait for ever.

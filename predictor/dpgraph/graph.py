@@ -13,12 +13,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from apps.recording import Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
 from predictor.dpgraph import li
+
+if TYPE_CHECKING:  # brings numba
+    from predictor.dpgraph.program import Program
 
 _POINT = 64  # marks from here on stand for collectives: this and the Op
 
@@ -84,7 +88,7 @@ class DPGraph:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for edge in self.edges:
             if not (0 <= edge.source < len(self.nodes) and 0 <= edge.target < len(self.nodes)):
                 raise _broken(f"an edge joins {edge.source} and {edge.target}, of {len(self.nodes)} nodes")
@@ -307,7 +311,7 @@ class _Building:
     def compute(self, flops: float) -> None:
         self._flops += flops
 
-    def message(self, element: Element, program, message: int) -> None:
+    def message(self, element: Element, program: Program, message: int) -> None:
         if (element, message) in self._ends:  # a second wait for what has come
             return
         ends = int(program.source[message]), int(program.destination[message])
@@ -330,7 +334,7 @@ class _Building:
             )
             return
         node = self._nodes[at]
-        if node.op is not op:
+        if node.op is not None and node.op is not op:
             problem = f"rank {self._rank} calls {op.name.lower()} where others call {node.op.name.lower()}"
             raise UserError("recording", problem, "Let all members of a communicator call the same collectives")
         self._nodes[at] = replace(node, size_bytes=max(node.size_bytes, size_bytes))

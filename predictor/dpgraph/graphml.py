@@ -7,18 +7,24 @@ size_bytes.  What an element does not have is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from apps.recording import Mode, Op
 from platforms.errors import UserError
+from platforms.reading import input_bytes
 from predictor.dpgraph.graph import DPGraph, Edge, Element, Node, Relation
 
 if TYPE_CHECKING:
     from lxml import etree
 
+_Made = TypeVar("_Made")
+_Named = TypeVar("_Named", Mode, Op)
+
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 _SCHEMA = f"{NAMESPACE} {NAMESPACE}/1.0/graphml.xsd"
+MOST_BYTES = 1 << 30
 _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPES = {
     "node": {
@@ -33,7 +39,8 @@ def write_graphml(graph: DPGraph, path: str | Path) -> None:
     """Writes one directed graph, node ids n0, n1, ...  Raises UserError where the file cannot be written."""
     from lxml import etree
 
-    root = etree.Element(_tag("graphml"), nsmap={None: NAMESPACE, "xsi": _INSTANCE})
+    # lxml's stubs do not know that None names the default namespace.
+    root = etree.Element(_tag("graphml"), nsmap={None: NAMESPACE, "xsi": _INSTANCE})  # type: ignore[dict-item]
     root.set(f"{{{_INSTANCE}}}schemaLocation", _SCHEMA)
     for domain, types in _TYPES.items():
         for name, kind in types.items():
@@ -59,8 +66,9 @@ def read_graphml(path: str | Path) -> DPGraph:
     from lxml import etree
 
     try:
-        content = Path(path).read_bytes()
-        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+        content = input_bytes(path, most_bytes=MOST_BYTES)
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)  # bounds entities and depth
+        root = etree.fromstring(content, parser)
     except OSError as err:
         raise UserError(str(path), f"cannot be read: {err.strerror or err}", "Name a GraphML file") from err
     except etree.XMLSyntaxError as err:
@@ -69,17 +77,19 @@ def read_graphml(path: str | Path) -> DPGraph:
     if root.tag != _tag("graphml") or body is None:
         raise UserError(str(path), "not GraphML with a graph", f"Use the namespace {NAMESPACE}")
     names = {key.get("id"): key.get("attr.name") for key in root.iter(_tag("key"))}
-    place, nodes, edges = {}, [], []
+    place: dict[str | None, int] = {}
+    nodes: list[Node] = []
+    edges: list[Edge] = []
     for one in body.iterfind(_tag("node")):
         place[one.get("id")] = len(nodes)
-        nodes.append(_checked(path, one, lambda values, one=one: _node(values), names))
+        nodes.append(_checked(path, one, _node, names))
     for one in body.iterfind(_tag("edge")):
         ends = one.get("source"), one.get("target")
         for end in ends:
             if end not in place:
                 raise UserError(f"{path}:{one.sourceline}", f"an edge at {end}, which is no node", "Mend the file")
         source, target = (place[end] for end in ends)
-        edges.append(_checked(path, one, lambda v, s=source, t=target: _edge(s, t, v), names))
+        edges.append(_checked(path, one, partial(_edge, source, target), names))
     try:
         return DPGraph(tuple(nodes), tuple(edges))
     except UserError as err:
@@ -98,7 +108,7 @@ def _data(parent: etree._Element, domain: str, values: Mapping[str, Any]) -> Non
 
 
 def _node_values(node: Node) -> dict[str, Any]:
-    values = {"element": node.element.value, "ranks": " ".join(map(str, node.ranks))}
+    values: dict[str, Any] = {"element": node.element.value, "ranks": " ".join(map(str, node.ranks))}
     if node.element is Element.SEGMENT:
         values["flops"] = repr(float(node.flops))
     if node.element in (Element.SEND, Element.RECEIVE, Element.SYNCHRONISATION):
@@ -121,7 +131,13 @@ def _edge_values(edge: Edge) -> dict[str, Any]:
     return values
 
 
-def _checked(path: str | Path, one: etree._Element, make: Callable[[dict[str, str]], Any], names: dict) -> Any:
+def _checked(
+    path: str | Path,
+    one: etree._Element,
+    make: Callable[[Mapping[str | None, str]], _Made],
+    names: Mapping[str | None, str | None],
+) -> _Made:
+    """What ``make`` makes of an element's values by name; those of a key that is not declared stand under None."""
     values = {names.get(data.get("key")): data.text or "" for data in one.iterfind(_tag("data"))}
     try:
         return make(values)
@@ -131,7 +147,7 @@ def _checked(path: str | Path, one: etree._Element, make: Callable[[dict[str, st
         raise UserError(where, f"no element of a DP*Graph: {what}", "Mend the file") from err
 
 
-def _node(values: dict[str, str]) -> Node:
+def _node(values: Mapping[str | None, str]) -> Node:
     return Node(
         element=Element(values["element"]),
         ranks=tuple(map(int, values["ranks"].split())),
@@ -143,12 +159,12 @@ def _node(values: dict[str, str]) -> Node:
     )
 
 
-def _edge(source: int, target: int, values: dict[str, str]) -> Edge:
+def _edge(source: int, target: int, values: Mapping[str | None, str]) -> Edge:
     rank = int(values["rank"]) if "rank" in values else None
     return Edge(source, target, Relation(values["relation"]), rank, int(values.get("size_bytes", 0)))
 
 
-def _member(kind: type[Mode] | type[Op], name: str | None) -> Any:
+def _member(kind: type[_Named], name: str | None) -> _Named | None:
     if name is None:
         return None
     if name.upper() not in kind.__members__:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from platforms.errors import UserError
+from platforms.option_names import under_smpi_names
 from platforms.platform import Route
 from predictor.base import OutOfRange
 from predictor.dpgraph.collectives import SELECTOR
@@ -45,7 +46,7 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
 
     Raises OutOfRange for options whose effect is not represented (CPU costs of messages, other collectives).
     """
-    chosen = {**DEFAULTS, **{key: value for key, value in options.items() if key in DEFAULTS}}
+    chosen = {**DEFAULTS, **{key: value for key, value in under_smpi_names(options).items() if key in DEFAULTS}}
     for key in _ONLY_DEFAULT:
         if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
             raise OutOfRange(f"{key}:{chosen[key]}", "the graph predictor does not represent it", "Leave it out")
@@ -59,17 +60,18 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
     _check_represented(by_pair.values())
     ways = {}
     for pair, route in by_pair.items():
-        links = dict.fromkeys(name for name in route.link_names if name in capacity)
+        names = dict.fromkeys(name for name in route.link_names if name in capacity)
+        crossed = {name: float(route.link_names.count(name)) for name in names}
+        if back:
+            for link in by_pair[pair[::-1]].links:
+                if link.name in capacity:
+                    crossed[link.name] = crossed.get(link.name, 0.0) + back
         ways[pair] = Way(
             timing_class=latencies[route.latency_s],
             bound_Bps=_bound_Bps(route, gamma),
             penalty=_penalty(route, weight_S),
-            links={name: float(route.link_names.count(name)) for name in links},
+            links=crossed,
         )
-        if back:
-            for link in by_pair[pair[::-1]].links:
-                if link.name in capacity:
-                    ways[pair].links[link.name] = ways[pair].links.get(link.name, 0.0) + back
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
     return Network(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
 

@@ -15,7 +15,14 @@ from predictor.dpgraph.send_model import SendModel, Side
 
 @dataclass(frozen=True)
 class MessageComponents:
-    """Figure 4: a message is copied, crosses the network and is copied again, one after the other."""
+    """Figure 4: a message is copied, crosses the network and is copied again, one after the other.
+
+    A megabyte at 1 + 8 + 1 ns a byte, and 100 us of latency:
+
+    >>> message = MessageComponents(c1_s_per_byte=1e-9, k_b_s_per_byte=8e-9, c2_s_per_byte=1e-9, k_l_s=1e-4)
+    >>> round(message.time_s(1e6), 12)
+    0.0101
+    """
 
     c1_s_per_byte: float  # sender: from memory to the network buffer
     k_b_s_per_byte: float  # network; called bandwidth in the paper, but it is the inverse of one
@@ -74,10 +81,18 @@ def hidden_copy_share(model: SendModel, mode: Mode = Mode.STANDARD) -> float:
 
 
 def execution_time_s(partial_times_s: Sequence[Sequence[float]]) -> float:
-    """T_exec of section 3.2: the largest over the processes of the sum of a process's partial times, s."""
+    """T_exec of section 3.2: the largest over the processes of the sum of a process's partial times, s.
+
+    >>> execution_time_s([[1.0, 2.0], [4.0, 0.5]])
+    4.5
+    """
     return max(sum(times) for times in partial_times_s)
 
 
 def percentage_error(predicted: float, measured: float) -> float:
-    """100 (predicted - measured) / measured: the sign convention of Table 4, which the paper does not state."""
+    """100 (predicted - measured) / measured: the sign convention of Table 4, which the paper does not state.
+
+    >>> percentage_error(predicted=9.0, measured=10.0)
+    -10.0
+    """
     return 100 * (predicted - measured) / measured

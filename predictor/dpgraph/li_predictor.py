@@ -41,7 +41,8 @@ def recorded_counts(problem: Problem, nodes: int) -> tuple[int, ...]:
     Below 16 nodes that are less than three: then three quarters too, and for 2 and 3 nodes the target's own.
     """
     least = int(dict(problem.params).get("min_procs", 1))  # IS
-    halves, half = [], nodes // 2
+    halves: list[int] = []
+    half = nodes // 2
     while half >= least and len(halves) < _MOST_COUNTS:
         halves.append(half)
         half //= 2
@@ -187,7 +188,7 @@ class LiModel:
     def lines(self, target: Target) -> dict[Pair, SendModel]:
         """The fitted lines of each kind of path; none for a target of one node."""
         evidence = self.messages.get(target)
-        return {} if evidence is None else send_models(target, evidence.answer)
+        return {} if evidence is None else send_models(target, evidence.measurement)
 
     def predict(self, target: Target) -> Prediction:
         """T_exec of section 3.2.
@@ -201,9 +202,11 @@ class LiModel:
         counts = recorded_counts(target.problem, P)
         traces = self.traces[target.problem, target.platform.content_hash]
         used = [traces[count] for count in counts]
-        works = {count: _work(e.answer, target.iterations) for count, e in zip(counts, used, strict=True)}
+        works = {count: _work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
         speeds = sorted({target.platform.host(host).speed_flops for host in target.placement})
-        models = self.lines(target) or {None: SendModel({})}  # one node has nobody to talk to
+        models: dict[Pair | None, SendModel] = dict(self.lines(target).items())
+        if not models:  # one node has nobody to talk to
+            models = {None: SendModel({})}
         sums = {pair: fitted_sum(works, P, self._seconds(model, 1 / speeds[0])) for pair, model in models.items()}
         slowest = max(sums, key=lambda pair: sums[pair].time_s)
         chosen = sums[slowest]
@@ -211,7 +214,7 @@ class LiModel:
             *_platform_flags(speeds, slowest, sums),
             *_line_flags(chosen.comm),
             *_fit_flags(chosen, counts),
-            *_program_flags(works.values(), any(e.answer.measured for e in used)),
+            *_program_flags(works.values(), any(e.recording.measured for e in used)),
         ]
         if target in self.messages:
             used.append(self.messages[target])
@@ -247,6 +250,8 @@ def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping
             f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
             "the model is of equal nodes"
         )
+    if slowest is None:
+        return flags
     if sums[slowest].comm.time_s > (1 + _ALIKE) * min(one.comm.time_s for one in sums.values()):
         where = f"within {slowest[0]}" if slowest[0] == slowest[1] else f"between {slowest[0]} and {slowest[1]}"
         flags.append(f"all messages count as {where}, the slowest path: the model is of one cluster")

@@ -49,7 +49,7 @@ class _Fit:
     self_shares: dict[str, bool] = field(init=False, default_factory=dict)  # by cluster: messages to oneself use links
     penalty: dict[int, float] = field(init=False)  # by class of paths
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.row, self.loads_s = self.survey.row, self.survey.loads_s
         self.bound_Bps = [1 / line[-1].s_per_byte for line in self.survey.lines]
         self.timing = _timing(self.survey, self.bound_Bps)
@@ -111,14 +111,14 @@ class _Fit:
         agents = tuple(host for e in exchanges for host in (e.source, e.destination))
         return execute(_exchange_program(exchanges), network, agents, np.zeros(len(agents))).end_s[::2]
 
-    def _excess(self, load: tuple) -> float:
+    def _excess(self, load: tuple[str, ...]) -> float:
         """How much longer the experiment took than the model has it, relative to the time the messages flow."""
         exchanges = self.experiments[load]
         measured_s, modelled_s = max(self.loads_s[load]), float(self._takes_s(exchanges).max())
         alone_s = LARGE_BYTES / max(self.bound_Bps)
         return (measured_s - modelled_s) / max(alone_s, 1e-12)
 
-    def _fit_capacity(self, links: Sequence[str], load: tuple) -> None:
+    def _fit_capacity(self, links: Sequence[str], load: tuple[str, ...]) -> None:
         """Gives the links the capacity with which the model takes as long as the experiment; none, if none shows."""
         if load not in self.loads_s:
             return

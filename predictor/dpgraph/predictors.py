@@ -159,7 +159,8 @@ class GraphPredictor:
             for target in reversed(programs.values())
         ]
         for target in _by_platform(targets):
-            asked.append(self._plan(target, ()) if self.measures else EvidenceRequest("declared", target))
+            request = self._plan(target, ()) if self.measures else EvidenceRequest("declared", target)
+            asked += [] if request is None else [request]
         return asked
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
@@ -174,7 +175,7 @@ class GraphPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> GraphModel:
         programs = {
-            (e.request.target.problem, e.request.target.nranks): _Program(e.answer, e.id, e.cost)
+            (e.request.target.problem, e.request.target.nranks): _Program(e.recording, e.id, e.cost)
             for e in evidence
             if e.request.kind == "trace"
         }
@@ -212,12 +213,12 @@ def _of_platform(evidence: Sequence[Evidence], platform: Platform) -> list[Evide
 
 
 def _measurements(evidence: Sequence[Evidence]) -> tuple[Measurement, ...]:
-    return tuple(e.answer for e in evidence if e.request.kind == "exchange")
+    return tuple(e.measurement for e in evidence if e.request.kind == "exchange")
 
 
 def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings:
     own = _of_platform(evidence, target.platform)
-    declared = [e.answer.options for e in own if e.request.kind == "declared"]
+    declared = [e.declared.options for e in own if e.request.kind == "declared"]
     return _Surroundings(
         hosts=frozenset(target.placement),
         options=dict(declared[0]) if declared else None,

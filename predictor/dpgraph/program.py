@@ -137,7 +137,7 @@ def _expanded(recording: Recording, rank: int) -> np.ndarray:
     if not len(where):
         return events.copy()
     parts, since, number = [], 0, 0
-    for at in where:
+    for at in where.tolist():
         parts.append(events[since:at])
         inner, number = _messages_of(recording, rank, events[at], number)
         parts.append(inner)
@@ -160,7 +160,7 @@ def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -
         size_bytes=int(event["size_bytes"]),
         counts=counts,
     )
-    rows = []
+    rows: list[tuple[int, ...]] = []
     tag = _COLLECTIVE_TAG - int(event["op"])
     for step in steps(call):
         begun = []
@@ -241,7 +241,8 @@ def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np
 
 
 def _key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
-    return (rank.astype(np.int64) << 40) + request + (1 << 39)
+    key: np.ndarray = (rank.astype(np.int64) << 40) + request + (1 << 39)
+    return key
 
 
 def _find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:

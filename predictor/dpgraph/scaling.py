@@ -62,7 +62,8 @@ class Curve:
 
     def value(self, nodes: int) -> float:
         if self.shape == "power":
-            return self.a * nodes**self.b
+            power: float = nodes**self.b
+            return self.a * power
         return self.a + self.b * float(_SHAPES[self.shape](np.asarray(nodes, float)))
 
 
@@ -93,6 +94,9 @@ class MessageKind:
 
     def __str__(self) -> str:
         return f"{'point-to-point' if self.op is None else self.op.name.lower()} {self.side.value}"
+
+
+_ByKind = Mapping[MessageKind, np.ndarray]  # one entry per rank
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def work_of(recording: Recording, iterations: int) -> Work:
     return Work(tuple(_process(rank, flops, count, size) for rank in range(recording.nranks)), self_bytes)
 
 
-def _process(rank: int, flops: np.ndarray, count: Mapping, size: Mapping) -> Process:
+def _process(rank: int, flops: np.ndarray, count: _ByKind, size: _ByKind) -> Process:
     messages = {kind: float(counts[rank]) for kind, counts in count.items() if counts[rank] > 0.5}
     mean_bytes = {kind: float(size[kind][rank]) / number for kind, number in messages.items()}
     return Process(float(flops[rank]), messages, mean_bytes)

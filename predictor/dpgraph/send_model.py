@@ -55,7 +55,7 @@ class Line:
     def error_bound(self, time_error_s: float) -> tuple[float, float]:
         """How far c (s/byte) and k_l (s) can be off where every time is off by at most ``time_error_s``.
 
-        Least squares is linear in the times, so the bounds are exact: the error times the sum of |weights|.
+        Least squares is linear in the times, so the bounds are exact: the error times the sum of ``|weights|``.
         """
         slope, intercept = _weights(np.asarray(self.sizes_bytes))
         return time_error_s * float(abs(slope).sum()), time_error_s * float(abs(intercept).sum())

@@ -51,7 +51,8 @@ class Layout:
     @property
     def series(self) -> dict[tuple[str, str] | str, tuple[str, str]]:
         """Of each class of paths and of each cluster (to oneself): the two hosts of its ping-pongs."""
-        return {**self.classes, **{c: (hosts[0], hosts[0]) for c, hosts in self.hosts.items()}}
+        selves = ((c, (hosts[0], hosts[0])) for c, hosts in self.hosts.items())
+        return dict([*self.classes.items(), *selves])
 
     def pairs(self, c: str, d: str) -> list[tuple[str, str]]:
         """Disjoint pairs of hosts, one in each cluster."""
@@ -79,17 +80,17 @@ def layout(platform: Platform, placement: Sequence[str]) -> Layout:
     return Layout({name: hosts for name, hosts in found.items() if hosts})
 
 
-def _one_way(pairs: Sequence[tuple[str, str]]) -> tuple[Exchange, ...]:
+def _one_way(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
     return tuple(Exchange(a, b, LARGE_BYTES, 0) for a, b in pairs)
 
 
-def _both_ways(pairs: Sequence[tuple[str, str]]) -> tuple[Exchange, ...]:
+def _both_ways(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
     return _one_way([pair for a, b in pairs for pair in ((a, b), (b, a))])
 
 
-def loads(where: Layout) -> dict[tuple, tuple[Exchange, ...]]:
-    """The experiments under load, by what they are for."""
-    found = {}
+def loads(where: Layout) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
+    """The experiments under load, by what they are for: what is under load, and the clusters."""
+    found: dict[tuple[str, ...], tuple[Exchange, ...]] = {}
     for c, hosts in where.hosts.items():
         if len(hosts) > 1:
             found["both", c] = _both_ways([hosts[:2]])
@@ -127,11 +128,11 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
             experiments += _ping_pongs(a, b, sizes_bytes())
         return Plan(platform, (*experiments, *loads(where).values()))
     survey = Survey(where, results)
-    experiments = []
+    narrower: list[tuple[Exchange, ...] | Late] = []
     for gap in survey.open_gaps():
-        experiments += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
-    experiments += survey.late_experiments()
-    return Plan(platform, tuple(experiments)) if experiments else None
+        narrower += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
+    narrower += survey.late_experiments()
+    return Plan(platform, tuple(narrower)) if narrower else None
 
 
 def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
@@ -159,7 +160,7 @@ class Survey:
             _line(*hosts, _one_way_s(first[i * each : (i + 1) * each])) for i, hosts in enumerate(self._series.values())
         ]
         self.loads_s = dict(zip(loads(where), first[len(self._series) * each :], strict=True))
-        self._quickest = {}  # class that tells of a gap in the least time, by the gap
+        self._quickest: dict[int, int] = {}  # class that tells of a gap in the least time, by the gap
         for row, line in enumerate(self.lines):
             for piece in line[1:]:
                 gap = piece.first

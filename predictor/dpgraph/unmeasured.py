@@ -25,12 +25,12 @@ def unmeasured(platform: Platform, placement: Sequence[str], partners: Iterable[
     if platform.network is not None:
         return ()
     classes = layout(platform, placement).classes
-    pairs = {(placement[a], placement[b]) for a, b in partners}
-    pairs = sorted({pair for a, b in pairs if a != b for pair in ((a, b), (b, a))})
+    ends = {(placement[a], placement[b]) for a, b in partners}
+    pairs = sorted({pair for a, b in ends if a != b for pair in ((a, b), (b, a))})
     measured = {pair for a, b in classes.values() for pair in ((a, b), (b, a))}
     asked = sorted({*pairs, *measured})
     routes = dict(zip(asked, routes_between(platform, asked), strict=True))
-    clusters = {pair: tuple(platform.cluster_of(host).name for host in pair) for pair in pairs}
+    clusters = {(a, b): (platform.cluster_of(a).name, platform.cluster_of(b).name) for a, b in pairs}
     return (*_unlike_path(routes, clusters, classes), *_unseen_link(routes, clusters))
 
 

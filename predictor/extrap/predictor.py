@@ -34,7 +34,7 @@ class ExtrapModel:
             raise process.not_installed(self.predictor.name)
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
         ranks = [one.request.target.nranks for one in evidence]
-        times_s = [one.answer.time_s for one in evidence]
+        times_s = [one.record.time_s for one in evidence]
         effort = self.predictor.effort
         values = [P * time_s for P, time_s in zip(ranks, times_s, strict=True)] if effort else times_s
         said = process.model(ranks, values, at=target.nranks, negative_exponents=self.predictor.negative_exponents)

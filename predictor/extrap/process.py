@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
@@ -105,14 +106,17 @@ class _Worker:
             )
         except OSError as err:
             raise _failed(where, f"cannot be started: {err.strerror}") from None
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("a process without the pipes that were asked for")
+        self._questions, self._answers = self._process.stdin, self._process.stdout
         self._ready = selectors.DefaultSelector()
-        self._ready.register(self._process.stdout, selectors.EVENT_READ)
+        self._ready.register(self._answers, selectors.EVENT_READ)
         self.version = str(self._answer().get("version"))
 
-    def ask(self, series: dict) -> dict:
+    def ask(self, series: dict[str, Any]) -> dict[str, Any]:
         try:
-            self._process.stdin.write(json.dumps(series).encode() + b"\n")
-            self._process.stdin.flush()
+            self._questions.write(json.dumps(series).encode() + b"\n")
+            self._questions.flush()
         except OSError:
             raise self._ended() from None
         return self._answer()
@@ -122,11 +126,11 @@ class _Worker:
         self._process.wait()
         self._log.close()
 
-    def _answer(self) -> dict:
+    def _answer(self) -> dict[str, Any]:
         if not self._ready.select(_TIME_LIMIT_S):
             self._process.kill()
             raise _failed(self._where, f"no answer in {_TIME_LIMIT_S:.0f} s")
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         try:
             answer = json.loads(line)
         except ValueError:

@@ -9,6 +9,7 @@ sum is what the model says there; ``smape_pct`` is Extra-P's measure of how far 
 import json
 import sys
 import warnings
+from typing import Any
 
 import extrap
 from extrap.entities.callpath import Callpath
@@ -20,7 +21,7 @@ from extrap.modelers.single_parameter.basic import SingleParameterModeler
 CONSTANT = "constant"
 
 
-def model(series: dict) -> dict:
+def model(series: dict[str, Any]) -> dict[str, Any]:
     """The answer to one line."""
     modeler = SingleParameterModeler()
     modeler.allow_negative_exponents = series["negative_exponents"]

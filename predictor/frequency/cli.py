@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES
@@ -60,7 +61,7 @@ def frequency_cautions(clusters: Sequence[str]) -> list[str]:
     return [f"frequencies of {', '.join(clusters)} are assumed, in part or whole (platforms/frequencies.toml)"]
 
 
-def point_to_json(one: Study, point: Point) -> dict:
+def point_to_json(one: Study, point: Point) -> dict[str, Any]:
     """A point; frequencies by cluster in use."""
     names = [cluster.name for cluster in one.levels.clusters]
     return {
@@ -71,7 +72,7 @@ def point_to_json(one: Study, point: Point) -> dict:
     }
 
 
-def to_json(one: Study, objective: str) -> dict:
+def to_json(one: Study, objective: str) -> dict[str, Any]:
     """A study as JSON values."""
     return {
         "app": one.target.problem.app,

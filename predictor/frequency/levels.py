@@ -10,17 +10,18 @@ waiting takes up what slower nodes need.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from apps.spec import Target
 from platforms.errors import UserError
 from platforms.frequency import Frequencies
 from platforms.grid import Grid, GridCluster
 from platforms.scenario import with_frequencies
-from predictor.base import HostLoad, Prediction
+from predictor.base import HostLoad, Model, Prediction
 from predictor.energy import run_energy
 
 Frequency = tuple[float, ...]  # Hz of each cluster in use, in the order of the grid
@@ -31,6 +32,11 @@ class SlowedModel(Protocol):
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """``slowdown``: f_max / f by cluster."""
+
+
+def follows_speeds(model: Model) -> TypeGuard[SlowedModel]:
+    """Whether a fitted model takes the slowdown of clusters."""
+    return "slowdown" in inspect.signature(model.predict).parameters
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,14 @@ class Point:
 def at_maximum(grid: Grid) -> Grid:
     """The grid with levels, at the highest.  Raises PlatformError for a cluster whose levels are not known."""
     grid = with_frequencies(grid)
-    return grid.at([cluster.frequencies.max_hz for cluster in grid.clusters])
+    return grid.at([levels_of(cluster).max_hz for cluster in grid.clusters])
+
+
+def levels_of(cluster: GridCluster) -> Frequencies:
+    """Those of a cluster of a grid with levels, such as ``at_maximum`` gives."""
+    if cluster.frequencies is None:
+        raise ValueError(f"cluster {cluster.name} has no frequencies")
+    return cluster.frequencies
 
 
 def clusters_in_use(grid: Grid, placement: tuple[str, ...]) -> tuple[GridCluster, ...]:
@@ -77,7 +90,7 @@ class Levels:
     @property
     def frequencies(self) -> tuple[Frequencies, ...]:
         """The levels of each cluster in use."""
-        return tuple(cluster.frequencies for cluster in self.clusters)
+        return tuple(levels_of(cluster) for cluster in self.clusters)
 
     @property
     def highest(self) -> Frequency:
@@ -92,11 +105,11 @@ class Levels:
         """The prediction at these frequencies.  Raises OutOfRange as the model does."""
         if frequencies_hz not in self._known:
             pairs = list(zip(self.clusters, frequencies_hz, strict=True))
-            made = self.model.predict(self.target, {c.name: c.frequencies.slowdown(hz) for c, hz in pairs})
-            if made.loads is None:
-                raise UserError("frequencies", "the model does not tell what nodes compute", "Use dpgraph")
-            powers = {c.name: c.frequencies.power(c.node_power, hz) for c, hz in pairs}
-            energy = run_energy(self.target, made.counted_s, made.loads, powers)
+            made = self.model.predict(self.target, {c.name: levels_of(c).slowdown(hz) for c, hz in pairs})
+            powers = {c.name: levels_of(c).power(c.node_power, hz) for c, hz in pairs}
+            energy = run_energy(self.target, made.counted_s, _loads_of(made), powers)
+            if energy is None:
+                raise UserError("frequencies", "the platform gives no watts", "Give every node its watts")
             self._known[frequencies_hz] = Point(frequencies_hz, made.time_s, energy.middle_j, made.flags)
         return self._known[frequencies_hz]
 
@@ -111,9 +124,9 @@ class Levels:
         core-seconds over the cores.
         """
         one = self.clusters[cluster]
-        power = one.frequencies.power(one.node_power, frequency_hz)
+        power = levels_of(one).power(one.node_power, frequency_hz)
         node_s = sum(load.core_s / one.cores for load in self._loads(cluster))
-        return one.frequencies.slowdown(frequency_hz) * (power.full_w - power.idle_w) * node_s
+        return levels_of(one).slowdown(frequency_hz) * (power.full_w - power.idle_w) * node_s
 
     @cached_property
     def idle_w(self) -> float:
@@ -125,8 +138,14 @@ class Levels:
         """What computation alone takes the busiest node of a cluster, s."""
         one = self.clusters[cluster]
         node_s = max((load.core_s / one.cores for load in self._loads(cluster)), default=0.0)
-        return one.frequencies.slowdown(frequency_hz) * node_s
+        return levels_of(one).slowdown(frequency_hz) * node_s
 
     def _loads(self, cluster: int) -> list[HostLoad]:
         hosts = set(self.clusters[cluster].host_names)
-        return [load for host, load in self._at_highest.loads.items() if host in hosts]
+        return [load for host, load in _loads_of(self._at_highest).items() if host in hosts]
+
+
+def _loads_of(prediction: Prediction) -> Mapping[str, HostLoad]:
+    if prediction.loads is None:
+        raise UserError("frequencies", "the model does not tell what nodes compute", "Use dpgraph")
+    return prediction.loads

@@ -16,17 +16,37 @@ where messages share links, slower nodes may even save some time.  After every i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.frequency.levels import Frequency, Levels, Point
 
-OBJECTIVES: dict[str, Callable] = {"energy": lambda T, E: E, "edp": lambda T, E: T * E}
+_Value = TypeVar("_Value", float, npt.NDArray[np.float64])
+
+
+class Objective(Protocol):
+    """What a search makes small, of the time T, s, and the energy E, J."""
+
+    def __call__(self, T: _Value, E: _Value, /) -> _Value: ...
+
+
+def _energy(T: _Value, E: _Value, /) -> _Value:
+    return E
+
+
+def _edp(T: _Value, E: _Value, /) -> _Value:
+    product: _Value = T * E
+    return product
+
+
+OBJECTIVES: dict[str, Objective] = {"energy": _energy, "edp": _edp}
 EXHAUSTIVE = 250  # choices that are all evaluated
 EVALUATIONS = 250  # at most, of more choices
 MOST_CHOICES = 5_000_000  # that are listed
@@ -81,19 +101,19 @@ Index = tuple[int, ...]  # of the level of each cluster, 0 is the highest
 class _Search:
     """Arrays have an axis per cluster, with the levels from the highest frequency down."""
 
-    def __init__(self, levels: Levels, limit_s: float, value: Callable):
+    def __init__(self, levels: Levels, limit_s: float, value: Objective):
         self.levels, self.limit_s, self.value = levels, limit_s, value
         self.slowdowns = [np.array([one.slowdown(hz) for hz in one.levels_hz]) for one in levels.frequencies]
         shape = tuple(map(len, self.slowdowns))
         least_s = [self._each(levels.least_time_s, i) for i in range(len(shape))]
-        self.dynamic_j = sum(self._along(self._each(levels.dynamic_j, i), i) for i in range(len(shape)))
+        self.dynamic_j = self._sum(self._each(levels.dynamic_j, i) for i in range(len(shape)))
         self.least_s = np.zeros(shape)  # (a)
         for i, times_s in enumerate(least_s):
             np.maximum(self.least_s, self._along(times_s, i), out=self.least_s)
         self.planes: list[tuple[float, np.ndarray]] = []  # at no slowdown, s; slope of each cluster, s
         self.plane_s = np.zeros(shape)  # (b), the highest of them
         self.done = np.zeros(shape, bool)
-        self.best: Point | None = None
+        self.best = levels.point(levels.highest)
         self.evaluate((0,) * len(shape))
 
     @property
@@ -109,18 +129,16 @@ class _Search:
         self._take_away_planes(index, point.time_s)
         slower = tuple(slice(i, None) for i in index)
         np.maximum(self.least_s[slower], point.time_s, out=self.least_s[slower])
-        if point.time_s <= self.limit_s * (1 + 1e-12) and (
-            self.best is None or self.value(point.time_s, point.energy_j) < self.best_value
-        ):
+        better = self.value(point.time_s, point.energy_j) < self.best_value
+        if better and point.time_s <= self.limit_s * (1 + 1e-12):
             self.best = point
         return point
 
     def look(self, trust: float, belief: float, evaluations: int) -> None:
         """Evaluates what promises most, at times between ``belief`` times (a) and, with a trust of 1, (b)."""
         while self.levels.evaluated < evaluations:
-            if not self.planes:
-                index = (0,) * self.done.ndim
-            else:
+            index: Index | None = (0,) * self.done.ndim
+            if self.planes:
                 tangent_s = np.maximum(self.plane_s, self.least_s)
                 index = self._most_promising(trust * tangent_s + (1 - trust) * belief * self.least_s)
             if index is None:
@@ -134,10 +152,10 @@ class _Search:
 
     def _climb(self, evaluations: int) -> None:
         """From the best to its neighbours, as long as they are better."""
-        before = None
+        before: Point | None = None
         while self.best is not before:
             before = self.best
-            for index in self._neighbours(before):
+            for index in self._neighbours(self.best):
                 if self.levels.evaluated >= evaluations:
                     return
                 if not self.done[index] and self._may_be_better(index):
@@ -190,7 +208,7 @@ class _Search:
 
     def _plane(self, constant_s: float, slopes_s: np.ndarray) -> np.ndarray:
         """Its time at every choice."""
-        return constant_s + sum(self._along(slope * self.slowdowns[i], i) for i, slope in enumerate(slopes_s))
+        return constant_s + self._sum(slope * self.slowdowns[i] for i, slope in enumerate(slopes_s))
 
     def _neighbours(self, point: Point) -> list[Index]:
         """One level up or down in one cluster, or up in one and down in another."""
@@ -210,6 +228,11 @@ class _Search:
 
     def _each(self, of: Callable[[int, float], float], cluster: int) -> np.ndarray:
         return np.array([of(cluster, hz) for hz in self.levels.frequencies[cluster].levels_hz])
+
+    def _sum(self, of_clusters: Iterable[np.ndarray]) -> npt.NDArray[np.float64]:
+        """At every choice, the values of its levels added up."""
+        each = (self._along(values, i) for i, values in enumerate(of_clusters))
+        return sum(each, start=np.zeros((1,) * len(self.slowdowns)))
 
     def _along(self, values: np.ndarray, axis: int) -> np.ndarray:
         return values.reshape([-1 if i == axis else 1 for i in range(len(self.slowdowns))])

@@ -19,7 +19,7 @@ from platforms.options import (
 )
 from predictor.base import Evidence
 from predictor.evidence import Broker
-from predictor.frequency.levels import Levels, Point, at_maximum
+from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.frequency.search import EVALUATIONS, OBJECTIVES, Best, best
 from predictor.predict import fit, problems_from_arguments
 from predictor.registry import predictor
@@ -75,9 +75,13 @@ def grid_at_maximum(args: argparse.Namespace) -> Grid:
         problem = "frequencies are what is looked for"
         raise UserError(f"--frequency {args.frequency}", problem, "Leave it out")
     if args.predictor not in MODELS:
-        problem = "does not follow the speed of nodes"
-        raise UserError(f"--predictor {args.predictor}", problem, f"Use one of {', '.join(MODELS)}")
+        raise _follows_no_speeds(args.predictor)
     return at_maximum(grid_from_arguments(args))
+
+
+def _follows_no_speeds(name: str) -> UserError:
+    problem = "does not follow the speed of nodes"
+    return UserError(f"--predictor {name}", problem, f"Use one of {', '.join(MODELS)}")
 
 
 def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]:
@@ -93,6 +97,8 @@ def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]
 def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
     """What the model says of one program.  Raises OutOfRange where it has no answer."""
     fitted, evidence = fit(predictor(args.predictor), [target], Broker.of(settings, [target], runner))
+    if not follows_speeds(fitted):
+        raise _follows_no_speeds(args.predictor)
     levels = Levels(grid, target, fitted)
     limit = float("inf") if args.time_limit is None else args.time_limit
     found = best(levels, time_limit=limit, objective=args.objective, evaluations=args.evaluations)
@@ -105,18 +111,16 @@ def sweeps(levels: Levels) -> dict[str, tuple[Point, ...]]:
     made = {}
     for i, cluster in enumerate(levels.clusters):
         rest = levels.highest
-        made[cluster.name] = tuple(
-            levels.point((*rest[:i], hz, *rest[i + 1 :])) for hz in cluster.frequencies.levels_hz
-        )
+        made[cluster.name] = tuple(levels.point((*rest[:i], hz, *rest[i + 1 :])) for hz in levels_of(cluster).levels_hz)
     return made
 
 
 def option_text(grid: Grid, levels: Levels, point: Point) -> str:
     """The value of --frequency that runs the grid so."""
     chosen = dict(zip((cluster.name for cluster in levels.clusters), point.frequencies_hz, strict=True))
-    return ",".join(f"{chosen.get(c.name, c.frequencies.max_hz) / 1e9:.6g}" for c in grid.clusters)
+    return ",".join(f"{chosen.get(c.name, levels_of(c).max_hz) / 1e9:.6g}" for c in grid.clusters)
 
 
 def assumed(grid: Grid) -> Sequence[str]:
     """Clusters whose levels are, in part, not published."""
-    return [cluster.name for cluster in grid.clusters if cluster.frequencies.assumed]
+    return [cluster.name for cluster in grid.clusters if levels_of(cluster).assumed]

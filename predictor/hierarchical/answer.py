@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from apps.catalog import problem
 from platforms.errors import UserError, nearest
@@ -91,8 +92,14 @@ def surface_of(question: Question) -> Surface:
     return _surface(question)[0]
 
 
+class _Choices(TypedDict):
+    variant: str
+    beta: Beta | None
+    overlap: bool
+
+
 def _surface(question: Question) -> tuple[Surface, float]:
-    choices = {"variant": question.variant, "beta": question.beta, "overlap": question.overlap}
+    choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
     if question.app in KERNELS:
         if question.n is not None:
             raise UserError(f"--n {question.n}", f"{question.app} has classes", "Give --class instead")
@@ -149,7 +156,7 @@ def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> 
 
 
 def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
-    if question.app in KERNELS:
+    if question.app in KERNELS or question.n is None:
         return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
     return application(question.app).optima(
         question.n, question.system, asked.cores_per_node, asked.nodes,

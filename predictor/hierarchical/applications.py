@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -23,14 +24,19 @@ from predictor.hierarchical.optima import (
     printed_nodes,
     within,
 )
-from predictor.hierarchical.polynomial import Polynomial, parse
+from predictor.hierarchical.polynomial import Polynomial, Powers, parse
 from predictor.hierarchical.surface import DISTANCES, Surface, terms_of
-from predictor.hierarchical.systems import System, rows
+from predictor.hierarchical.systems import System, no_v, rows
 
 DOUBLE_BYTES = 8
 GAMMA = parse("1 + 1/12 log2(p)")
 # w and c in bytes; alpha and gamma as the paper has them.
-CONSTANTS = {"w": DOUBLE_BYTES, "c": 2 * DOUBLE_BYTES, "alpha": Fraction(1, 3), "gamma": GAMMA}
+CONSTANTS: Mapping[str, Polynomial | int | Fraction] = {
+    "w": DOUBLE_BYTES,
+    "c": 2 * DOUBLE_BYTES,
+    "alpha": Fraction(1, 3),
+    "gamma": GAMMA,
+}
 MOST_N = 10**12
 
 
@@ -109,7 +115,7 @@ class Application:
         return self._printed_cores(n, system, beta_1, p), self._printed_nodes(n, system, beta_1, q)
 
     def _printed_cores(self, n: int, system: System, beta_1: Beta, p: float) -> Optimum:
-        x, v = self._printed_x(n, system), _printed_v(system)
+        x, v = self._printed_x(n, system), float(_printed_v(system))
         one_over_r = float(terms_of(self.printed_1_over_r, n)(1, p))
         if one_over_r <= 0:
             return Optimum(None, GROWS, PRINTED_CORES)
@@ -117,7 +123,7 @@ class Application:
         return replace(within(value, "q"), formula=PRINTED_CORES)
 
     def _printed_nodes(self, n: int, system: System, beta_1: Beta, q: float) -> Optimum:
-        x, v = self._printed_x(n, system), _printed_v(system)
+        x, v = self._printed_x(n, system), float(_printed_v(system))
         exchange = self.printed_1_over_r / beta_1.polynomial  # 1 / (beta_1 r)
         condition = terms_of(parse("p") * exchange, n).terms  # p G' - G of it is p^2 (1 / (beta_1 r))'
         if beta_1.power:
@@ -134,7 +140,7 @@ class Application:
         """a / a*, both as printed."""
         a_star = system.a_star if system.printed_a_star is None else system.printed_a_star
         if not a_star:
-            raise UserError(f"system {system.name!r}", "eq. (5) as printed needs v = b_cl / b_m", "Give its memory")
+            raise no_v(system)
         return float(self.printed_a.evaluate(n=n)) / float(a_star)
 
     def _derived(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
@@ -148,7 +154,7 @@ class Application:
         )
 
     def _printed(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
-        x, v = Fraction(self._printed_x(n, system)), Fraction(_printed_v(system))
+        x, v = Fraction(self._printed_x(n, system)), Fraction(float(_printed_v(system)))
         memory = parse("q") / x
         if not overlap:  # the simplified line, made for s(z) = z / (1 + z), has lost this beta
             memory /= beta.polynomial
@@ -157,8 +163,8 @@ class Application:
         return Surface(terms_of(memory, n), terms_of(network, n), overlap, f"{name} as printed, beta(q, p) = {beta}")
 
 
-def _printed_v(system: System) -> float:
-    return float(system.v if system.printed_v is None else system.printed_v)
+def _printed_v(system: System) -> Fraction:
+    return system.known_v if system.printed_v is None else system.printed_v
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,7 @@ class PrintedEquation:
         )
 
 
-def _without_nodes(powers: tuple) -> bool:
+def _without_nodes(powers: Powers) -> bool:
     return all(symbol not in ("p", "log2(p)") for symbol, _ in powers)
 
 

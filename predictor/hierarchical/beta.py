@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
 from predictor.hierarchical.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,13 @@ class Beta:
         term = self.scale * Polynomial.symbol("p", self.power)
         return term / Polynomial.symbol("q") if self.per_core else term
 
-    def __call__(self, q, p):
+    def __call__(self, q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Its values; q and p are numbers or arrays."""
         import numpy as np
 
+        cores = np.asarray(q, float)
         value = float(self.scale) * np.asarray(p, float) ** float(self.power)
-        return value / q if self.per_core else value + 0.0 * np.asarray(q, float)
+        return value / cores if self.per_core else value + 0.0 * cores
 
     def __str__(self) -> str:
         scale = "" if self.scale == 1 else f"{self.scale} "

@@ -1,6 +1,6 @@
 """How many cores and nodes to ask for: speed-up and efficiency of a program by the hierarchical model.
 
-For a machine of the paper's table, a scenario, or a TOML file (docs/predictors/hierarchical.md), and a program of the
+For a machine of the paper's table, a scenario, or a TOML file (docs/planning/cores.md), and a program of the
 paper's table or a NAS kernel.
 """
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from predictor.hierarchical.applications import application, applications, printed_equations
 from predictor.hierarchical.polynomial import Polynomial, parse
-from predictor.hierarchical.systems import System, hardware_table, table_system
+from predictor.hierarchical.systems import System, hardware_table, paper_system
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def derived_efficiency(app: str, system: System) -> tuple[Polynomial, Polynomial
     """Numerator and denominator of eta(q, p, n): x, and x + q + q p / (beta(q, p) v r)."""
     one = application(app)
     x = one.a / system.a_star
-    network = parse("q p") / one.beta.polynomial * one.one_over_r / system.v
+    network = parse("q p") / one.beta.polynomial * one.one_over_r / system.known_v
     return x, x + parse("q") + network
 
 
@@ -59,16 +59,16 @@ def equation_findings() -> list[Finding]:
     """(6) to (9), coefficient by coefficient."""
     findings = []
     for one in printed_equations():
-        numerator, denominator = in_the_form_of(*derived_efficiency(one.app, table_system(one.system)), one.numerator)
+        numerator, denominator = in_the_form_of(*derived_efficiency(one.app, paper_system(one.system)), one.numerator)
         for part, printed, derived in (
             ("numerator", one.numerator, numerator),
             ("denominator", one.denominator, denominator),
         ):
             for powers in sorted(dict(printed.terms) | dict(derived.terms)):
-                values = printed.coefficient(powers), derived.coefficient(powers)
+                there, here = printed.coefficient(powers), derived.coefficient(powers)
                 name = str(Polynomial.of({powers: Fraction(1)}))
-                verdict = EQUAL if values[0] == values[1] else SLIP
-                findings.append(Finding(f"eq. ({one.number})", f"{part}, {name}", *map(str, values), verdict))
+                verdict = EQUAL if there == here else SLIP
+                findings.append(Finding(f"eq. ({one.number})", f"{part}, {name}", str(there), str(here), verdict))
     return findings
 
 
@@ -76,7 +76,7 @@ def table_findings() -> list[Finding]:
     """a* and v of the machines; a and r of the programs."""
     findings = []
     for row in hardware_table():
-        for name, printed, exact in (("a*", row.a_star, row.system.a_star), ("v", row.v, row.system.v)):
+        for name, printed, exact in (("a*", row.a_star, row.system.a_star), ("v", row.v, row.system.known_v)):
             digits = len(printed.partition(".")[2])
             where = f"hardware table, {row.system.name}"
             findings.append(Finding(where, name, printed, f"{float(exact):.{digits + 2}f}", _decimal(printed, exact)))

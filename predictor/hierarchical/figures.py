@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,11 @@ from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
 from predictor.hierarchical.optima import cores_optimum, nodes_optimum
 from predictor.hierarchical.surface import Surface, general
-from predictor.hierarchical.systems import table_system
+from predictor.hierarchical.systems import paper_system
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
     from predictor.hierarchical.answer import Answer
 
@@ -64,14 +65,14 @@ def surfaces_figure(
     return figure
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Axes3D, panel: Panel) -> None:
     q, p = _steps(panel.cores), _steps(panel.nodes)
     axes.plot_surface(
         *np.meshgrid(q, p), panel.surface.speedup(q[None, :], p[:, None]), cmap="viridis", alpha=0.75, linewidth=0.2,
         edgecolor="0.35", rcount=min(40, len(p)), ccount=min(40, len(q)),
     )  # fmt: skip
-    along_p = [(one.value, p_i) for p_i in p if (one := cores_optimum(panel.surface, p_i)).interior]
-    along_q = [(q_i, one.value) for q_i in q if (one := nodes_optimum(panel.surface, q_i)).interior]
+    along_p = [(value, p_i) for p_i in p if (value := cores_optimum(panel.surface, p_i).value) is not None]
+    along_q = [(q_i, value) for q_i in q if (value := nodes_optimum(panel.surface, q_i).value) is not None]
     for curve, color, label in ((along_p, "#D55E00", "q_E(p)"), (along_q, "#0072B2", "p_E(q)")):
         inside = [(a, b) for a, b in curve if a <= panel.cores and b <= panel.nodes]
         if inside:
@@ -101,7 +102,7 @@ def node_figure() -> Figure:
     roofline.plot(q, 0.5 * q, ":", color="0.5", label="q l_c")
     roofline.set(xlabel="cores q", ylabel="performance l_m, Gflop/s", ylim=(0, 14), title="l_c = 0.5 Gflop/s, x = 20")
     roofline.legend(fontsize=8)
-    axes = figure.add_subplot(1, 2, 2, projection="3d")
+    axes: Axes3D = figure.add_subplot(1, 2, 2, projection="3d")
     x, cores = np.linspace(1, 100, 60), np.arange(1, 17)
     grid = np.meshgrid(x, cores)
     axes.plot_surface(*grid, node_efficiency(*grid), cmap="viridis", alpha=0.8, linewidth=0.2, edgecolor="0.35")
@@ -122,7 +123,8 @@ def general_figure(d: str) -> Figure:
     values = ", ".join(f"{name} = {value:g}" for name, value in _GENERAL.items())
     panels = []
     for variant in VARIANTS:
-        surface = general(**_GENERAL, d=d, beta=Beta().polynomial, printed=variant == PRINTED)
+        x, v, c = _GENERAL["x"], _GENERAL["v"], _GENERAL["c"]
+        surface = general(x, v, c=c, d=d, beta=Beta().polynomial, printed=variant == PRINTED)
         panels.append(Panel(f"{variant}: beta(q, p) = 1/q, d(p) = {d}\n{values}", surface, 16, _MOST_NODES))
     return surfaces_figure(panels)
 
@@ -130,7 +132,7 @@ def general_figure(d: str) -> Figure:
 def equation_figure(number: int) -> Figure:
     """S of one of (6) to (9) for two sizes, printed and derived, or once where the two are equal."""
     one = next(one for one in printed_equations() if one.number == number)
-    system, program = table_system(one.system), application(one.app)
+    system, program = paper_system(one.system), application(one.app)
     panels = []
     for n in _SIZES[number]:
         surfaces = {variant: program.surface(n, system, variant=variant) for variant in VARIANTS}
@@ -150,7 +152,7 @@ def write_paper_figures(folder: str) -> list[Path]:
         "general-p": lambda: general_figure("p"),
         "general-sqrt-p": lambda: general_figure("sqrt(p)"),
         "general-log2-p": lambda: general_figure("log2(p)"),
-        **{f"equation-{number}": lambda number=number: equation_figure(number) for number in _SIZES},
+        **{f"equation-{number}": partial(equation_figure, number) for number in _SIZES},
     }
     place = usable_folder("--figures", folder)
     try:

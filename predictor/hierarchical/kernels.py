@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.catalog import app
 from platforms.errors import UserError
@@ -22,7 +24,7 @@ from predictor.hierarchical.model import DERIVED
 from predictor.hierarchical.surface import Surface, Term, Terms
 from predictor.hierarchical.systems import System
 
-Params = Mapping[str, int | float | str]
+Params = Mapping[str, Any]  # of a problem: those that are read here are numbers
 
 # #x is summed over the nodes, each of which has a link of its own that its cores share.
 BETA = Beta(Fraction(1), per_core=False)
@@ -41,7 +43,10 @@ class Kernel:
     @property
     def bytes_per_operation(self) -> float:
         """#b / #op."""
-        return app(self.name).bytes_per_flop
+        value = app(self.name).bytes_per_flop
+        if isinstance(value, str):
+            raise TypeError(f"kernel {self.name} moves a number of bytes that depends on its size")
+        return value
 
     def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float, inside: bool) -> float:
         """#x / (beta b_cl), s, where p nodes get ``beta`` times b_cl together.
@@ -56,19 +61,20 @@ class Kernel:
         """As of a program of the paper's table.  Raises UserError for a variant that the paper does not print."""
         if variant != DERIVED:
             raise UserError(f"variant {variant!r}, app {self.name!r}", "the paper prints nothing of it", "Ask derived")
-        op, beta = self.operations(params), beta or BETA
+        op, shared = self.operations(params), beta or BETA
         balance = float(system.network_balance) / op
 
         @cache  # a search asks for the same p with every q
-        def moved_by(nodes) -> float:
+        def moved_by(nodes: float) -> float:
             return self.exchanged_bytes(params, int(nodes))
 
-        def network(q, p):
+        def network(q: npt.ArrayLike, p: npt.ArrayLike) -> np.ndarray:
             moved = np.vectorize(moved_by, otypes=[float])(p)
-            return balance * np.asarray(q, float) * p / beta(q, p) * moved
+            over_time: np.ndarray = balance * np.asarray(q, float) * np.asarray(p, float) / shared(q, p) * moved
+            return over_time
 
         memory = Terms((Term(float(system.a_star) * self.bytes_per_operation, cores=1),))
-        return Surface(memory, network, overlap, f"eq. (5) derived, beta(q, p) = {beta}")
+        return Surface(memory, network, overlap, f"eq. (5) derived, beta(q, p) = {shared}")
 
 
 def _sum_bytes(vector_bytes: float, p: int) -> float:
@@ -78,7 +84,7 @@ def _sum_bytes(vector_bytes: float, p: int) -> float:
 
 def _cg_operations(a: Params) -> float:
     row = a["nonzer"] * (a["nonzer"] + 1)
-    return 2 * a["niter"] * a["na"] * (3 + row + 25 * (5 + row) + 3)
+    return float(2 * a["niter"] * a["na"] * (3 + row + 25 * (5 + row) + 3))
 
 
 def _cg_grid(p: int) -> tuple[int, float]:
@@ -98,12 +104,12 @@ def _cg_bytes(a: Params, p: int) -> float:
     """
     R, C = _cg_grid(p)
     vectors = 26 * 8 * a["na"] * (R * math.log2(C) + R - 1)
-    return a["niter"] * (vectors + 53 * 8 * p * math.log2(C))
+    return float(a["niter"] * (vectors + 53 * 8 * p * math.log2(C)))
 
 
 def _cg_messages(a: Params, p: int) -> float:
     logs = math.log2(_cg_grid(p)[1])
-    return a["niter"] * (26 * (logs + (p > 1)) + 53 * logs)
+    return float(a["niter"] * (26 * (logs + (p > 1)) + 53 * logs))
 
 
 @lru_cache(maxsize=100_000)
@@ -138,17 +144,17 @@ def _mg_bytes(a: Params, p: int) -> float:
             (px > 1) * along_y * along_z + (py > 1) * (along_x + 2) * along_z + (pz > 1) * (along_x + 2) * (along_y + 2)
         )
         points += (3 if size > 2 else 2) * faces
-    return a["nit"] * p * points * 2 * 8
+    return float(a["nit"] * p * points * 2 * 8)
 
 
 def _mg_messages(a: Params, p: int) -> float:
     axes = sum(side > 1 for side in _box(p))
-    return a["nit"] * 2 * axes * (3 * _mg_levels(a) - 1)
+    return float(a["nit"] * 2 * axes * (3 * _mg_levels(a) - 1))
 
 
 def _lu_operations(a: Params) -> float:
     n = a["n"]
-    return a["itmax"] * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010.0)
+    return float(a["itmax"] * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010.0))
 
 
 @lru_cache(maxsize=100_000)
@@ -161,38 +167,38 @@ def _rectangle(p: int) -> tuple[int, int]:
 def _lu_bytes(a: Params, p: int) -> float:
     """A cut of the columns: 5 numbers per point of n - 2 planes in both sweeps, and two layers each way after them."""
     n, cuts = a["n"], sum(side - 1 for side in _rectangle(p))
-    return a["itmax"] * cuts * (2 * 40 * (n - 2) ** 2 + 4 * 40 * n**2)
+    return float(a["itmax"] * cuts * (2 * 40 * (n - 2) ** 2 + 4 * 40 * n**2))
 
 
 def _lu_messages(a: Params, p: int) -> float:
     """Plane by plane in both sweeps, and as many again as the wave takes from corner to corner."""
     cuts = sum(side - 1 for side in _rectangle(p))
-    return a["itmax"] * 2 * (a["n"] - 2 + cuts) if cuts else 0.0
+    return float(a["itmax"] * 2 * (a["n"] - 2 + cuts)) if cuts else 0.0
 
 
 def _lu_waiting(a: Params, p: int) -> float:
     """The wave of a sweep, 784 of the 1985 operations each, reaches the last corner after as many planes as cuts."""
-    return 2 * 784 / 1985 * sum(side - 1 for side in _rectangle(p)) / (a["n"] - 2)
+    return float(2 * 784 / 1985 * sum(side - 1 for side in _rectangle(p)) / (a["n"] - 2))
 
 
 def _ft_points(a: Params) -> int:
-    return a["nx"] * a["ny"] * a["nz"]
+    return int(a["nx"] * a["ny"] * a["nz"])
 
 
 def _ft_operations(a: Params) -> float:
     log = math.log(_ft_points(a))
-    return _ft_points(a) * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * a["niter"])
+    return float(_ft_points(a) * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * a["niter"]))
 
 
 def _ft_bytes(a: Params, p: int) -> float:
     """All points but a share 1 / p, at the start and in every iteration."""
-    return 16 * _ft_points(a) * (a["niter"] + 1) * (1 - 1 / p)
+    return float(16 * _ft_points(a) * (a["niter"] + 1) * (1 - 1 / p))
 
 
 def _is_bytes(a: Params, p: int) -> float:
     """All keys but a share 1 / p, and the sums over buckets."""
     moved = 4 * a["total_keys"] * (1 - 1 / p)
-    return a["max_iterations"] * (moved + _sum_bytes(4 * (a["num_buckets"] + 5), p))
+    return float(a["max_iterations"] * (moved + _sum_bytes(4 * (a["num_buckets"] + 5), p)))
 
 
 KERNELS: Mapping[str, Kernel] = {

@@ -8,8 +8,13 @@ counts the q of beta twice.  VARIANTS says which of the two is meant.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from platforms.errors import UserError
+
+# A float, a Fraction, or an array of floats, as the caller has it: what comes out is of the same kind.
+Quantity: TypeAlias = Any
+Share: TypeAlias = Callable[[Quantity], Quantity]  # s(z)
 
 PRINTED, DERIVED = "printed", "derived"
 VARIANTS = (PRINTED, DERIVED)
@@ -21,48 +26,80 @@ def check_variant(variant: str) -> None:
         raise UserError(f"variant {variant!r}", "no such variant", f"Known: {', '.join(VARIANTS)}")
 
 
-def hockney(z):
-    """s(z) = z / (1 + z): computing and fetching data take turns."""
+def hockney(z: Quantity) -> Quantity:
+    """s(z) = z / (1 + z): computing and fetching data take turns.
+
+    >>> hockney(1.0)
+    0.5
+    """
     return z / (1 + z)
 
 
-def overlap(z):
-    """s(z) = min(1, z): computing and fetching data go side by side (the roofline)."""
+def overlap(z: Quantity) -> Quantity:
+    """s(z) = min(1, z): computing and fetching data go side by side (the roofline).
+
+    >>> float(overlap(0.25)), float(overlap(3.0))
+    (0.25, 1.0)
+    """
     import numpy as np
 
     return np.minimum(1, z)
 
 
-SCALING: dict[str, Callable] = {"hockney": hockney, "overlap": overlap}  # s(z) by name
+SCALING: dict[str, Share] = {"hockney": hockney, "overlap": overlap}  # s(z) by name
 
 
-def node_time_s(op, b, q, l_c, b_m):
-    """Eq. (1), s: (#op / q) / l_c + #b / b_m, computation and memory in turn."""
+def node_time_s(op: Quantity, b: Quantity, q: Quantity, l_c: Quantity, b_m: Quantity) -> Quantity:
+    """Eq. (1), s: (#op / q) / l_c + #b / b_m, computation and memory in turn.
+
+    Four cores of 1 Gflop/s that share 2 GB/s:
+
+    >>> node_time_s(op=8e9, b=4e9, q=4, l_c=1e9, b_m=2e9)
+    4.0
+    """
     return op / q / l_c + b / b_m
 
 
-def node_performance(q, x, l_c, s=hockney):
+def node_performance(q: Quantity, x: Quantity, l_c: Quantity, s: Share = hockney) -> Quantity:
     """l_m(q) = q l_c s(x / q), in the unit of l_c."""
     return q * l_c * s(x / q)
 
 
-def node_efficiency(x, q, s=hockney):
+def node_efficiency(x: Quantity, q: Quantity, s: Share = hockney) -> Quantity:
     """eta_m(x, q) = l_m(q) / (q l_m(1)) = s(x / q) / s(x); with Hockney's s it is (1 + x) / (q (1 + x / q))."""
     return s(x / q) / s(x)
 
 
-def cluster_time_s(op, exchanged_bytes, p, l_m, b_cl):
-    """Eq. (3), s: (#op / p) / l_m(q) + #x / b_cl(q, p)."""
+def cluster_time_s(op: Quantity, exchanged_bytes: Quantity, p: Quantity, l_m: Quantity, b_cl: Quantity) -> Quantity:
+    """Eq. (3), s: (#op / p) / l_m(q) + #x / b_cl(q, p).
+
+    >>> cluster_time_s(16e9, 2e9, p=4, l_m=2e9, b_cl=1e9)
+    4.0
+    """
     return op / p / l_m + exchanged_bytes / b_cl
 
 
-def exchange_factor(q, p, beta, *, variant: str = DERIVED):
-    """The factor of s(x / q) / (v r x) in (4) and (5): q p / beta(q, p) derived, q^2 p / beta(q, p) printed."""
+def exchange_factor(q: Quantity, p: Quantity, beta: Quantity, *, variant: str = DERIVED) -> Quantity:
+    """The factor of s(x / q) / (v r x) in (4) and (5): q p / beta(q, p) derived, q^2 p / beta(q, p) printed.
+
+    >>> exchange_factor(4, 8, beta=2.0), exchange_factor(4, 8, beta=2.0, variant=PRINTED)
+    (16.0, 64.0)
+    """
     check_variant(variant)
     return (q * q if variant == PRINTED else q) * p / beta
 
 
-def efficiency(q, p, *, x, r, v, beta, s=hockney, variant: str = DERIVED):
+def efficiency(
+    q: Quantity,
+    p: Quantity,
+    *,
+    x: Quantity,
+    r: Quantity,
+    v: Quantity,
+    beta: Quantity,
+    s: Share = hockney,
+    variant: str = DERIVED,
+) -> Quantity:
     """Eq. (5): s(x / q) / (1 + F s(x / q) / (v r x)), with the factor F of exchange_factor.  beta: its value there."""
     share = s(x / q)
     return share / (1 + exchange_factor(q, p, beta, variant=variant) * share / (v * r * x))

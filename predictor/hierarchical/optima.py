@@ -119,7 +119,8 @@ def within(value: float, symbol: str) -> Optimum:
 
 def printed_cores(beta_1: float, v: float, r: float, x: float, p: float) -> float:
     """q_E as printed: (beta_1(p) v r x / (2 p))^(1/3)."""
-    return (beta_1 * v * r * x / (2 * p)) ** (1 / 3)
+    q_E: float = (beta_1 * v * r * x / (2 * p)) ** (1 / 3)
+    return q_E
 
 
 # What the paper prints of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant one, and as the
@@ -137,5 +138,6 @@ PRINTED_TABLE = {
 
 def printed_nodes(d: str, *, beta_0: float, v: float, x: float, c: float, q: float) -> float:
     """p_E as the table has it, for d(p) = p, sqrt(p) or log2(p): of W = beta_0 / q^2 w(x), w(x) = v (x / q) c(x)."""
-    W = beta_0 / q**2 * (v * x / q * c)
-    return {"p": math.sqrt(W), "sqrt(p)": (2 * W) ** 1.5, "log2(p)": W * _LN2}[d]
+    W: float = beta_0 / q**2 * (v * x / q * c)
+    p_E: dict[str, float] = {"p": math.sqrt(W), "sqrt(p)": (2 * W) ** 1.5, "log2(p)": W * _LN2}
+    return p_E[d]

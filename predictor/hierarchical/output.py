@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.answer import Answer
@@ -30,8 +31,8 @@ def text(made: Answer) -> str:
             system.nodes,
         ),
     ):
-        found = f"{symbol} = {one.value:.4g}" if one.interior else one.why
-        beyond = ", beyond the machine" if one.interior and one.value > most else ""
+        found = one.why if one.value is None else f"{symbol} = {one.value:.4g}"
+        beyond = ", beyond the machine" if one.value is not None and one.value > most else ""
         formula = f" {one.formula}" if one.formula else ""
         lines.append(f"{name} for {given}, {question.variant} formula{formula}: {found}{beyond}")
     lines += [f"caution: {caution}" for caution in made.cautions]
@@ -53,7 +54,7 @@ def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def as_json(made: Answer) -> dict:
+def as_json(made: Answer) -> dict[str, Any]:
     """As JSON values."""
     asked, top, question = made.asked, made.best, made.question
     return {

@@ -9,7 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Union
 
+if TYPE_CHECKING:  # takes its time
+    import numpy as np
+
+Number = Union[int, float, Fraction, "np.ndarray"]
 Powers = tuple[tuple[str, Fraction], ...]  # symbols in alphabetical order with their exponents, none of which is 0
 
 _TOKEN = re.compile(r"\s*(?:(?P<sign>[+-])|(?P<number>\d+(?:/\d+)?)|(?P<symbol>log2\(\w+\)|[A-Za-z]\w*))")
@@ -92,14 +97,14 @@ class Polynomial:
             total += product
         return total
 
-    def evaluate(self, **values: object) -> object:
+    def evaluate(self, **values: Number) -> Number:
         """Numbers or arrays for all symbols: floats, but exact where all values are rational and all exponents whole.
 
         log2(s) is taken of the value of s.
         """
-        total: object = Fraction(0)
-        for powers, coefficient in self.terms:
-            product: object = coefficient
+        total: Number = Fraction(0)
+        for powers, coefficient in sorted(self.terms):  # a sum of floats depends on its order
+            product: Number = coefficient
             for symbol, exponent in powers:
                 product = _times(product, _power(_value(symbol, values), exponent))
             total = _plus(total, product)
@@ -155,32 +160,34 @@ def _raised(value: Polynomial | int | Fraction, exponent: Fraction) -> Polynomia
     return Polynomial.of({_powers({symbol: power * exponent for symbol, power in powers}): Fraction(1)})
 
 
-def _value(symbol: str, values: Mapping[str, object]) -> object:
+def _value(symbol: str, values: Mapping[str, Number]) -> Number:
     inner = _LOGARITHM.fullmatch(symbol)
     if inner is None:
         return values[symbol]
     import numpy as np
 
-    return np.log2(np.asarray(values[inner[1]], float))
+    logarithm: Number = np.log2(np.asarray(values[inner[1]], float))
+    return logarithm
 
 
-def _power(value: object, exponent: Fraction) -> object:
+def _power(value: Number, exponent: Fraction) -> Number:
     if exponent.denominator == 1 and isinstance(value, int | Fraction):
         return Fraction(value) ** int(exponent)
     import numpy as np
 
-    return np.asarray(value, float) ** float(exponent)
+    power: Number = np.asarray(value, float) ** float(exponent)
+    return power
 
 
-def _times(a: object, b: object) -> object:
+def _times(a: Number, b: Number) -> Number:
     return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _float(a) * _float(b)
 
 
-def _plus(a: object, b: object) -> object:
+def _plus(a: Number, b: Number) -> Number:
     return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _float(a) + _float(b)
 
 
-def _float(value: object) -> object:
+def _float(value: Number) -> float | np.ndarray:
     return float(value) if isinstance(value, Fraction) else value
 
 

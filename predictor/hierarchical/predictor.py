@@ -79,9 +79,9 @@ def core_probe(target: Target) -> Target:
 
     Of a kernel of free sizes an eighth of the size.
     """
-    asked = target.problem
-    if asked.size is not None:
-        params = {**dict(asked.params), app(asked.app).size_parameter: asked.size // 8 or asked.size + 1}
+    asked, size_parameter = target.problem, app(target.problem.app).size_parameter
+    if asked.size is not None and size_parameter is not None:
+        params = {**dict(asked.params), size_parameter: asked.size // 8 or asked.size + 1}
         if "grid_rows" in params:
             params["grid_rows"] = 1  # there is one rank
         return Target(Problem(asked.app, tuple(params.items())), target.platform, target.placement[:1])
@@ -125,7 +125,7 @@ class Network:
 
 def read_network(evidence: Evidence, p: int) -> Network:
     """From the answer to network_plan."""
-    times_s = [max(one) for one in evidence.answer.times_s]
+    times_s = [max(one) for one in evidence.measurement.times_s]
     if p == 1:
         return Network(_LARGE_BYTES / times_s[0], 1.0, 0.0, inside=True)
     itself_s, alone_s, smallest_s, together_s = times_s
@@ -144,7 +144,7 @@ def memory_time_s(record: RunRecord, target: Target) -> float:
         return 0.0
     if isinstance(bus, str):
         bus = target.platform.host(target.placement[0]).memory_Bps
-    return record.identity["bytes_per_flop"] / bus
+    return float(record.identity["bytes_per_flop"] / bus)
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,13 @@ class HierarchicalModel:
         kernel, of, params = kernel_of(target.problem), shape(target), dict(target.problem.params)
         rate = self.answers[EvidenceRequest("run", core_probe(target))]
         evidence = [rate]
-        core_s = max(rate.answer.compute_s) / rate.answer.flops  # 1 / l_c, and the core's own bytes
-        memory_s = memory_time_s(rate.answer, core_probe(target))
+        core_s = max(rate.record.compute_s) / rate.record.flops  # 1 / l_c, and the core's own bytes
+        memory_s = memory_time_s(rate.record, core_probe(target))
         op = kernel.operations(params) / of.p
         # Eq. (1): cores share a node's operations, and what they move, here in seconds of the bus, is moved by one bus.
         compute_s = node_time_s(op, op * memory_s, of.q, 1 / max(core_s - memory_s, _SHORTEST_S), 1.0)
-        plan, comm_s, flags = network_plan(target, of), 0.0, ()
+        plan, comm_s = network_plan(target, of), 0.0
+        flags: tuple[str, ...] = ()
         if plan is not None:
             evidence.append(self.answers[EvidenceRequest("exchange", target, plan=plan)])
             network = read_network(evidence[-1], of.p)

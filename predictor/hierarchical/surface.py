@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from platforms.errors import UserError
 from predictor.hierarchical.polynomial import Polynomial
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Term:
     nodes: float = 0.0
     logs: int = 0
 
-    def __call__(self, q, p):
+    def __call__(self, q: npt.ArrayLike, p: npt.ArrayLike) -> Floats:
         value = self.factor * np.asarray(q, float) ** self.cores * np.asarray(p, float) ** self.nodes
         return value * np.log2(np.asarray(p, float)) if self.logs else value
 
@@ -32,18 +35,19 @@ class Terms:
 
     terms: tuple[Term, ...]
 
-    def __call__(self, q, p):
+    def __call__(self, q: npt.ArrayLike, p: npt.ArrayLike) -> Floats:
         return sum((term(q, p) for term in self.terms), 0.0 * np.asarray(q, float) * np.asarray(p, float))
 
 
 def terms_of(polynomial: Polynomial, n: float | None = None) -> Terms:
     """A polynomial in q, p, log2(p) and n as numbers; terms that differ in their dependence on n are added up."""
     total: dict[tuple[float, float, int], float] = {}
-    for powers, coefficient in polynomial.terms:
+    known = {} if n is None else {"n": n}
+    for powers, coefficient in sorted(polynomial.terms):  # a sum of floats depends on its order
         exponents = dict(powers)
         place = (float(exponents.pop("q", 0)), float(exponents.pop("p", 0)), int(exponents.pop("log2(p)", 0)))
         rest = Polynomial.of({tuple(exponents.items()): coefficient})
-        total[place] = total.get(place, 0.0) + float(rest.evaluate(n=n))
+        total[place] = total.get(place, 0.0) + float(rest.evaluate(**known))
     return Terms(tuple(Term(factor, *place) for place, factor in sorted(total.items())))
 
 
@@ -53,19 +57,21 @@ class Surface:
     used while cores compute, max(1, memory) + network: that is 1 / eta."""
 
     memory: Terms  # q / x, or what the paper prints
-    network: Terms | Callable  # F / (v r x) of eq. (5)
+    network: Terms | Callable[[npt.ArrayLike, npt.ArrayLike], Floats]  # F / (v r x) of eq. (5)
     overlap: bool = False  # s(z) = min(1, z) instead of z / (1 + z)
     source: str = field(default="", compare=False)  # of the equation, for a reader
 
-    def efficiency(self, q, p):
+    def efficiency(self, q: npt.ArrayLike, p: npt.ArrayLike) -> Floats:
         """eta(q, p), of numbers or arrays, which are broadcast."""
         memory = self.memory(q, p)
-        node = np.maximum(1.0, memory) if self.overlap else 1.0 + memory
-        return 1.0 / (node + self.network(q, p))
+        node: Floats = np.maximum(1.0, memory) if self.overlap else 1.0 + memory
+        eta: Floats = 1.0 / (node + self.network(q, p))
+        return eta
 
-    def speedup(self, q, p):
+    def speedup(self, q: npt.ArrayLike, p: npt.ArrayLike) -> Floats:
         """S(q, p) = q p eta(q, p)."""
-        return np.asarray(q, float) * p * self.efficiency(q, p)
+        cores: Floats = np.asarray(q, float) * np.asarray(p, float)
+        return cores * self.efficiency(q, p)
 
 
 def general(x: float, v: float, *, c: float, d: str, beta: Polynomial, printed: bool, overlap: bool = False) -> Surface:

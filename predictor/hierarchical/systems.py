@@ -1,11 +1,12 @@
 """What the model knows of a machine: speed of a core, bandwidths of memory and network, how many of each there are.
 
 The machines of the paper's table, scenarios and system files (docs/platforms/systems.md) of equal nodes on one network,
-and machine files of the user's own (docs/predictors/hierarchical.md).
+and machine files of the user's own (docs/planning/cores.md).
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.checked_toml import CheckedTable, read_checked
+from platforms.checked_toml import CheckedTable, read_checked, read_toml
 from platforms.commented_csv import commented_rows
-from platforms.errors import PlatformError, nearest
+from platforms.errors import PlatformError, UserError, nearest
 
 if TYPE_CHECKING:
     from platforms.grid import Grid, Wire
@@ -57,9 +58,21 @@ class System:
         return None if self.memory_Bps is None else self.network_Bps / self.memory_Bps
 
     @property
+    def known_v(self) -> Fraction:
+        """The same; raises UserError where memory never limits."""
+        if self.v is None:
+            raise no_v(self)
+        return self.v
+
+    @property
     def network_balance(self) -> Fraction:
         """l_c / b_cl = a* / v, flop/byte."""
         return self.core_flops / self.network_Bps
+
+
+def no_v(system: System) -> UserError:
+    """That a machine has none, where an equation needs it."""
+    return UserError(f"system {system.name!r}", "eq. (5) as printed needs v = b_cl / b_m", "Give its memory")
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,11 @@ def table_system(name: str) -> System | None:
     return next((row.system for row in hardware_table() if _plain(row.system.name) == _plain(name)), None)
 
 
+def paper_system(name: str) -> System:
+    """The machine of the paper's table of exactly this name, as the paper's equations have it."""
+    return next(row.system for row in hardware_table() if row.system.name == name)
+
+
 def read_system(name: str, *, memory_gbyte_s: float | None = None, efficiency: float | None = None) -> System:
     """A machine of the table, a scenario of the project's, or a TOML file: a scenario, a system, or in the form
 
@@ -121,7 +139,7 @@ def read_system(name: str, *, memory_gbyte_s: float | None = None, efficiency: f
 
     Raises PlatformError for what does not fit.
     """
-    is_file = name.endswith(".toml") or Path(name).is_file()
+    is_file = name.endswith(".toml") or os.path.isfile(name)
     known = None if is_file else table_system(name)
     if known is not None or (is_file and not _is_of_platforms(Path(name))):
         for option, value in (("--memory", memory_gbyte_s), ("--efficiency", efficiency)):
@@ -207,12 +225,7 @@ def _peak(
 
 
 def _is_of_platforms(path: Path) -> bool:
-    import tomllib
-
-    try:
-        return not set(_OF_PLATFORMS).isdisjoint(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return False  # read_checked says what is wrong
+    return not set(_OF_PLATFORMS).isdisjoint(read_toml(path, "machine file"))
 
 
 def _from_file(path: Path) -> System:
@@ -221,23 +234,25 @@ def _from_file(path: Path) -> System:
     batch = entry.text("batch", "slurm")
     if batch not in BATCH_SYSTEMS:
         raise PlatformError(entry.where, f"no batch system {batch!r}", f"Known: {', '.join(BATCH_SYSTEMS)}")
-    memory = _positive(entry, "memory_gbyte_s", infinite=True)
+    memory = _finite_or_none(entry, "memory_gbyte_s")
     return System(
         entry.text("name", path.stem),
-        _positive(entry, "core_gflops") * _GIGA,
+        _finite(entry, "core_gflops") * _GIGA,
         None if memory is None else memory * _GIGA,
-        _positive(entry, "network_gbyte_s") * _GIGA,
+        _finite(entry, "network_gbyte_s") * _GIGA,
         _count(entry, "cores_per_node", 10_000),
         _count(entry, "nodes", 1_000_000),
         batch,
     )
 
 
-def _positive(entry: CheckedTable, key: str, *, infinite: bool = False) -> Fraction | None:
-    """None for inf, where that is allowed."""
+def _finite_or_none(entry: CheckedTable, key: str) -> Fraction | None:
+    """None for inf."""
+    return None if entry.number(key) == float("inf") else _finite(entry, key)
+
+
+def _finite(entry: CheckedTable, key: str) -> Fraction:
     value = entry.number(key)
-    if infinite and value == float("inf"):
-        return None
     if not 0 < value < float("inf"):
         raise PlatformError(entry.where, f"{key} = {value:g} is not a positive number", "Mend the value")
     if not _LEAST <= value <= _MOST:

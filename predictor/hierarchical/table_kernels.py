@@ -44,19 +44,19 @@ class TableKernel:
 
 
 def _panels(params: Params) -> float:
-    return math.ceil(params["n"] / params["nb"])
+    return float(math.ceil(params["n"] / params["nb"]))
 
 
 def _hpl_messages(params: Params, ranks: int) -> float:
     """A panel from each process column to the next; a search for the pivot of every column of the matrix."""
     rows = max(1, int(params["grid_rows"]))
-    return _panels(params) * (ranks > rows) + 2 * params["n"] * math.log2(rows)
+    return float(_panels(params) * (ranks > rows) + 2 * params["n"] * math.log2(rows))
 
 
 def _hpl_waiting(params: Params, ranks: int) -> float:
     """nb n^2 / 2 operations in panels, which one process column of C at a time does while the others wait."""
     columns = ranks / max(1, int(params["grid_rows"]))
-    return 3 / 4 * params["nb"] * (columns - 1) / params["n"]
+    return float(3 / 4 * params["nb"] * (columns - 1) / params["n"])
 
 
 def _summa_messages(params: Params, ranks: int) -> float:

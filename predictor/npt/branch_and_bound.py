@@ -8,6 +8,8 @@ that with all nodes to come.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from predictor.npt.configuration import Configuration
@@ -43,6 +45,10 @@ def branch_and_bound(
     return Choice(configuration, time_s, float(search.best), search.examined, time_flags(time_s))
 
 
+# Partial configurations: options of their sub-clusters (configurations x sub-clusters), P, R, and bounds.
+_Partial = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 class _Search:
     """State of a search: partial configurations to go on from, and the best complete ones."""
 
@@ -57,7 +63,8 @@ class _Search:
         # By level, the least T_i from P on, as far as the sub-clusters still to come can add processes.
         to_come = [sum(limits.most_processes[level:]) for level in range(self.depth + 1)]
         self.bound_s = [windowed_min(possible, reach + 1) for reach in to_come]
-        self.best, self.found, self.examined = np.inf, [], 0
+        self.best, self.examined = np.inf, 0
+        self.found: list[np.ndarray] = []
 
     def run(self) -> None:
         """Depth first, blocks of partial configurations with the smallest bounds first."""
@@ -75,7 +82,7 @@ class _Search:
             else:
                 self._complete(*children)
 
-    def _children(self, choices, total, rate):
+    def _children(self, choices: np.ndarray, total: np.ndarray, rate: np.ndarray) -> _Partial:
         """All ways to go on with the next sub-cluster that may still be the best, with their bounds."""
         level = choices.shape[1]
         pes, processes = self.options[level]
@@ -97,7 +104,9 @@ class _Search:
         best = bound <= self.best
         return choices[best], total[best], rate[best], bound[best]
 
-    def _blocks(self, choices, total, rate, bound):
+    def _blocks(
+        self, choices: np.ndarray, total: np.ndarray, rate: np.ndarray, bound: np.ndarray
+    ) -> Iterator[_Partial]:
         """The partial configurations in blocks, the smallest bounds last: there the search goes on."""
         by_bound = np.argsort(-bound, kind="stable")
         most = max(1, _BLOCK // len(self.options[choices.shape[1]][0]))
@@ -105,7 +114,7 @@ class _Search:
             rows = by_bound[start : start + most]
             yield choices[rows], total[rows], rate[rows], bound[rows]
 
-    def _complete(self, choices, total, rate, value):
+    def _complete(self, choices: np.ndarray, total: np.ndarray, rate: np.ndarray, value: np.ndarray) -> None:
         """Enters complete configurations, whose bounds are their values."""
         self.examined += len(choices)
         if not len(choices):

@@ -16,11 +16,15 @@ class Configuration:
     """(P_i, M_i) of every sub-cluster; P_i = 0 <=> M_i = 0, and not all are zero.
 
     Ordered as the numbers P_1, M_1, P_2, ... in that order are.
+
+    >>> configuration = Configuration.parse("(4,1,4,2,0,0)")
+    >>> configuration.total, configuration.nodes, configuration.used
+    (12, 8, (0, 1))
     """
 
     shares: tuple[tuple[int, int], ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if any(pes < 0 or processes < 0 for pes, processes in self.shares):
             raise UserError(f"configuration {self}", "a number below zero", "Count PEs and processes from zero")
         if any((pes == 0) != (processes == 0) for pes, processes in self.shares):
@@ -33,7 +37,7 @@ class Configuration:
     def parse(cls, text: str) -> Configuration:
         """From a text such as "(4,1,4,2,0,0)", brackets and spaces as one likes; raises UserError."""
         numbers = text.strip().removeprefix("(").removesuffix(")").split(",")
-        if len(numbers) % 2 or not all(re.fullmatch(r"\s*\d+\s*", number, re.ASCII) for number in numbers):
+        if len(numbers) % 2 or not all(re.fullmatch(r"\s*\d{1,18}\s*", number, re.ASCII) for number in numbers):
             remedy = "Give P_1,M_1,P_2,M_2,..., for example (4,1,4,2,0,0)"
             raise UserError(f"configuration {text!r}", "not pairs of whole numbers", remedy)
         values = [int(number) for number in numbers]
@@ -60,12 +64,12 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be used: 0 <= P_i <= |G_i| and 0 <= M_i <= the most processes on a PE."""
+    """What may be used: 0 <= P_i <= ``|G_i|`` and 0 <= M_i <= the most processes on a PE."""
 
     pes: tuple[int, ...]  # |G_i|, of each sub-cluster
     processes: tuple[int, ...]  # largest M_i
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "pes", tuple(int(n) for n in self.pes))
         object.__setattr__(self, "processes", tuple(int(n) for n in self.processes))
         if len(self.pes) != len(self.processes) or not self.pes:

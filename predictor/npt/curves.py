@@ -14,7 +14,7 @@ from predictor.npt.terms import REFERENCE, Term, ranks_part, size_part
 
 
 class Point(NamedTuple):
-    """What an N-T model is of: T_i(N)|P,M_i."""
+    """What an N-T model is of: ``T_i(N)|P,M_i``."""
 
     sub_cluster: int  # from 0
     ranks: int  # P
@@ -25,7 +25,7 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """What a P-T or NP-T model is of: T_i(N, P)|M_i."""
+    """What a P-T or NP-T model is of: ``T_i(N, P)|M_i``."""
 
     sub_cluster: int
     processes: int
@@ -57,10 +57,11 @@ class Points:
 
     def times_s(self, point: Point, sizes: np.ndarray) -> np.ndarray:
         """What the model of a point says of several N."""
-        return self.fits[point].coefficients @ size_part(self.form, sizes)
+        times_s: np.ndarray = self.fits[point].coefficients @ size_part(self.form, sizes)
+        return times_s
 
     def fill(self, table_s: np.ndarray, size: float) -> None:
-        """Enters T_i(N)|P,M_i at [i, M_i, P], as far as the table goes."""
+        """Enters ``T_i(N)|P,M_i`` at [i, M_i, P], as far as the table goes."""
         _, most, most_total = table_s.shape
         i, ranks, processes = self._places.T
         inside = (processes < most) & (ranks < most_total)
@@ -83,7 +84,7 @@ class Curves:
         return np.array([fitted.coefficients for fitted in self.fits.values()]).reshape(-1, len(self.form))
 
     def fill(self, table_s: np.ndarray, size: float) -> None:
-        """Enters T_i(N, P)|M_i at [i, M_i, P] for all P > M_i, as far as the table goes."""
+        """Enters ``T_i(N, P)|M_i`` at [i, M_i, P] for all P > M_i, as far as the table goes."""
         times_s = self.times_s(size, np.arange(1, table_s.shape[2]))
         for (i, processes), row in zip(self.fits, times_s, strict=True):
             if processes < table_s.shape[1]:
@@ -93,22 +94,24 @@ class Curves:
         """Models x numbers of processes, in the order of ``fits``."""
         weighted = self._coefficients * size_part(self.form, np.array([size]))[:, 0]
         by_ranks = ranks_part(self.form, ranks)
-        if self.references is None:
-            return weighted @ by_ranks
+        times_s: np.ndarray
+        if self.references is None or self.own is None:
+            times_s = weighted @ by_ranks
+            return times_s
         refers = np.array([term.size == REFERENCE for term in self.form])
         plain_s = weighted[:, ~refers] @ by_ranks[~refers]
-        return plain_s + self._reference_s(size, ranks) * (weighted[:, refers] @ by_ranks[refers])
+        reference_s = self._reference_s(self.references, self.own, size, ranks)
+        times_s = plain_s + reference_s * (weighted[:, refers] @ by_ranks[refers])
+        return times_s
 
-    def _reference_s(self, size: float, ranks: np.ndarray) -> np.ndarray:
+    def _reference_s(self, references: Mapping[Series, Fit], own: Points, size: float, ranks: np.ndarray) -> np.ndarray:
         """T of eq. (3), models x numbers of processes."""
-        by_size = size_part(self.own.form, np.array([size]))[:, 0]
-        coefficients = np.array([self.references[series].coefficients for series in self.fits]).reshape(
-            -1, len(by_size)
-        )
+        by_size = size_part(own.form, np.array([size]))[:, 0]
+        coefficients = np.array([references[series].coefficients for series in self.fits]).reshape(-1, len(by_size))
         times_s = np.repeat((coefficients @ by_size)[:, None], len(ranks), axis=1)
-        if self.own.fits:
+        if own.fits:
             for row, (i, M) in enumerate(self.fits):
                 for column, P in enumerate(ranks.tolist()):
-                    if (fitted := self.own.fits.get(Point(i, P, M))) is not None:
+                    if (fitted := own.fits.get(Point(i, P, M))) is not None:
                         times_s[row, column] = fitted.coefficients @ by_size
         return times_s

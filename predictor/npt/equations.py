@@ -20,7 +20,7 @@ class Equations:
     pt: tuple[Term, ...]
     npt: tuple[Term, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, form in (("N-T", self.nt), ("P-T", self.pt), ("NP-T", self.npt)):
             if not form or len(set(form)) < len(form):
                 raise UserError(f"{name} equation", "no terms, or one twice", "Give each term once")

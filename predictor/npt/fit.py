@@ -48,6 +48,10 @@ def fit(
 
     Raises UserError, beginning with ``where``, for fewer measurements than terms, and for terms that the measurements
     cannot tell apart (one size too few, say): any coefficients would do, and what they say elsewhere means nothing.
+
+    >>> found = fit(np.array([[1, 1], [2, 1], [4, 1]]), np.array([5.0, 7.0, 11.0]), ["N", "1"])
+    >>> print(found)
+    2 N + 3 1
     """
     check_method(method, weights)
     A, b = np.asarray(design, float), np.asarray(times_s, float)

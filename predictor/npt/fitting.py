@@ -107,7 +107,8 @@ class _Fitter:
 
     def p_curves(self, reference_pes: int | None) -> Curves:
         """P-T models, eq. (3), from the N-T models of the same runs."""
-        fits, references, own = {}, {}, {}
+        fits, references = {}, {}
+        own: dict[Point, Fit] = {}
         for series, points in self._series().items():
             if reference_pes is None:
                 reference = max(points, key=lambda point: point.ranks)

@@ -21,7 +21,7 @@ class Measurement:
     time_s: float
     work_flops: float | None = None  # what the run computed; only the search for glitches asks
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = f"measurement on {self.configuration}, N = {self.size:g}"
         if not 0 < self.size < np.inf:
             raise UserError(where, "not a size", "Give a positive number")
@@ -64,7 +64,8 @@ class Measurements:
     @cached_property
     def total(self) -> np.ndarray:
         """P = sum P_i M_i."""
-        return (self.pes * self.processes).sum(axis=1)
+        total: np.ndarray = (self.pes * self.processes).sum(axis=1)
+        return total
 
     @cached_property
     def sub_cluster(self) -> np.ndarray:

@@ -2,17 +2,21 @@
 
 Ichikawa, Takahashi, Kawai, section 4.  T_i depends on N, P and M_i, and T = max_i T_i over the sub-clusters in use.
 
-nt          One model per (i, P, M_i), from homogeneous runs.  In a heterogeneous configuration T_i needs the model of
-            the total P, which G_i alone cannot always reach: then there is no time.  The paper therefore measured N-T
-            models on all configurations of the space (section 5.1), and so may the measurements here: a configuration
-            with heterogeneous runs of its own gets a model of its own, which gives T as a whole.
-pt          One model per (i, M_i) in P and T_i(N)|P,M_i, from the N-T models of homogeneous runs (eq. (3)).  The time
-            that it refers to is that of one reference P everywhere, by default the largest measured one: so T/P falls
-            as 1/P does, which is what makes a model of P of it.
-pt-printed  Eq. (3) to the letter: the time it refers to is that of the same P where P was measured, and that of the
-            reference P elsewhere.  It expresses T(N)|P by itself, and one k_0 cannot equal every P: measured on 2, 3
-            and 4 PEs, T = W/P comes out 13 % too high to 43 % too low, where ``pt`` is exact.
-npt         One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
+nt
+    One model per (i, P, M_i), from homogeneous runs.  In a heterogeneous configuration T_i needs the model of the total
+    P, which G_i alone cannot always reach: then there is no time.  The paper therefore measured N-T models on all
+    configurations of the space (section 5.1), and so may the measurements here: a configuration with heterogeneous
+    runs of its own gets a model of its own, which gives T as a whole.
+pt
+    One model per (i, M_i) in P and T_i(N) at P and M_i, from the N-T models of homogeneous runs (eq. (3)).  The time
+    that it refers to is that of one reference P everywhere, by default the largest measured one: so T/P falls as 1/P
+    does, which is what makes a model of P of it.
+pt-printed
+    Eq. (3) to the letter: the time it refers to is that of the same P where P was measured, and that of the reference P
+    elsewhere.  It expresses T(N) at P by itself, and one k_0 cannot equal every P: measured on 2, 3 and 4 PEs, T = W/P
+    comes out 13 % too high to 43 % too low, where ``pt`` is exact.
+npt
+    One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
 
 P-T and NP-T models hold for P > M_i.  P = M_i is a single PE, without a network: there the N-T model decides
 (section 4.1), whatever the form.

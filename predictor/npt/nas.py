@@ -17,8 +17,9 @@ or times of one iteration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from platforms.errors import UserError
 from predictor.npt.equations import Equations
@@ -38,7 +39,7 @@ NAS: Mapping[str, Equations] = MappingProxyType(
     }
 )
 
-_SIZE = {
+_SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
     "mg": lambda params: params["n"],
     "lu": lambda params: params["n"],
@@ -48,20 +49,20 @@ _SIZE = {
 }
 
 
-def nas_size(app: str, params: Mapping) -> int:
+def nas_size(app: str, params: Mapping[str, Any]) -> int:
     """N of a NAS kernel's problem, from the parameters of its class; raises UserError for another program."""
     if app not in _SIZE:
         raise UserError(f"app {app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")
     return int(_SIZE[app](params))
 
 
-def nas_fits(app: str, params: Mapping, ranks: int) -> bool:
+def nas_fits(app: str, params: Mapping[str, Any], ranks: int) -> bool:
     """Whether a class is large enough for so many ranks: what the kernels would refuse (docs/kernels/index.md)."""
     if app == "lu":  # ranks form a grid, the longer side first; each needs two planes
         shorter = max(side for side in range(1, int(ranks**0.5) + 1) if ranks % side == 0)
-        return params["n"] // (ranks // shorter) >= 2
+        return bool(params["n"] // (ranks // shorter) >= 2)
     if app == "mg":
-        return ranks <= params["n"]
+        return bool(ranks <= params["n"])
     if app == "ft":
-        return ranks <= params["nz"]
+        return bool(ranks <= params["nz"])
     return True

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from platforms.errors import UserError
+
+Floats = npt.NDArray[np.float64]
 
 S_PER_HOUR = 3600
 
@@ -23,10 +26,10 @@ class Objective:
     name: str
     unit: str
     rates: tuple[float, ...] | None  # r_i, per node in use, of each sub-cluster; None: R is 0
-    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    of_energy: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # None: energy does not matter
+    value: Callable[[Floats, Floats], Floats]
+    of_energy: Callable[[Floats, Floats], Floats] | None = None  # None: energy does not matter
 
-    def rate(self, sub_cluster: int, pes: np.ndarray) -> np.ndarray:
+    def rate(self, sub_cluster: int, pes: np.ndarray | int) -> Floats:
         """What ``pes`` nodes of a sub-cluster add to R."""
         return np.zeros(np.shape(pes)) if self.rates is None else self.rates[sub_cluster] * np.asarray(pes, float)
 
@@ -36,7 +39,7 @@ class Objective:
             problem = f"{len(self.rates)} values for {sub_clusters} sub-clusters"
             raise UserError(f"objective {self.name}", problem, "Give one per sub-cluster")
 
-    def values(self, times_s: np.ndarray, pes: np.ndarray, energies_j: np.ndarray | None = None) -> np.ndarray:
+    def values(self, times_s: Floats, pes: np.ndarray, energies_j: Floats | None = None) -> Floats:
         """Of configurations: their times in s, P_i (configurations x sub-clusters), and energies in J.
 
         Energies that are not known are None, or NaN where only some are.
@@ -53,27 +56,27 @@ class Objective:
         return np.where(np.isnan(energies_j), values, self.of_energy(times_s, energies_j))
 
 
-def _time(T, R):
+def _time(T: Floats, R: Floats) -> Floats:
     return T
 
 
-def _energy(T, R):
+def _energy(T: Floats, R: Floats) -> Floats:
     return T * R
 
 
-def _edp(T, R):
+def _edp(T: Floats, R: Floats) -> Floats:
     return T * _energy(T, R)
 
 
-def _known_energy(T, E):
+def _known_energy(T: Floats, E: Floats) -> Floats:
     return E
 
 
-def _known_edp(T, E):
+def _known_edp(T: Floats, E: Floats) -> Floats:
     return T * E
 
 
-def _cost(T, R):
+def _cost(T: Floats, R: Floats) -> Floats:
     return T * R / S_PER_HOUR
 
 

@@ -132,10 +132,12 @@ class NptPredictor:
         except UserError as err:
             raise OutOfRange(err.where, err.problem, "Use another predictor") from None
 
+        curves = models.curves  # None: of one PE
+
         def time_s(ranks: int) -> float:
-            if part.one_pe:
+            if curves is None:
                 return models.predict(Configuration(((1, part.processes),)), N)[0]
-            return float(models.curves.times_s(N, np.array([ranks]))[0, 0])
+            return float(curves.times_s(N, np.array([ranks]))[0, 0])
 
         most_ranks = max(run.pes * run.processes for run in runs)
         return FittedPart(time_s, max(run.N for run in runs), most_ranks, tuple(evidence))

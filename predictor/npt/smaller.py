@@ -44,7 +44,10 @@ def program_equations(asked: Problem) -> Equations:
 
 def size_of(asked: Problem) -> int:
     """N of a program that has equations."""
-    return nas_size(asked.app, dict(asked.params)) if asked.app in NAS else asked.size
+    size = nas_size(asked.app, dict(asked.params)) if asked.app in NAS else asked.size
+    if size is None:
+        raise ValueError(f"{asked} has no N")
+    return size
 
 
 def smaller(asked: Problem) -> tuple[Sized, ...]:
@@ -70,8 +73,8 @@ def comparable_time_s(evidence: Evidence, target: Target) -> float:
     Iterations of FEM, which grow with N as its equations have it, are left as they are.
     """
     if target.problem.app not in NAS:
-        return evidence.answer.time_s
-    return time_of_iterations_s(evidence.answer, evidence.request.target.iterations, target.iterations)
+        return evidence.record.time_s
+    return time_of_iterations_s(evidence.record, evidence.request.target.iterations, target.iterations)
 
 
 def time_of_iterations_s(record: RunRecord, iterations: int, asked: int) -> float:

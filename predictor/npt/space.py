@@ -55,7 +55,8 @@ class Space:
             return values.astype(np.int32).reshape([-1 if i == axis else 1 for i in range(len(counts))])
 
         options = [self.options(i) for i in range(len(counts))]
-        total = sum(spread(pes * processes, i) for i, (pes, processes) in enumerate(options)).reshape(-1)
+        each = (spread(pes * processes, i) for i, (pes, processes) in enumerate(options))
+        total = sum(each, start=np.zeros((1,) * len(counts), np.int32)).reshape(-1)
         keys = np.flatnonzero(self.allowed[total])
         picked = slice(1, None) if self.allowed[1:].all() else keys  # a slice is quicker than a list
 
@@ -146,7 +147,7 @@ class Space:
         if table_s.shape != self.table_shape:
             raise ValueError(f"a table of shape {table_s.shape}, not {self.table_shape}")
         flat = np.ascontiguousarray(table_s).reshape(-1)
-        times_s = flat[self._index[0]]
+        times_s: np.ndarray = flat[self._index[0]]
         for index in self._index[1:]:
             np.maximum(times_s, flat[index], out=times_s)
         return times_s

@@ -59,7 +59,11 @@ TERMS: Mapping[str, Term] = {
 
 
 def terms(*names: str) -> tuple[Term, ...]:
-    """Those of these names; raises UserError for one that is not known."""
+    """Those of these names; raises UserError for one that is not known.
+
+    >>> [(term.size, term.ranks) for term in terms("N^3/P", "P N^2", "log P")]
+    [('N^3', '1/P'), ('N^2', 'P'), ('1', 'log P')]
+    """
     for name in names:
         if name not in TERMS:
             raise UserError(f"term {name!r}", "no such term", f"Known: {', '.join(TERMS)}")
@@ -90,9 +94,11 @@ def ranks_part(form: tuple[Term, ...], ranks: np.ndarray) -> np.ndarray:
     return np.stack([RANKS[term.ranks](P) for term in form])
 
 
-def columns(form: tuple[Term, ...], sizes: np.ndarray, ranks: np.ndarray, reference_s: np.ndarray | None = None):
+def columns(
+    form: tuple[Term, ...], sizes: np.ndarray, ranks: np.ndarray, reference_s: np.ndarray | None = None
+) -> np.ndarray:
     """Rows x terms: the design matrix of measurements at sizes N on P processes, with their reference times in s."""
-    design = size_part(form, sizes) * ranks_part(form, ranks)
+    design: np.ndarray = size_part(form, sizes) * ranks_part(form, ranks)
     if reference_s is not None:
         for row, term in zip(design, form, strict=True):
             if term.size == REFERENCE:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from apps.catalog import sized_names
 from apps.options import add_runner_arguments, add_settings_arguments, parse_parameters
@@ -25,7 +26,9 @@ from predictor.npt.space import Space
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.study import Study
-from predictor.registry import PREDICTORS, predictor
+from predictor.registry import help_text, predictor
+
+_Number = TypeVar("_Number", int, float)
 
 OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
@@ -50,10 +53,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         "--processes", metavar="M1,M2,...",
         help="most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
     )  # fmt: skip
-    drivers = (*FORMS, *(name for name in PREDICTORS if name not in FORMS))
     parser.add_argument(
         "--predictor", default="npt", metavar="NAME",
-        help=f"what drives the search, of {', '.join(drivers)} (default: npt)",
+        help=f"what drives the search: {', '.join(FORMS)}; or a predictor {help_text(but=FORMS)} (default: npt)",
     )  # fmt: skip
     parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
     parser.add_argument(
@@ -112,7 +114,7 @@ def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limit
     )
 
 
-def numbers(text: str, option: str, kind: type) -> tuple:
+def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
     """A comma-separated list of numbers.  Raises UserError."""
     try:
         return tuple(kind(part) for part in text.split(","))
@@ -253,8 +255,11 @@ def _usual_power(cluster: Cluster) -> bool:
 
 def _full_power_w(platform: Platform, objective: str) -> Sequence[float]:
     """Of a node of each cluster, all its cores busy."""
+    full_w = []
     for cluster in platform.clusters:
-        if cluster.hosts[0].power is None:
+        power = cluster.hosts[0].power
+        if power is None:
             where = f"--objective {objective}, cluster {cluster.name}"
             raise UserError(where, "the platform gives no watts", "Give its hosts a wattage_per_state")
-    return [cluster.hosts[0].power.full_w for cluster in platform.clusters]
+        full_w.append(power.full_w)
+    return full_w

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES
@@ -122,7 +122,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
     """The best, then the best of the nodes that remain, and so on (section 8); and why it ended before its time."""
-    found = []
+    found: list[Found] = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
             return found, "no node is left"
@@ -149,13 +149,14 @@ def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
 
 def driver_name(args: argparse.Namespace) -> str:
     """What drives the search, for a reader."""
-    if args.predictor not in FORMS:
-        return args.predictor
+    predictor: str = args.predictor
+    if predictor not in FORMS:
+        return predictor
     settings = npt_settings_from_arguments(args)
     return f"{settings.name}; noise: {settings.noise}"
 
 
-def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict:
+def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict[str, Any]:
     """What was asked for, the noise included, as JSON values; None for what only measured models have."""
     asked = {
         "app": study.app,
@@ -199,7 +200,7 @@ class Results:
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         choices = [
             {
                 "chosen": str(one.choice.configuration),

@@ -92,7 +92,7 @@ class Noise:
     glitch_share: float = GLITCH_SHARE
     glitch_factor: float = GLITCH_FACTOR
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_noise(self.sigma, self.seed, self.glitch_share, self.glitch_factor)
 
     def of(self, measurements: Measurements) -> Measurements:
@@ -128,7 +128,7 @@ class NptSettings:
     glitch_k: float | None = None
     noise: Noise = Noise()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise UserError(f"form {self.form!r}", "no such model", f"Known: {', '.join(FORMS)}")
         check_method(self.method, self.weights)
@@ -184,7 +184,7 @@ def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Bro
     started = time.perf_counter()
     evidence = broker.gather([EvidenceRequest("run", study.target(*run)) for run in runs])
     measurements = Measurements.of(
-        Measurement(configuration, size, one.answer.time_s, one.answer.flops)
+        Measurement(configuration, size, one.record.time_s, one.record.flops)
         for (configuration, size), one in zip(runs, evidence, strict=True)
     )
     costs = tuple(one.cost for one in evidence)

@@ -59,7 +59,7 @@ class PredictorDriver:
     @property
     def gathered(self) -> Gathered:
         evidence = self._evidence.values()
-        runs_s = sum(one.answer.time_s for one in evidence if one.request.kind == "run")
+        runs_s = sum(one.record.time_s for one in evidence if one.request.kind == "run")
         return Gathered(sum((one.cost for one in evidence), Cost()), runs_s, self._gather_s)
 
     def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
@@ -75,7 +75,7 @@ class PredictorDriver:
         return [(answer.prediction, answer.refusal) for answer in answers]
 
     def _one_by_one(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
-        answers = []
+        answers: list[tuple[Prediction | None, str | None]] = []
         for target in targets:
             try:
                 (answer,) = predict(self.predictor, [target], self._gatherer([target]))

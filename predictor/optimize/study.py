@@ -28,7 +28,7 @@ class Study:
     limits: Limits
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # of the problems, besides N
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         clusters = self.platform.clusters
         if self.limits.sub_clusters != len(clusters):
             problem = (

@@ -36,8 +36,8 @@ class LawModel:
     def predict(self, target: Target) -> Prediction:
         """Raises OutOfRange for too few smaller sizes, and for runs that take no time."""
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
-        ranks = [one.answer.ranks for one in evidence]
-        times_s = [one.answer.time_s for one in evidence]
+        ranks = [one.record.ranks for one in evidence]
+        times_s = [one.record.time_s for one in evidence]
         if min(times_s) <= 0:
             where = f"{self.predictor.name}, {target.problem} on {target.platform.name}"
             raise OutOfRange(where, "a smaller run takes no time", "Let the program compute or communicate")

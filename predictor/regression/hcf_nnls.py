@@ -32,7 +32,7 @@ class HcfNnlsModel:
         computation = self.predictor.computation.fit([evidence[probe_request(target)]]).predict(target)
         compute_s = computation.parts["compute_s"]
         runs = [evidence[request] for request in requests]
-        ranks = [run.answer.ranks for run in runs]
+        ranks = [run.record.ranks for run in runs]
         law = fit_combination(ranks, [read_probe(run).Tcm_s for run in runs])
         comm_s = sum(law.parts(target.nranks).values())
         return Prediction(

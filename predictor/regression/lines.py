@@ -44,6 +44,9 @@ def fit_power_law(ranks: Sequence[int], times_s: Sequence[float]) -> PowerLaw:
 
     After B. J. Barnes et al., "A regression-based approach to scalability prediction", ICS 2008, with the number of
     ranks as the only variable.
+
+    >>> print(fit_power_law([2, 4, 8], [8.0, 4.0, 2.0]))
+    16 P^-1
     """
     return PowerLaw(*_line(ranks, np.log(times_s)))
 

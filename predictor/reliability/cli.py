@@ -73,13 +73,13 @@ def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     from apps.catalog import app_names
     from apps.options import add_problem_arguments, add_runner_arguments, add_settings_arguments
     from platforms.options import add_platform_arguments
-    from predictor.registry import PREDICTORS
+    from predictor.registry import help_text
 
     model = parser.add_argument_group("or by a predictor", "one rank per node, shared evenly among the clusters")
     add_platform_arguments(model)
     model.add_argument("--app", metavar="NAME", help=f"of {', '.join(app_names())}")
     add_problem_arguments(model, default_class="B")
-    model.add_argument("--predictor", metavar="NAME", help=f"of {', '.join(PREDICTORS)} (default: dpgraph-known)")
+    model.add_argument("--predictor", metavar="NAME", help=f"{help_text()} (default: dpgraph-known)")
     evidence = parser.add_argument_group("simulations for a predictor's evidence")
     add_settings_arguments(evidence)
     add_runner_arguments(evidence)

@@ -19,6 +19,11 @@ def stretch_time(length_s: ArrayLike, rate_per_s: ArrayLike, restart_s: ArrayLik
 
     Derivation: with p = e^(-rL) the first attempt succeeds, which on average takes (1 - p)/r up to its end or failure;
     a failure costs a restart, (e^(rR) - 1)/r by the same argument, and the stretch again.  For r = 0: L.
+
+    A stretch that half of the attempts survive takes as long as failures are apart, on average:
+
+    >>> round(float(stretch_time(1000 * np.log(2), 1 / 1000)), 9)
+    1000.0
     """
     length_s, rate, restart_s = np.broadcast_arrays(*(np.asarray(x, float) for x in (length_s, rate_per_s, restart_s)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -45,6 +50,11 @@ def with_checkpoints(
 
     Whole segments of work and checkpoint, and a last one of the work that is left, after which none is written: a run
     shorter than the interval writes none at all.  ``interval_s`` > 0, may be infinite.
+
+    Without failures two checkpoints of 5 s lie between three segments of work:
+
+    >>> float(with_checkpoints(300, 0, interval_s=100, checkpoint_s=5))
+    310.0
     """
     work_s, interval_s = np.broadcast_arrays(np.asarray(work_s, float), np.asarray(interval_s, float))
     # Rounding must not make an empty last segment of a run of whole intervals.
@@ -53,7 +63,8 @@ def with_checkpoints(
         last_s = np.where(before_last > 0, work_s - before_last * interval_s, work_s)
         segments = before_last * stretch_time(np.minimum(interval_s, work_s) + checkpoint_s, rate_per_s, restart_s)
     # No segment before the last, even where one would take infinitely long.
-    return np.where(before_last > 0, segments, 0.0) + stretch_time(last_s, rate_per_s, restart_s)
+    time_s: np.ndarray = np.where(before_last > 0, segments, 0.0) + stretch_time(last_s, rate_per_s, restart_s)
+    return time_s
 
 
 def daly_time(

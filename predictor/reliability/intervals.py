@@ -20,12 +20,20 @@ from predictor.reliability import names
 
 
 def young(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """sqrt(2 delta M).  Young: what balances the time of checkpoints and half an interval lost per failure."""
+    """sqrt(2 delta M).  Young: what balances the time of checkpoints and half an interval lost per failure.
+
+    >>> float(young(50, 40_000))
+    2000.0
+    """
     return np.sqrt(2 * np.asarray(delta, float) * M)
 
 
 def daly_first_order(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """sqrt(2 delta (M + R)).  Daly's first model: failures during restarts and their work are in the balance too."""
+    """sqrt(2 delta (M + R)).  Daly's first model: failures during restarts and their work are in the balance too.
+
+    >>> float(daly_first_order(50, 39_000, 1_000))
+    2000.0
+    """
     return np.sqrt(2 * np.asarray(delta, float) * (np.asarray(M, float) + R))
 
 

@@ -26,7 +26,7 @@ class Failures:
     checkpoint_s: float  # to write one, from SHORTEST_S to LONGEST_S
     restart_s: float = 0.0  # after a failure, before the work goes on, >= 0, <= LONGEST_S
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         low, high = RATE_RANGE_PER_S
         rate, checkpoint_s, restart_s = self.rate_per_s, self.checkpoint_s, self.restart_s
         least_s = SHORTEST_S
@@ -56,8 +56,8 @@ class Outlook:
 
 
 def outlook(
-    nodes: Sequence[float],
-    run_s: Sequence[float],
+    nodes: Sequence[float] | np.ndarray,
+    run_s: Sequence[float] | np.ndarray,
     failures: Failures,
     intervals: Sequence[str],
     *,
@@ -67,14 +67,14 @@ def outlook(
 
     ``intervals``: of INTERVALS; ``segments``: of SEGMENTS, the formula of times with checkpoints.
     """
-    nodes, run_s = np.asarray(nodes, float), np.asarray(run_s, float)
-    rate = failures.rate_per_s * nodes
+    P, T = np.asarray(nodes, float), np.asarray(run_s, float)
+    rate = failures.rate_per_s * P
     with np.errstate(divide="ignore"):
         M = 1 / rate
     chosen = {name: INTERVALS[name](failures.checkpoint_s, M, failures.restart_s) for name in intervals}
-    expected = {NO_FAILURES: run_s, SCRATCH: restart_from_scratch(run_s, rate, restart_s=failures.restart_s)}
+    expected = {NO_FAILURES: T, SCRATCH: restart_from_scratch(T, rate, restart_s=failures.restart_s)}
     for name, interval_s in chosen.items():
         expected[name] = SEGMENTS[segments](
-            run_s, rate, interval_s=interval_s, checkpoint_s=failures.checkpoint_s, restart_s=failures.restart_s
+            T, rate, interval_s=interval_s, checkpoint_s=failures.checkpoint_s, restart_s=failures.restart_s
         )
-    return Outlook(nodes, run_s, success(run_s, nodes, failures.rate_per_s), chosen, expected)
+    return Outlook(P, T, success(T, P, failures.rate_per_s), chosen, expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -74,10 +75,10 @@ def _failing(rate_per_s: float) -> str:
     return f"a node fails once in {how_often} ({rate_per_s:.6g} 1/s)"
 
 
-def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> dict:
+def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> dict[str, Any]:
     """The same as one object; what no float holds is None."""
 
-    def row(i: int) -> dict:
+    def row(i: int) -> dict[str, Any]:
         return {
             "nodes": int(found.nodes[i]),
             "run_s": float(found.run_s[i]),

@@ -13,6 +13,7 @@ import numpy as np
 
 from platforms.commented_csv import numbered_rows
 from platforms.errors import UserError
+from platforms.reading import input_text
 from predictor.reliability.outlook import LONGEST_S, SHORTEST_S
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def amdahl(work_s: float, serial: float, nodes: np.ndarray) -> RunTimes:
 def read_times(path: str) -> RunTimes:
     """A CSV file with the columns nodes and time_s; lines that begin with # are comments.  Raises UserError."""
     try:
-        text = Path(path).read_text("utf-8-sig")
+        text = input_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
         reason = getattr(err, "strerror", None) or "not a text in UTF-8"
         raise UserError(f"--times {path}", f"cannot be read: {reason}", "Name a CSV file") from err
@@ -94,8 +95,8 @@ def read_times(path: str) -> RunTimes:
 
 def _number(text: str | None, where: str, name: str, most: float) -> float:
     try:
-        value = float(text)
-    except (TypeError, ValueError):
+        value = math.nan if text is None else float(text)
+    except ValueError:
         value = math.nan
     if not 0 < value <= most:
         raise UserError(where, f"{name} is {text!r}", f"Give a number above 0, up to {most:g}")

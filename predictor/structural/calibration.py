@@ -19,7 +19,7 @@ from predictor.dpgraph.survey import Layout
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.schedule import flattened, rounds
 from predictor.structural.sharing import share
-from predictor.structural.survey import LARGE_BYTES, Lines, Sizes, loads, read_lines
+from predictor.structural.survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
 
 _UNSHARED = 0.002  # an experiment that takes at most so much longer than the links known so far explain shows no other
 # Flows that share a link get rates about as their round trips have it: the time of some packets stands for that.
@@ -137,7 +137,7 @@ class _Fit:
             distance_s[shares] = np.abs(self._modelled_s("self") - self._measured_s("self"))[flows].max()
         self.paths.self_shares[c] = distance_s[True] <= distance_s[False]
 
-    def _fit_shared(self, name: str | tuple, between: tuple[int, int] | None, links: list[int]) -> None:
+    def _fit_shared(self, name: LoadName, between: tuple[int, int] | None, links: list[int]) -> None:
         """Gives a link, in one or two directions, the capacity that explains an experiment; none, if it shows none.
 
         ``between``: of the messages that count, the clusters; None: all do.
@@ -151,25 +151,27 @@ class _Fit:
         if took_s > (1 + _UNSHARED) * self._modelled_s(name)[flows].max():
             self.paths.capacity_Bps[links] = len(flows) * LARGE_BYTES / took_s
 
-    def _flows(self, name: str | tuple, between: tuple[int, int] | None) -> np.ndarray:
+    def _flows(self, name: LoadName, between: tuple[int, int] | None) -> np.ndarray:
         """The messages of an experiment between two clusters, either way."""
-        ends = [sorted(self.cluster[self._ends(message)].tolist()) for message in self.experiments.get(name, ())]
+        ends = [sorted(self.cluster[list(self._ends(message))].tolist()) for message in self.experiments.get(name, ())]
         return np.array([i for i, end in enumerate(ends) if between is None or end == list(between)], int)
 
-    def _ends(self, message: Message) -> list[int]:
-        return [self.host[message.source], self.host[message.destination]]
+    def _ends(self, message: Message) -> tuple[int, int]:
+        return self.host[message.source], self.host[message.destination]
 
-    def _measured_s(self, name: str | tuple) -> np.ndarray:
+    def _measured_s(self, name: LoadName) -> np.ndarray:
         """How long the messages of an experiment were on their way, without latencies, the answer's included."""
         rows = [self._row_of(message) for message in self.experiments[name]]
-        return np.array(self.lines.loads_s[name]) - self.paths.latency_s[rows, 0] - self.lines.small_s[rows]
+        on_way_s: np.ndarray = np.array(self.lines.loads_s[name]) - self.paths.latency_s[rows, 0]
+        on_way_s -= self.lines.small_s[rows]
+        return on_way_s
 
     def _row_of(self, message: Message) -> int:
         a, b = self._ends(message)
         c, d = self.cluster[a], self.cluster[b]
         return int(self.paths.self_row[c] if a == b else self.paths.row[c, d])
 
-    def _modelled_s(self, name: str | tuple) -> np.ndarray:
+    def _modelled_s(self, name: LoadName) -> np.ndarray:
         """The same as the links known so far have it."""
         messages = self.experiments[name]
         load = Exchange.of(((*self._ends(message), LARGE_BYTES) for message in messages), at_once=True)
@@ -184,4 +186,6 @@ def _flows_s(load: Exchange, paths: Paths, hosts: int) -> np.ndarray:
     wide = paths._replace(
         latency_s=np.repeat(paths.latency_s, 2, axis=1), amount_bytes=np.repeat(paths.amount_bytes, 2, axis=1)
     )
-    return share(schedule, wide, np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8)).flow_s[0]
+    shares = share(schedule, wide, np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8))
+    flow_s: np.ndarray = shares.flow_s[0]
+    return flow_s

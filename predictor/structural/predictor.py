@@ -160,7 +160,7 @@ def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) ->
     where, sizes = where_of(network), sizes_to_measure(problem, ranks, most=MOST_SIZES)
     if not sizes:
         return []
-    plan = size_plan(target.platform, where, read_lines(where, network.answer), sizes)
+    plan = size_plan(target.platform, where, read_lines(where, network.measurement), sizes)
     return [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
 
 

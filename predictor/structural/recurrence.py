@@ -11,16 +11,18 @@ import numpy as np
 from numba import njit
 
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule
-from predictor.structural.sharing import MOST_SHARED, Shares
+from predictor.structural.sharing import MOST_SHARED, Arrays, Shares
 from predictor.structural.survey import EAGER, SYNCHRONOUS
 
-_COMPILED = {"cache": True, "error_model": "numpy"}
+_compiled = njit(cache=True, error_model="numpy")
 _SETTLED = 5e-4  # relative: iterations that differ by less are alike
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 2, 12  # evaluated, before the last one
 
 
-@njit(**_COMPILED)
-def runs(schedule: Schedule, shares: Shares, protocol, s_per_flop, iterations):
+@_compiled
+def runs(
+    schedule: Schedule, shares: Shares, protocol: np.ndarray, s_per_flop: np.ndarray, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
     """By placement: the time of the whole program, of the slowest rank from its own start; and what that may be off.
 
     ``s_per_flop``: placements x ranks.  The second is the difference between the last two iterations evaluated, times
@@ -35,8 +37,16 @@ def runs(schedule: Schedule, shares: Shares, protocol, s_per_flop, iterations):
     return times_s, drifts_s
 
 
-@njit(**_COMPILED)
-def _run(schedule, of_messages, of_links, of_planes, protocol, s_per_flop, iterations):
+@_compiled
+def _run(
+    schedule: Schedule,
+    of_messages: Arrays,
+    of_links: Arrays,
+    of_planes: Arrays,
+    protocol: np.ndarray,
+    s_per_flop: np.ndarray,
+    iterations: int,
+) -> tuple[float, float]:
     """One placement."""
     ranks, links = len(s_per_flop), of_links[0].shape[1]
     now, scratch = np.zeros(ranks), (np.empty(ranks), np.empty(ranks))
@@ -72,8 +82,17 @@ def _run(schedule, of_messages, of_links, of_planes, protocol, s_per_flop, itera
     return (now - start).max(), missing * spread if missing > 0 else 0.0
 
 
-@njit(**_COMPILED)
-def _exchange(schedule, item, of_messages, of_links, protocol, queues, now, scratch):
+@_compiled
+def _exchange(
+    schedule: Schedule,
+    item: int,
+    of_messages: Arrays,
+    of_links: Arrays,
+    protocol: np.ndarray,
+    queues: Arrays,
+    now: np.ndarray,
+    scratch: Arrays,
+) -> None:
     """Every rank posts its receives, sends in turn, and waits for what it gets.
 
     A message begins at max(sent, posted); its sender goes on at once if it is buffered, else when it has arrived.
@@ -117,8 +136,16 @@ def _exchange(schedule, item, of_messages, of_links, protocol, queues, now, scra
             others[name] += flows[item, name]
 
 
-@njit(**_COMPILED)
-def _sweep(schedule, item, plane_s, plane_load_s, protocol, s_per_flop, now):
+@_compiled
+def _sweep(
+    schedule: Schedule,
+    item: int,
+    plane_s: np.ndarray,
+    plane_load_s: np.ndarray,
+    protocol: np.ndarray,
+    s_per_flop: np.ndarray,
+    now: np.ndarray,
+) -> None:
     """A pipeline of planes through the grid of ranks, in closed form.
 
     Of K planes, each takes a rank its stage: receive along x, receive along y, compute.  All planes being alike, the

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.catalog import Problem
 from apps.recording import Op
@@ -16,6 +17,8 @@ from predictor.structural.collectives import exchanges
 
 COMPUTE, EXCHANGE, SWEEP = 0, 1, 2  # kinds of steps
 _KEPT = 256
+
+Plain = Compute | Exchange | Sweep  # steps without collectives
 
 
 class Schedule(NamedTuple):
@@ -52,31 +55,32 @@ def schedule(problem: Problem, nranks: int) -> Schedule:
     return flattened(segments, nranks)
 
 
-def flattened(segments: Sequence[Sequence[Compute | Exchange | Sweep]], nranks: int) -> Schedule:
+def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
     """The schedule of these five segments."""
     steps = [step for segment in segments for step in segment]
-    distinct: dict[type, dict[Step, int]] = {Compute: {}, Exchange: {}, Sweep: {}}
+    distinct: dict[type[Plain], dict[Plain, int]] = {Compute: {}, Exchange: {}, Sweep: {}}
     for step in steps:
         distinct[type(step)].setdefault(step, len(distinct[type(step)]))
-    computes, sweeps = list(distinct[Compute]), list(distinct[Sweep])
-    messages = [_in_rounds(exchange) for exchange in distinct[Exchange]]
+    computes = [step for step in distinct[Compute] if isinstance(step, Compute)]
+    sweeps = [step for step in distinct[Sweep] if isinstance(step, Sweep)]
+    messages = [_in_rounds(step) for step in distinct[Exchange] if isinstance(step, Exchange)]
     size_bytes = np.unique(
         np.concatenate([[0], *[m.size_bytes for m in messages], *[s for w in sweeps for s in (w.x_bytes, w.y_bytes)]])
     )
 
-    def sizes(values: Sequence[np.ndarray]) -> np.ndarray:
+    def sizes(values: np.ndarray | Sequence[tuple[np.ndarray, np.ndarray]]) -> npt.NDArray[np.int32]:
         return np.searchsorted(size_bytes, np.array(values)).astype(np.int32)
 
-    def joined(field: str, kind: type) -> np.ndarray:
+    def joined(field: str, kind: type[np.integer]) -> np.ndarray:
         return np.concatenate([np.empty(0, kind), *[getattr(m, field) for m in messages]])
 
-    kinds = {Compute: COMPUTE, Exchange: EXCHANGE, Sweep: SWEEP}
+    kinds: dict[type[Plain], int] = {Compute: COMPUTE, Exchange: EXCHANGE, Sweep: SWEEP}
     return Schedule(
         size_bytes=size_bytes.astype(float),
         segment=np.cumsum([0, *map(len, segments)]),
         kind=np.array([kinds[type(step)] for step in steps], np.uint8),
         item=np.array([distinct[type(step)][step] for step in steps], np.int64),
-        flops=np.array([step.flops for step in computes]).reshape(-1, nranks),
+        flops=np.array([c.flops for c in computes]).reshape(-1, nranks),
         first=np.cumsum([0, *[len(m.source) for m in messages]]),
         at_once=np.array([m.at_once for m in messages], bool),
         source=joined("source", np.int32).astype(np.int32),
@@ -94,10 +98,10 @@ def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> li
     sizes = np.unique(np.array(sent, np.int64))
     if len(sizes) > most:
         sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
-    return sizes.tolist()
+    return [int(size) for size in sizes]
 
 
-def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Step]:
+def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
     """The same with every collective as the exchanges that the MPI library makes of it."""
     for step in steps:
         if isinstance(step, Collective | AllToAll):

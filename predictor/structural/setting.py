@@ -62,9 +62,10 @@ class Setting:
         shares = share(plan.schedule, plan.paths, host, plan.protocol)
         times_s, drifts_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations)
         rank_s = plan.flops * s_per_flop
+        answers = zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
         return [
-            self._prediction(target, *of, plan.flags + self._unmeasured(target, plan.schedule))
-            for target, *of in zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
+            self._prediction(target, time_s, drift_s, own_s, plan.flags + self._unmeasured(target, plan.schedule))
+            for target, time_s, drift_s, own_s in answers
         ]
 
     def _prediction(
@@ -108,7 +109,7 @@ class Setting:
     @cached_property
     def _probed(self) -> dict[str, float]:
         """By cluster, s per operation: HCF's T_cp (eq. 2 to 6) over what the rank of the probe has to do there."""
-        target, record = self._probe.request.target, self._probe.answer
+        target, record = self._probe.request.target, self._probe.record
         flops = traffic(self._problem, target.nranks).totals(target.iterations).flops
         return {
             self._platform.cluster_of(host).name: compute_s / own if own else np.nan
@@ -138,23 +139,32 @@ class Setting:
         flops = declared.totals(self._problem.iterations_on(nranks)).flops
         if nranks == 1:  # nothing is sent
             return _Plan(steps, no_paths(self._cluster_numbers()), np.zeros(1, np.uint8), flops, ())
-        paths, protocol = self._ground.at(self._read_sizes(), steps.size_bytes)
+        paths, protocol = self._measured_paths(steps)
         return _Plan(steps, paths, protocol, flops, _flags(steps, protocol))
 
     def _cluster_numbers(self) -> np.ndarray:
         names = {name: i for i, name in enumerate(self._cluster_names)}
         return np.array([names[self._platform.cluster_of(host).name] for host in self._number], np.int32)
 
-    def _read_sizes(self) -> Sizes:
-        where, lines = where_of(self._network), self._ground.lines
-        measured = [e.size_bytes for e in self._sizes.request.plan.experiments if isinstance(e, Late)]
-        return read_sizes(lines, reference(where, lines), measured, self._sizes.answer)
+    def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
+        """Between the hosts in use, for the sizes that are sent; and the protocol of each size."""
+        if self._network is None or self._sizes is None:
+            raise ValueError(f"{self._problem} sends messages on {self._platform.name}, of which no evidence was given")
+        ground = ground_of(self._network)
+        return ground.at(_sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
 @lru_cache(maxsize=64)
 def ground_of(network: Evidence) -> Ground:
     """The network that was measured.  Raises OutOfRange where its messages show no rate."""
-    return read_ground(where_of(network), network.answer)
+    return read_ground(where_of(network), network.measurement)
+
+
+def _sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:
+    if sizes.request.plan is None:
+        raise ValueError("evidence of an exchange comes with its plan")
+    measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, Late)]
+    return read_sizes(ground.lines, reference(where_of(network), ground.lines), measured, sizes.measurement)
 
 
 def where_of(network: Evidence) -> Layout:

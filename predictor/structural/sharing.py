@@ -26,13 +26,16 @@ from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
 from predictor.structural.survey import SYNCHRONOUS
 
-_COMPILED = {"cache": True, "error_model": "numpy"}
+_compiled = njit(cache=True, error_model="numpy")
 _SAME = 3e-3  # relative: times that differ by less are equal
 _NOTHING = 0.02  # of the latency: a load that takes less time is none
 _MOST_LINKS = 10  # of a message
 MOST_SHARED = 4  # of them, by others too, and with more than they can do at once
 _ROUNDS = 3  # of when messages begin whose senders wait
 _PASSES = 3  # of the equation above; what a link does to one flow leaves more of another link to others
+
+
+Arrays = tuple[np.ndarray, ...]  # whose places the functions that take it name
 
 
 class Shares(NamedTuple):
@@ -49,8 +52,8 @@ class Shares(NamedTuple):
     plane_load_s: np.ndarray  # f8, what all messages of a plane take of a link that this one uses
 
 
-@njit(**_COMPILED)
-def share(schedule: Schedule, paths: Paths, hosts, protocol):
+@_compiled
+def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray) -> Shares:
     """The Shares of placements: ``hosts``, placements x ranks, by number in ``paths``.
 
     ``protocol``: BUFFERED, EAGER or SYNCHRONOUS, by size.
@@ -74,14 +77,14 @@ def share(schedule: Schedule, paths: Paths, hosts, protocol):
     return shares
 
 
-@njit(**_COMPILED)
-def _one(shares, i):
+@_compiled
+def _one(shares: Shares, i: int) -> Arrays:
     """Of one placement."""
     return (shares.latency_s[i], shares.flow_s[i], shares.link[i], shares.own_s[i], shares.load_s[i], shares.flows[i])
 
 
-@njit(**_COMPILED)
-def _fill(schedule, paths, host, protocol, shares):
+@_compiled
+def _fill(schedule: Schedule, paths: Paths, host: np.ndarray, protocol: np.ndarray, shares: Arrays) -> None:
     """Of one placement."""
     most = 0
     for e in range(len(schedule.first) - 1):
@@ -92,8 +95,10 @@ def _fill(schedule, paths, host, protocol, shares):
         _share(schedule, paths, host, protocol, e, shares, ready, work)
 
 
-@njit(**_COMPILED)
-def _fill_sweep(schedule, paths, host, sweep, plane_s, plane_load_s):
+@_compiled
+def _fill_sweep(
+    schedule: Schedule, paths: Paths, host: np.ndarray, sweep: int, plane_s: np.ndarray, plane_load_s: np.ndarray
+) -> None:
     """The messages of one plane: the time of each alone, and what all together take of the most loaded link it uses."""
     width, height, forward, _ = schedule.shape[sweep]
     ahead = 1 if forward else -1
@@ -119,8 +124,8 @@ def _fill_sweep(schedule, paths, host, sweep, plane_s, plane_load_s):
                         plane_load_s[axis, r] = max(plane_load_s[axis, r], load_s[link[k]])
 
 
-@njit(**_COMPILED)
-def _work(messages, links):
+@_compiled
+def _work(messages: int, links: int) -> Arrays:
     """Arrays to work with: by message and place on its way; by message; by link; by place on all ways together; by
     kind of flow."""
     return (
@@ -137,8 +142,17 @@ def _work(messages, links):
     )
 
 
-@njit(**_COMPILED)
-def _share(schedule, paths, host, protocol, exchange, shares, ready, work):
+@_compiled
+def _share(
+    schedule: Schedule,
+    paths: Paths,
+    host: np.ndarray,
+    protocol: np.ndarray,
+    exchange: int,
+    shares: Arrays,
+    ready: np.ndarray,
+    work: Arrays,
+) -> None:
     """Of the messages of an exchange."""
     link, weight, (source, nlinks), flow, users, load, _, _, _, _ = work
     amount, bound, penalty, latency, _, time = flow
@@ -180,8 +194,8 @@ def _share(schedule, paths, host, protocol, exchange, shares, ready, work):
             load[link[i, k]] = 0.0
 
 
-@njit(**_COMPILED)
-def _press_all(capacity_Bps, n, held, ready, work):
+@_compiled
+def _press_all(capacity_Bps: np.ndarray, n: int, held: np.ndarray, ready: np.ndarray, work: Arrays) -> None:
     """Lengthens the times of flows by what the links do, until they stay."""
     link, weight, (source, nlinks), flow, users, load, user, part, of_kind, one = work
     amount, bound, _, latency, begin, time = flow
@@ -233,8 +247,8 @@ def _press_all(capacity_Bps, n, held, ready, work):
                 break
 
 
-@njit(**_COMPILED)
-def _sort_kinds(first, end, user, flow, kind, one):
+@_compiled
+def _sort_kinds(first: int, end: int, user: np.ndarray, flow: np.ndarray, kind: np.ndarray, one: np.ndarray) -> int:
     """Tells apart the flows of a link that differ in amount or beginning; returns how many kinds they are."""
     amount, _, _, _, begin, _ = flow
     count = 0
@@ -251,8 +265,19 @@ def _sort_kinds(first, end, user, flow, kind, one):
     return count
 
 
-@njit(**_COMPILED)
-def _press(capacity, first, end, user, part, kind, kinds, flow, of_kind, one):
+@_compiled
+def _press(
+    capacity: float,
+    first: int,
+    end: int,
+    user: np.ndarray,
+    part: np.ndarray,
+    kind: np.ndarray,
+    kinds: int,
+    flow: np.ndarray,
+    of_kind: np.ndarray,
+    one: np.ndarray,
+) -> float:
     """Lengthens the times of the flows on a link to what its load makes of them; returns the largest change."""
     amount, bound, penalty, _, begin, time = flow
     count, weight, mean_s = of_kind
@@ -287,8 +312,8 @@ def _press(capacity, first, end, user, part, kind, kinds, flow, of_kind, one):
     return change
 
 
-@njit(**_COMPILED)
-def _links_of(paths, a, b, link, weight):
+@_compiled
+def _links_of(paths: Paths, a: int, b: int, link: np.ndarray, weight: np.ndarray) -> int:
     """Fills in the links from host a to host b and the share of each that a flow takes; returns how many they are.
 
     In the order of paths.PlaceOfLinks.

@@ -28,6 +28,7 @@ MOST_SIZES = 200  # measured; of more, some are left out
 _TIMES_LATE = 3  # a late receiver, in estimated times of the message
 _MOST_LATENCY, _LEAST_RATE = 15, 0.25  # of a message of any size, relative to the smallest and to the largest: so slow
 
+LoadName = str | tuple[str, int | str]  # what is under load, and for some of them which: a round, or a cluster
 PingPong = tuple[Exchange]
 Load = tuple[Exchange, ...]
 
@@ -40,10 +41,10 @@ def network_plan(platform: Platform, where: Layout) -> Plan:
     return Plan(platform, (*experiments, *loads(where).values()))
 
 
-def loads(where: Layout) -> dict[str | tuple, Load]:
+def loads(where: Layout) -> dict[LoadName, Load]:
     """The experiments under load: of all clusters together, of disjoint pairs of clusters, of each cluster."""
     clusters = where.hosts
-    found: dict[str | tuple, Load] = {
+    found: dict[LoadName, Load] = {
         "out": _one_way([(h[0], other) for h in clusters.values() if len(h) > 2 for other in h[1:3]]),
         "both": _both_ways([h[:2] for h in clusters.values() if len(h) > 1]),
         "ring": _one_way([pair for c, h in clusters.items() if len(h) > 2 for pair in where.ring(c)]),
@@ -63,7 +64,7 @@ def tournament(players: Sequence[str]) -> list[list[tuple[str, str]]]:
     rounds = []
     for _ in range(len(circle) - 1):
         pairs = zip(circle[: len(circle) // 2], reversed(circle[len(circle) // 2 :]), strict=True)
-        rounds.append([pair for pair in pairs if None not in pair])
+        rounds.append([(a, b) for a, b in pairs if a is not None and b is not None])
         circle.insert(1, circle.pop())
     return [one for one in rounds if one]
 
@@ -88,7 +89,7 @@ class Lines:
     small_s: np.ndarray  # of one byte
     large_s: np.ndarray  # of LARGE_BYTES
     rate_Bps: np.ndarray  # of large messages
-    loads_s: Mapping[str | tuple, tuple[float, ...]]  # of each exchange
+    loads_s: Mapping[LoadName, tuple[float, ...]]  # of each exchange
 
     def row_between(self, c: str, d: str) -> int:
         """Of paths between two clusters, in whatever order they are named."""
@@ -115,9 +116,9 @@ def read_lines(where: Layout, measurement: Measurement) -> Lines:
     )
 
 
-def reference(where: Layout, lines: Lines) -> tuple[str, str] | None:
-    """The kind of path between two hosts on which small messages are quickest; None: there is but one host."""
-    return min(where.classes, key=lambda name: lines.small_s[lines.row[name]], default=None)
+def reference(where: Layout, lines: Lines) -> tuple[str, str]:
+    """The kind of path between two hosts on which small messages are quickest; there are two hosts at least."""
+    return min(where.classes, key=lambda name: float(lines.small_s[lines.row[name]]))
 
 
 def size_plan(platform: Platform, where: Layout, lines: Lines, sizes: Sequence[int]) -> Plan:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from apps.calibrate import kernel_flops
+from apps.errors import KernelError
 from apps.run import main
 from platforms.caching import cache_folder
 
@@ -96,7 +98,7 @@ def test_a_failed_verification_is_status_1(capsys, monkeypatch):
         ("--app cg --scenario grid4x2 --mode both", "skeleton, verify"),
         ("--app lu --scenario grid4x2 --ranks 7", "points per direction"),
         ("--app cg --scenario grid4x2 --efficiency fast", "reference or measured"),
-        ("--app cg --scenario grid4x2 --time-limit -1", "not positive"),
+        ("--app cg --scenario grid4x2 --time-limit -1", "not a time"),
         ("--app cg --scenario grid4x2 --cfg smpi/os:$(id)", "cannot pass"),
         ("--app cg --platform /no/such.xml", "no such file"),
     ],
@@ -114,6 +116,11 @@ def test_measured_efficiency_asks_for_calibration_first(capsys, tmp_path, monkey
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
     assert main("--app cg --scenario grid4x2 --efficiency measured".split()) == 2
     assert "python -m apps.calibrate" in capsys.readouterr().err
+
+
+def test_a_program_that_is_no_benchmark_is_not_timed():
+    with pytest.raises(KernelError, match="app sendmodes: it is no benchmark"):
+        kernel_flops("sendmodes")
 
 
 def test_a_wheel_installed_elsewhere_runs(tmp_path):

@@ -210,3 +210,9 @@ def test_a_disk_whose_latency_is_no_time_is_refused(tmp_path):
 
 def test_a_platform_without_disks_has_none():
     assert disks_of(crossbar()) == ()
+
+
+@pytest.mark.parametrize(("block", "disk"), [("disk_read", None), ("compute", Disk("h", "d", 1e8, 1e8))])
+def test_disk_blocks_alone_have_a_disk(block, disk):
+    with pytest.raises(ValueError, match=f"{block} with"):
+        Experiment(block, ("h",), 1.0, disk)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from apps import process
 from apps.errors import KernelError, SimulationError, Stopped
 from apps.process import run_bounded
 from apps.verdict import final_record
@@ -24,11 +23,11 @@ def program():
     return compile_once("misbehave", [DATA / "misbehave.c"], compiler=["smpicc"])
 
 
-def smpirun(program, how, folder, time_limit_s=60.0, options=(), stop=None):
+def smpirun(program, how, folder, time_limit_s=60.0, options=(), **more):
     (folder / "hosts").write_text("c1-0\nc1-1\n")
     command = ["smpirun", "-np", "2", "-hostfile", "hosts", "-platform", str(DATA / "platform-grid-ref.xml")]
     return run_bounded(
-        [*command, "-no-privatize", *options, str(program), how], folder=folder, time_limit_s=time_limit_s, stop=stop
+        [*command, "-no-privatize", *options, str(program), how], folder=folder, time_limit_s=time_limit_s, **more
     )
 
 
@@ -119,10 +118,12 @@ def test_nothing_is_started_after_a_signal_to_stop(tmp_path):
     assert not (tmp_path / "started").exists()
 
 
-def test_endless_output_is_bounded(own_program, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_OUTPUT_LIMIT_BYTES", 1 << 20)
-    with pytest.raises(SimulationError, match="wrote too much"):
-        final_record(smpirun(own_program, "shout", tmp_path), "it")
+def test_endless_output_is_bounded(own_program, tmp_path):
+    done = smpirun(own_program, "shout", tmp_path, time_limit_s=1.0, output_limit_bytes=1 << 20)
+    with pytest.raises(SimulationError, match="time limit"):
+        final_record(done, "it")
+    assert done.output.startswith("aaaa") and done.output.rstrip().endswith("a") and "bytes left out]" in done.output
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2 << 20
     assert wait_until(lambda: not processes_of(own_program))
 
 
@@ -130,7 +131,8 @@ def test_endless_output_is_bounded(own_program, tmp_path, monkeypatch):
 def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path, death):
     """smpirun starts the simulator as a child of its own, which a kill of smpirun alone would leave running."""
     script = (
-        "import sys; from pathlib import Path; from apps.process import run_bounded, die_with_parent\n"
+        "import sys; from pathlib import Path; from apps.process import run_bounded\n"
+        "from platforms.process import die_with_parent\n"
         "import shlex; program, folder, platform = sys.argv[1:]\n"
         "wrapper = ['-wrapper', shlex.join(die_with_parent())]\n"
         "run_bounded(['smpirun', *wrapper, '-np', '2', '-hostfile', 'hosts', '-platform', platform, '-no-privatize',\n"

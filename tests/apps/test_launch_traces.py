@@ -20,7 +20,9 @@ TRACED = (("tracing", "yes"), ("tracing/filename", "here.trace"))
     [
         (TRACED, (), {"tracing/filename": "/run/simgrid.trace"}),
         (TRACED[:1], (("network/TCP-gamma", "0"),), {"tracing/filename": "/run/simgrid.trace"}),
-        (TRACED, (("tracing/filename", "mine.trace"),), {}),  # what the user wants to have
+        # What the user wants to have.
+        (TRACED, (("tracing/filename", "mine.trace"),), {"tracing/filename": str(Path.cwd() / "mine.trace")}),
+        (TRACED, (("tracing/smpi", "yes"),), {}),
         ((("network/TCP-gamma", "0"),), (), {}),
     ],
 )

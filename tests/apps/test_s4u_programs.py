@@ -303,11 +303,12 @@ def test_an_interrupted_or_killed_command_leaves_no_process(tmp_path, death):
     parent = subprocess.Popen(
         [sys.executable, "-m", "apps.run", *endless(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         stderr=subprocess.DEVNULL,
     )
     try:
-        assert wait_until(lambda: len(processes_of(str(tmp_path))) >= 2)  # the command and the simulation
+        # The command, the simulation and its keeper.
+        assert wait_until(lambda: len(processes_of(str(tmp_path))) >= 3)
         time.sleep(0.5)
         os.kill(parent.pid, death)
         parent.wait(timeout=20)

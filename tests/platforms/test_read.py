@@ -131,7 +131,7 @@ def test_a_platform_that_cannot_be_used_is_refused_in_one_line(data, name, said)
 
 def test_text_that_is_no_platform_is_refused(tmp_path):
     (tmp_path / "letter.xml").write_text("Dear SimGrid,\n")
-    with pytest.raises(PlatformError, match="SimGrid says"):
+    with pytest.raises(PlatformError, match=r"letter\.xml:1: not XML that can be read: syntax error"):
         read_platform(tmp_path / "letter.xml")
 
 

@@ -174,7 +174,7 @@ def test_a_run_that_fails_by_its_platform_is_bad_input(runner, name, hosts, said
     assert said in str(failed.error)
 
 
-@pytest.mark.parametrize("how", [{"timed_out": True}, {"too_loud": True}, {"log": "MPI_Abort was called"}])
+@pytest.mark.parametrize("how", [{"timed_out": True}, {"status": -9}, {"log": "MPI_Abort was called"}])
 def test_a_run_that_is_ended_otherwise_is_not_the_platforms_fault(how):
     target = Target(problem("cg", "S"), read_platform(DATA / "failing.xml"), ("f0", "f1", "f2"))
     done = Finished(**{"status": 1, "output": "", "log": "", "wall_s": 1.0, "peak_memory_bytes": 1} | how)

@@ -166,7 +166,7 @@ def test_a_campaign_file_with_a_fault_is_refused_in_one_line(campaign_file, caps
 
 
 def test_no_scheduler_at_the_address_is_said(monkeypatch):
-    monkeypatch.setattr("apps.cluster._CONNECT_LIMIT", "1s")
+    monkeypatch.setattr("apps.cluster._CONNECT_LIMIT_S", 1.0)
     with pytest.raises(UserError, match=r"--scheduler tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from platforms.command import EXIT_STATUSES
@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict, Setting]]:
+def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any], Setting]]:
     """A setting for each value of what is varied, with name and value; itself where nothing is."""
     from dataclasses import replace
 

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from apps.blockprogram.instructions import block_problem
 from apps.record import RunRecord
@@ -43,9 +44,11 @@ class Comparison:
 
     @property
     def energy_error_pct(self) -> float | None:
-        return None if None in (self.evaluated_j, self.simulated_j) else _error_pct(self.evaluated_j, self.simulated_j)
+        if self.evaluated_j is None or self.simulated_j is None:
+            return None
+        return _error_pct(self.evaluated_j, self.simulated_j)
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "error_pct": self.error_pct, "energy_error_pct": self.energy_error_pct}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import ceil
@@ -13,18 +13,23 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.application import (
+    AllToAll,
     Application,
     Collective,
     Compute,
     If,
+    Number,
     ReadDisk,
     Receive,
     Repeat,
+    Rooted,
     Send,
     Step,
     WriteDisk,
     members_of,
 )
+from predictor.blocks.evaluation.progression import Progression
+from predictor.blocks.expressions import Expression, Value
 
 MOST_RANKS = 16_384  # that SMPI starts
 _MOST_LINES = 2_000_000
@@ -58,7 +63,7 @@ class _Writer:
     largest_bytes: int = 0
     lines: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.counts, self.numbers = self.application.counts(), self.application.numbers()
         self.first = {label: sum(list(self.counts.values())[:i]) for i, label in enumerate(self.counts)}
 
@@ -71,7 +76,7 @@ class _Writer:
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
-                    scope = {**self.numbers, "index": index}
+                    scope: dict[str, Value] = {**self.numbers, "index": index}
                     text = "\n".join((*self._steps(label.program, (label.name, index), scope, where), "end"))
                 of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
@@ -83,7 +88,7 @@ class _Writer:
             largest_bytes=self.largest_bytes,
         )
 
-    def _steps(self, steps: Sequence[Step], me: tuple[str, int], scope: dict, where: str) -> Iterator[str]:
+    def _steps(self, steps: Sequence[Step], me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
         for number, step in enumerate(steps, 1):
             for line in self._step(step, me, scope, f"{where}{number}"):
                 self.lines += 1
@@ -92,29 +97,29 @@ class _Writer:
                     raise UserError(f"{where}{number}", problem, "Simulate fewer processes, or fewer turns of loops")
                 yield line
 
-    def _step(self, step: Step, me: tuple[str, int], scope: dict, where: str) -> Iterator[str]:
+    def _step(self, step: Step, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
         if isinstance(step, Repeat):
             yield from self._repeat(step, me, scope, where)
         elif isinstance(step, If):
-            if step.condition.value(scope, where):
+            if _value(step.condition, scope, where):
                 yield from self._steps(step.steps, me, scope, f"{where}.")
             else:
                 yield from self._steps(step.otherwise, me, scope, f"{where}.else.")
         elif isinstance(step, Compute):
-            inner = scope if step.size is None else {**scope, "size": step.size.value(scope, where)}
-            yield f"compute {step.operations.value(inner, where):.17g}"
+            inner = scope if step.size is None else {**scope, "size": _value(step.size, scope, where)}
+            yield f"compute {_value(step.operations, inner, where):.17g}"
         elif isinstance(step, Send | Receive):
             yield from self._message(step, me, scope, where)
         elif isinstance(step, ReadDisk | WriteDisk):
             what = "read" if isinstance(step, ReadDisk) else "write"
             number = self.disks.setdefault(self._disk(me), len(self.disks))
-            yield f"{what} {number} {ceil(step.bytes.value(scope, where))}"
+            yield f"{what} {number} {ceil(_value(step.bytes, scope, where))}"
         elif isinstance(step, Collective):
             yield self._collective(step, scope, where)
 
-    def _repeat(self, step: Repeat, me: tuple[str, int], scope: dict, where: str) -> Iterator[str]:
+    def _repeat(self, step: Repeat, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
         """Turns that do the same are a loop; others follow each other."""
-        times = step.times.whole(scope, where)
+        times = Expression.of(step.times).whole(scope, where)
         if step.variable is None:
             turns = [(list(self._steps(step.steps, me, scope, f"{where}.")), times)] if times else []
         else:
@@ -130,12 +135,12 @@ class _Writer:
             else:
                 yield from body
 
-    def _message(self, step: Send | Receive, me: tuple[str, int], scope: dict, where: str) -> Iterator[str]:
+    def _message(self, step: Send | Receive, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
         partner = step.to if isinstance(step, Send) else step.sender
         count = self.counts[partner]
         rows = [(0, count)]
         if step.at is not None:
-            rows = [(step.at.whole(scope, where), 1)]
+            rows = [(Expression.of(step.at).whole(scope, where), 1)]
             if rows[0][0] >= count:
                 raise UserError(where, f"no process {rows[0][0]} of {partner}, which has {count}", "Count from 0")
         elif partner == me[0]:
@@ -143,9 +148,9 @@ class _Writer:
         for first, number in rows:
             if number and isinstance(step, Receive):
                 yield f"receive {self.first[partner] + first} {number}"
-            elif number:
-                what = "post" if step.buffered.value(scope, where) else "send"
-                size_bytes = self._bytes(step.bytes.value(scope, where), where)
+            elif number and isinstance(step, Send):
+                what = "post" if _value(step.buffered, scope, where) else "send"
+                size_bytes = self._bytes(_value(step.bytes, scope, where), where)
                 yield f"{what} {self.first[partner] + first} {number} {size_bytes}"
 
     def _bytes(self, value: float, where: str, blocks: int = 1) -> int:
@@ -156,14 +161,15 @@ class _Writer:
         self.largest_bytes = max(self.largest_bytes, size_bytes * blocks)
         return size_bytes
 
-    def _collective(self, step: Collective, scope: dict, where: str) -> str:
+    def _collective(self, step: Collective, scope: dict[str, Value], where: str) -> str:
         members = members_of(step, self.application)
         ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
         group = self.groups.setdefault(ranks, len(self.groups))
-        size_bytes = step.bytes.value(scope, where) if hasattr(step, "bytes") else 0
+        size_bytes = _value(step.bytes, scope, where) if isinstance(step, AllToAll | Rooted) else 0.0
         root = 0
-        if hasattr(step, "root"):
-            root = ranks.index(self.first[step.root_label(self.application)] + step.at.whole(scope, where))
+        if isinstance(step, Rooted):
+            index = Expression.of(step.at).whole(scope, where)
+            root = ranks.index(self.first[step.root_label(self.application)] + index)
         if step.block in ("scatter", "gather"):  # the root's whole buffer is said, MPI counts what each has
             size_bytes = ceil(size_bytes / len(ranks))
         blocks = len(ranks) if step.block in ("scatter", "gather", "alltoall") else 1
@@ -179,6 +185,14 @@ class _Writer:
         name = server.node.disk_name(number, disk)
         host = server.node.host_name(number, server.node.units[0])
         return DiskOf(host, name, disk.read_latency_s, disk.write_latency_s)
+
+
+def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
+    """Of one process, so that it is a number."""
+    value = Expression.of(number).value(scope, where)
+    if isinstance(value, Progression):
+        raise value.split_all()
+    return value
 
 
 def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:

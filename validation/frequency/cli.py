@@ -6,10 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
+from platforms.writing import write_csv
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.study import (
     Study,
@@ -61,7 +64,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> dict:
+def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> dict[str, Any]:
     data = {**to_json(one, objective), "compared": [row.to_json() for row in rows]}
     if found is not None:
         data["optimum"] = {
@@ -105,15 +108,14 @@ def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str
     return "\n".join(lines)
 
 
-def _write(folder, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:
+def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:
     import pandas as pd
 
     from validation.frequency.plots import write_figures
 
     try:
-        pd.DataFrame([row.to_json() for _, rows, _ in compared for row in rows]).to_csv(
-            folder / "frequencies.csv", index=False
-        )
+        table = pd.DataFrame([row.to_json() for _, rows, _ in compared for row in rows])
+        write_csv(table, folder / "frequencies.csv")
         write_figures([rows for _, rows, _ in compared], folder)
     except OSError as err:
         raise UserError(

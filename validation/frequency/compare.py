@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
+from typing import Any
 
 from apps.runner import Runner
 from apps.spec import RunSpec, Settings, Target
@@ -38,7 +39,7 @@ class Row:
     edp_predicted_js: float
     edp_simulated_js: float
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -109,12 +110,14 @@ def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
 def _target(levels: Levels, frequencies_hz: Frequency) -> Target:
     """The same on a platform whose clusters run at these frequencies."""
     chosen = dict(zip((cluster.name for cluster in levels.clusters), frequencies_hz, strict=True))
-    grid = levels.grid.at([chosen.get(c.name, c.frequencies.max_hz) for c in levels.grid.clusters])
+    grid = levels.grid.at([chosen.get(cluster.name) for cluster in levels.grid.clusters])
     return Target(levels.target.problem, materialise(grid), levels.target.placement)
 
 
 def _simulated(frequencies_hz: Frequency, spec: RunSpec, runner: Runner) -> Point:
     record = runner.record(spec)
+    if record.used_energy_j is None:
+        raise UserError(f"platform {spec.target.platform.name}", "it gives no watts of the hosts in use", "Give them")
     return Point(frequencies_hz, record.time_s, record.used_energy_j)
 
 

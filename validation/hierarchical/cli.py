@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,10 @@ from apps.options import add_runner_arguments, exit_status, runner_from_argument
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from predictor.hierarchical.model import SCALING
+from validation.frames import records
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
 _ANY_BETA = "hpl"  # the program for which every beta(q, p) is tried
@@ -79,7 +80,7 @@ def _numbers(text: str, option: str) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def _choice(value: str | None, default: str, known: Sequence[str], option: str) -> str:
+def _choice(value: str | None, default: str, known: Collection[str], option: str) -> str:
     if value is not None and value not in known:
         raise UserError(f"{option} {value}", "no such choice", f"Known: {', '.join(known)}")
     return value or default
@@ -110,12 +111,8 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
     table = world_table(points)
     if folder is not None:
         _written(folder, lambda: write_csv(table, folder, "world"))
-    print(json.dumps({"points": _records(table)}) if args.json else world_text(points))
+    print(json.dumps({"points": records(table)}) if args.json else world_text(points))
     return 0 if max(abs(point.error) for point in points) <= TOLERANCE else 1
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    return table.to_dict(orient="records")
 
 
 def _communication(args: argparse.Namespace, folder: Path | None) -> int:
@@ -152,7 +149,7 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
     return 0
 
 
-def _written(folder: Path, write) -> None:
+def _written(folder: Path, write: Callable[[], object]) -> None:
     try:
         write()
     except OSError as err:

@@ -41,11 +41,12 @@ def machine(system: System, nodes: int, *, inside: str = "memory", latency: bool
         loopback = wire_attributes(
             Wire(memory_Bps or 1e3 * bandwidth_Bps, _NO_LATENCY_S), "loopback_bw", "loopback_lat"
         )
-    cluster = etree.SubElement(
-        zone, "cluster", id="nodes", prefix="node-", suffix="", radical=f"0-{nodes - 1}",
-        speed=f"{number_text(float(system.core_flops))}f", core=str(system.cores), **loopback,
+    attributes = {
+        "id": "nodes", "prefix": "node-", "suffix": "", "radical": f"0-{nodes - 1}",
+        "speed": f"{number_text(float(system.core_flops))}f", "core": str(system.cores), **loopback,
         **wire_attributes(node, "bw", "lat"), **wire_attributes(Wire(nodes * bandwidth_Bps, 0.0), "bb_bw", "bb_lat"),
-    )  # fmt: skip
+    }  # fmt: skip
+    cluster = etree.SubElement(zone, "cluster", attributes)
     if memory_Bps is not None:
         etree.SubElement(cluster, "prop", id="memory_bandwidth", value=number_text(memory_Bps))
     platform = read_platform(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from platforms import writing
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS
 from validation.hierarchical.communication import Point, RegionError, Study
 from validation.hierarchical.world import TOLERANCE, WorldCase, WorldPoint
@@ -43,14 +44,16 @@ def world_table(points: Sequence[WorldPoint]) -> pd.DataFrame:
     )
 
 
-def _case_columns(case: WorldCase) -> dict:
+def _case_columns(case: WorldCase) -> dict[str, Any]:
     scaling = "overlap" if case.overlap else "hockney"
     return {"system": case.system.name, "app": case.app, "n": case.n, "beta": str(case.shared), "scaling": scaling}
 
 
 def world_text(points: Sequence[WorldPoint]) -> str:
     """The largest error of every case."""
-    rows = [("system", "app", "n", "beta(q, p)", "s(z)", "points", "largest error %", "at q x p")]
+    rows: list[tuple[str, ...]] = [
+        ("system", "app", "n", "beta(q, p)", "s(z)", "points", "largest error %", "at q x p")
+    ]
     cases = dict.fromkeys(point.case for point in points)
     for case in cases:
         own = [point for point in points if point.case == case]
@@ -72,7 +75,7 @@ def points_table(points: Sequence[Point]) -> pd.DataFrame:
     return pd.DataFrame(_row(point) for point in points)
 
 
-def _row(point: Point) -> dict:
+def _row(point: Point) -> dict[str, Any]:
     study, simulated = point.study, point.simulated
     row = {
         "system": study.system.name,
@@ -112,7 +115,7 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         f"{study.app}, n = {study.n}, on {study.system.name}: kernel {points[0].record.identity['app']}, "
         f"#b as {whose}, messages within a node through {way}; model with beta(q, p) = {study.shared}"
     )
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             *("q", "p", "S simulated", "S derived", "error %", "S printed", "error %"),
             *("memory", "model", "network", "model", "latency", "uneven", "what fails (derived)"),
@@ -132,7 +135,9 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
                 *(f"{point.latency:.3g}", f"{point.imbalance:.3g}", point.cause(DERIVED)),
             )
         )
-    below = [("region", "variant", "points", "mean error %", "mean |error| %", "largest %", "what fails")]
+    below: list[tuple[str, ...]] = [
+        ("region", "variant", "points", "mean error %", "mean |error| %", "largest %", "what fails")
+    ]
     below += [
         (
             *(one.region, one.variant, str(one.points)),
@@ -145,7 +150,7 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     return "\n".join((head, "", table_text(rows), note, "", table_text(below)))
 
 
-def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict:
+def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict[str, Any]:
     """The same as one object."""
     return {
         "system": study.system.name,
@@ -158,5 +163,5 @@ def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
 
 def write_csv(table: pd.DataFrame, folder: Path, name: str) -> Path:
     path = folder / f"{name}.csv"
-    table.to_csv(path, index=False)
+    writing.write_csv(table, path)
     return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,10 @@ from predictor.hierarchical.model import DERIVED, PRINTED
 from validation.hierarchical.communication import Point
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d import Axes3D
 
 _MOST_ERROR = 100.0  # %, that colours tell apart
 
@@ -40,14 +42,16 @@ def surfaces_figure(points: Sequence[Point]) -> Figure:
     return figure
 
 
-def _grid(points: Sequence[Point], value) -> np.ndarray:
+def _grid(points: Sequence[Point], value: Callable[[Point], float]) -> npt.NDArray[np.float64]:
     """Rows by nodes, columns by cores."""
     study = points[0].study
     known = {(point.q, point.p): value(point) for point in points}
     return np.array([[known[q, p] for q in study.cores] for p in study.nodes])
 
 
-def _surface(axes: Axes, cores: Sequence[int], nodes: Sequence[int], values: np.ndarray, highest: float) -> None:
+def _surface(
+    axes: Axes3D, cores: Sequence[int], nodes: Sequence[int], values: npt.NDArray[np.float64], highest: float
+) -> None:
     """Axes by powers of two; a line where there is but one q or p."""
     x, y = np.meshgrid(np.log2(cores), np.log2(nodes))
     if min(values.shape) > 1:

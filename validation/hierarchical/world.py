@@ -8,8 +8,6 @@ without the q, #x / (q p).  For k = 1 each node has a link of beta_0 b_cl, else 
 from __future__ import annotations
 
 import os
-import shlex
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from apps.process import run_bounded
 from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.errors import UserError
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
@@ -105,18 +104,17 @@ def simulate_world(
         "hierarchical-world", [_SOURCE], compiler=["g++"], flags=["-O2", "-std=gnu++17"], libraries=["-lsimgrid"]
     )
     memory_Bps = system.memory_Bps or system.network_Bps  # unused where memory never limits
-    most_q, most_p = (max(place[i] for place in places) for i in (1, 2))
+    most_q, most_p = max(q for _, q, _ in places), max(p for _, _, p in places)
     command = [
         str(program),
         *(f"{float(number):.17g}" for number in (system.core_flops, memory_Bps)),
         *(str(most_p), str(most_q)),
         *(f"--cfg={key}:{value}" for key, value in _PLAIN_NETWORK.items()),
     ]
-    with tempfile.TemporaryDirectory(prefix="s4u-") as name:
-        folder = Path(name)
+    with scratch_folder("s4u") as folder:
         (folder / "cases").write_text("".join(f"{case.line(q, p)}\n" for case, q, p in places))
         done = run_bounded(
-            ["sh", "-c", f"{shlex.join(command)} < cases"],
+            ["sh", "-c", '"$@" < cases', "sh", *command],
             folder=folder,
             time_limit_s=time_limit_s,
             environment={**os.environ, "TMPDIR": str(folder)},

@@ -33,10 +33,8 @@ def candidates(
     """
     number = len(platform.clusters)
     if number > MOST_CLUSTERS:
-        problem = f"{number} clusters have {2**number - 1:,} subsets"
-        raise UserError(
-            f"platform {platform.name}", problem, f"Join clusters, so that at most {MOST_CLUSTERS} are left"
-        )
+        many = f"{number} clusters have {2**number - 1:,} subsets"
+        raise UserError(f"platform {platform.name}", many, f"Join clusters, so that at most {MOST_CLUSTERS} are left")
     for subset in subsets(platform.clusters):
         part = replace(platform, clusters=subset)  # the machine is the same, and so are runs on these hosts
         for mapping in mappings:

@@ -6,14 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from validation.league.standing import CASE, simulated
-from validation.metrics import ALL_APPS
+from validation.metrics import ALL_APPS, mean
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 CHANCE = "(chance)"  # takes any candidate
@@ -49,26 +50,29 @@ class Choice:
     """Candidates: their true times, and the predicted ones by predictor, NaN without an answer."""
 
     app: str
-    ranks: np.ndarray
-    times_s: np.ndarray
-    predicted_s: Mapping[str, np.ndarray]
+    ranks: npt.NDArray[np.int64]
+    times_s: npt.NDArray[np.float64]
+    predicted_s: Mapping[str, npt.NDArray[np.float64]]
 
     @property
-    def regrets(self) -> np.ndarray:
+    def regrets(self) -> npt.NDArray[np.float64]:
         """Of every candidate: its true time over the best, minus 1."""
-        return self.times_s / self.times_s.min() - 1
+        regrets: npt.NDArray[np.float64] = self.times_s / self.times_s.min() - 1
+        return regrets
 
-    def taken(self, name: str) -> np.ndarray:
+    def taken(self, name: str) -> npt.NDArray[np.bool_]:
         """Which candidates a predictor, CHANCE or ALL_HOSTS may take: several where it likes them the same."""
         if name == CHANCE:
             return np.ones(len(self.times_s), bool)
         if name == ALL_HOSTS:
-            return np.arange(len(self.ranks)) == np.argmax(self.ranks)
+            most: npt.NDArray[np.bool_] = np.arange(len(self.ranks)) == np.argmax(self.ranks)
+            return most
         predicted_s = self.predicted_s[name]
         if np.isnan(predicted_s).all():
             return np.zeros(len(self.times_s), bool)
         least_s = np.nanmin(predicted_s)
-        return predicted_s <= least_s + _ALIKE * abs(least_s)
+        liked: npt.NDArray[np.bool_] = predicted_s <= least_s + _ALIKE * abs(least_s)
+        return liked
 
 
 def decisions(results: pd.DataFrame) -> pd.DataFrame:
@@ -125,15 +129,15 @@ def _choices(cases: pd.DataFrame, predicted: pd.DataFrame, decision: Decision) -
         times_s = group["simulated_s"].to_numpy(float)
         if np.ptp(times_s) > _ALIKE * times_s.max():
             own = predicted.loc[group["case"]]
-            answers = {name: own[name].to_numpy() for name in own}
+            answers = {str(name): own[name].to_numpy() for name in own}
             yield Choice(group["app"].iloc[0], group["ranks"].to_numpy(), times_s, answers)
 
 
-def _outcome(choices: Sequence[Choice], name: str) -> dict:
+def _outcome(choices: Sequence[Choice], name: str) -> dict[str, Any]:
     """The statistics of one predictor, or of CHANCE or ALL_HOSTS, over choices."""
     taken = [choice.taken(name) for choice in choices]
     decided = [(choice.regrets, mask) for choice, mask in zip(choices, taken, strict=True) if mask.any()]
-    regrets = np.array([regrets[mask].mean() for regrets, mask in decided])
+    regrets = [mean(regrets[mask]) for regrets, mask in decided]
     best = [(regrets[mask] <= _ALIKE).mean() for regrets, mask in decided]
     predicted = [(choice.predicted_s[name], choice.times_s) for choice in choices if name in choice.predicted_s]
     spearman, kendall = _correlations(predicted)
@@ -145,13 +149,13 @@ def _outcome(choices: Sequence[Choice], name: str) -> dict:
         "answered": sum(int((~np.isnan(answers)).sum()) for answers, _ in predicted) if predicted else candidates,
         "spearman": spearman,
         "kendall": kendall,
-        "mean_regret_pct": 100 * regrets.mean() if decided else math.nan,
-        "max_regret_pct": 100 * regrets.max() if decided else math.nan,
-        "best_taken": float(np.mean(best)) if decided else math.nan,
+        "mean_regret_pct": 100 * mean(regrets),
+        "max_regret_pct": 100 * max(regrets, default=math.nan),
+        "best_taken": mean(best),
     }
 
 
-def _correlations(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[float, float]:
+def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]) -> tuple[float, float]:
     """Mean Spearman and Kendall correlation of predicted with true times; NaN where nothing can be compared."""
     from scipy.stats import kendalltau, spearmanr
 
@@ -159,13 +163,15 @@ def _correlations(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[float
     for predicted_s, times_s in pairs:
         known = ~np.isnan(predicted_s)
         predicted, true = _told_apart(predicted_s[known]), _told_apart(times_s[known])
+        order = np.lexsort((predicted, true))  # in whatever order the candidates come
+        predicted, true = predicted[order], true[order]
         if len(true) < 2 or np.ptp(true) == 0:
             continue
         alike = np.ptp(predicted) == 0
         found.append((0.0, 0.0) if alike else (spearmanr(predicted, true)[0], kendalltau(predicted, true)[0]))
-    return tuple(np.mean(found, axis=0).tolist()) if found else (math.nan, math.nan)
+    return mean(spearman for spearman, _ in found), mean(kendall for _, kendall in found)
 
 
-def _told_apart(times_s: np.ndarray) -> np.ndarray:
+def _told_apart(times_s: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """To the digits in which times are told apart."""
     return np.array([float(f"{time_s:.8e}") for time_s in times_s])

@@ -15,19 +15,30 @@ def pareto(table: pd.DataFrame) -> pd.DataFrame:
     """For each of COSTS the ranked predictors of a ranking, the cheapest first.
 
     ``table``: as ``ranking`` gives it.  ``cost``: which cost ``value`` is.  A predictor is dominated by one that is
-    neither worse nor dearer, and better in at least one of the two; ``dominated_by`` is the least wrong of those, None
-    on the front.
+    neither worse nor dearer, and better in at least one of the two; ``dominated_by`` is the least wrong of those, the
+    first by name of several, missing on the front.
+
+    The second is both dearer and worse than the first:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "predictor": ["a", "b", "c"], "rank": [2, 3, 1], "mean_abs_error_pct": [5.0, 9.0, 1.0],
+    ...     "evidence_share": [0.1, 0.2, 0.9], "wall_s": [1.0, 2.0, 9.0],
+    ... })
+    >>> front = pareto(table)
+    >>> list(front["predictor"][(front["cost"] == "evidence_share") & front["on_front"]])
+    ['a', 'c']
     """
     import pandas as pd
 
     ranked = table[table["rank"].notna()]
     rows = []
     for cost in COSTS:
-        for one in ranked.sort_values([cost, "mean_abs_error_pct"], kind="stable").itertuples():
+        for one in ranked.sort_values([cost, "mean_abs_error_pct"]).itertuples():
             error, value = one.mean_abs_error_pct, getattr(one, cost)
             no_worse = (ranked["mean_abs_error_pct"] <= error) & (ranked[cost] <= value)
             better = (ranked["mean_abs_error_pct"] < error) | (ranked[cost] < value)
-            above = ranked[no_worse & better].sort_values("mean_abs_error_pct", kind="stable")
+            above = ranked[no_worse & better].sort_values(["mean_abs_error_pct", "predictor"])
             by = None if above.empty else above["predictor"].iloc[0]
             rows.append((cost, one.predictor, error, value, by is None, by))
     return pd.DataFrame(rows, columns=list(PARETO_COLUMNS))

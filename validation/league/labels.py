@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
 
 _DISTANCES_PT = (7, 16, 28, 42, 60, 80, 105, 130)
@@ -19,9 +20,9 @@ _FARTHER = 1e-3  # what a point of distance is worth in covered area, as a share
 def place_labels(axes: Axes) -> None:
     """Moves the annotations of an axes that has been drawn, the topmost first, each to the free place nearest to its
     point: inside the axes, and off all points and the labels placed before; else where it covers least."""
-    from matplotlib.text import Text
+    from matplotlib.text import Annotation, Text
 
-    labels = sorted(axes.texts, key=lambda label: -label.xy[1])
+    labels = sorted((text for text in axes.texts if isinstance(text, Annotation)), key=lambda label: -label.xy[1])
     if not labels:
         return
     pixels = axes.figure.dpi / 72
@@ -39,8 +40,8 @@ def place_labels(axes: Axes) -> None:
             key=lambda one: _covered(one[1], taken, frame) + _crossed((x, y), one[1], others) + _FARTHER * one[0],
         )
         taken.append(box)
-        label.set_ha("left")
-        label.set_va("bottom")
+        label.set_horizontalalignment("left")
+        label.set_verticalalignment("bottom")
         label.set_position((box[:2] - (x, y)) / pixels + _GAP_PT)
 
 
@@ -48,7 +49,9 @@ def _places() -> list[tuple[float, float]]:
     return [(distance, angle) for distance in _DISTANCES_PT for angle in _DIRECTIONS]
 
 
-def _box(point: tuple[float, float], size: np.ndarray, distance: float, angle: float) -> np.ndarray:
+def _box(
+    point: tuple[float, float], size: npt.NDArray[np.float64], distance: float, angle: float
+) -> npt.NDArray[np.float64]:
     """Left, bottom, right and top of a label whose nearest edge or corner is that far from the point."""
     towards = np.array([np.cos(angle), np.sin(angle)])
     corner = np.array(point) + distance * towards
@@ -56,13 +59,15 @@ def _box(point: tuple[float, float], size: np.ndarray, distance: float, angle: f
     return np.concatenate([low, low + size])
 
 
-def _covered(box: np.ndarray, taken: list[np.ndarray], frame: np.ndarray) -> float:
+def _covered(
+    box: npt.NDArray[np.float64], taken: list[npt.NDArray[np.float64]], frame: npt.NDArray[np.float64]
+) -> float:
     """Which share of a box lies on others or outside the frame."""
     area = (box[2] - box[0]) * (box[3] - box[1])
-    return (sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)) / area
+    return float((sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)) / area)
 
 
-def _crossed(point: tuple[float, float], box: np.ndarray, markers: list[np.ndarray]) -> float:
+def _crossed(point: tuple[float, float], box: npt.NDArray[np.float64], markers: list[npt.NDArray[np.float64]]) -> float:
     """How many markers, but that of the point itself, the line from the point to the box runs over."""
     start = np.array(point)
     end = np.clip(start, box[:2], box[2:])
@@ -71,10 +76,10 @@ def _crossed(point: tuple[float, float], box: np.ndarray, markers: list[np.ndarr
     return float(sum(inside))
 
 
-def _holds(box: np.ndarray, point: np.ndarray) -> bool:
+def _holds(box: npt.NDArray[np.float64], point: npt.NDArray[np.float64]) -> bool:
     return bool((point >= box[:2]).all() and (point <= box[2:]).all())
 
 
-def _overlap(one: np.ndarray, other: np.ndarray) -> float:
+def _overlap(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
     width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
-    return max(width, 0.0) * max(height, 0.0)
+    return max(float(width), 0.0) * max(float(height), 0.0)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platforms.writing import write_csv
 from validation.league.deciding import decisions
 from validation.league.front import pareto
 from validation.league.standing import ranking
@@ -43,5 +44,5 @@ def write_league(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
     from validation.league.plots import write_figures
 
     for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False)
+        write_csv(table, folder / f"{name}.csv")
     write_figures(tables["pareto"], tables["decisions"], folder)

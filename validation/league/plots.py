@@ -15,6 +15,7 @@ from validation.metrics import ALL_APPS
 from validation.plots import STYLES
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -86,7 +87,9 @@ def _panel(axes: Axes, table: pd.DataFrame, scale: float) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _steps(costs: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _steps(
+    costs: npt.NDArray[np.float64], errors: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The corner points of the front: what is right of and above it is dominated."""
     order = np.lexsort((errors, costs))
     return np.repeat(costs[order], 2)[1:], np.repeat(errors[order], 2)[:-1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from validation.metrics import SEED, statistics
+from validation.metrics import SEED, mean, statistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def ranking(results: pd.DataFrame, *, seed: int = SEED) -> pd.DataFrame:
     ranks = {"rank": "mean_abs_error_pct", "cost_rank": "evidence_node_s", "wall_rank": "wall_s"}
     for rank, measure in ranks.items():
         table[rank] = table[measure].where(is_ranked).rank(method="min").astype("Int64")
-    order = table.sort_values(["rank", "mean_abs_error_pct"], na_position="last", kind="stable")
+    order = table.sort_values(["rank", "mean_abs_error_pct"], na_position="last")  # equals stay in order
     return order[list(RANKING_COLUMNS)].reset_index(drop=True)
 
 
@@ -88,7 +88,7 @@ def _common(answers: pd.DataFrame, ranked: list[str]) -> set[int]:
     return set.intersection(*sets) if sets else set()
 
 
-def _standing(answers: pd.DataFrame, common: set[int] | None, seed: int) -> dict:
+def _standing(answers: pd.DataFrame, common: set[int] | None, seed: int) -> dict[str, Any]:
     """Statistics and mean costs of answers to the common cases; None: to all."""
     counted = answers if common is None else answers[answers["case"].isin(common)]
     found = statistics(counted["error_pct"], counted["predicted_s"], counted["simulated_s"], seed=seed)
@@ -104,8 +104,8 @@ def _standing(answers: pd.DataFrame, common: set[int] | None, seed: int) -> dict
     return {
         "counted": found.n,
         **{name: math.nan if value is None else value for name, value in numbers.items()},
-        "evidence_node_s": counted["evidence_node_s"].mean(),
-        "evidence_share": counted["evidence_share"].mean(),
-        "wall_s": (counted["evidence_wall_s"] + counted["prediction_wall_s"]).mean(),
-        "prediction_wall_s": counted["prediction_wall_s"].mean(),
+        "evidence_node_s": mean(counted["evidence_node_s"]),
+        "evidence_share": mean(counted["evidence_share"]),
+        "wall_s": mean(counted["evidence_wall_s"] + counted["prediction_wall_s"]),
+        "prediction_wall_s": mean(counted["prediction_wall_s"]),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from apps.wording import number_of
+from validation.frames import Column, grouped
 from validation.league.front import COSTS
 from validation.league.standing import SIMULATE
 from validation.metrics import ALL_APPS
@@ -19,7 +20,7 @@ COST_NAMES = {"evidence_share": "evidence % of run", "wall_s": "wall s"}
 def ranking_text(table: pd.DataFrame) -> str:
     """The ranking, one line per predictor, and what its columns rest on."""
     cases = int(table["cases"].iloc[0])
-    columns = {
+    columns: dict[str, Column] = {
         "rank": format_column(table["rank"].astype(float), "{:.0f}"),
         "predictor": table["predictor"],
         "answers": [str(n) if n == cases else f"{n} of {cases}" for n in table["answered"]],
@@ -54,7 +55,7 @@ def pareto_text(table: pd.DataFrame) -> str:
     for cost in COSTS:
         front = table[(table["cost"] == cost) & table["on_front"]]
         scale = 100 if cost == "evidence_share" else 1
-        columns = {
+        columns: dict[str, Column] = {
             "predictor": front["predictor"],
             COST_NAMES[cost]: format_column(scale * front["value"], "{:.3g}"),
             "mean |error| %": format_column(front["mean_abs_error_pct"], "{:.4g}"),
@@ -65,13 +66,13 @@ def pareto_text(table: pd.DataFrame) -> str:
 
 def decisions_text(table: pd.DataFrame) -> str:
     """One table per kind of choice: a line per predictor, with its regrets app by app where there are several."""
-    return "\n\n".join(_decision_text(kind, of_kind) for kind, of_kind in table.groupby("decision", sort=False))
+    return "\n\n".join(_decision_text(kind, of_kind) for kind, of_kind in grouped(table, "decision"))
 
 
 def _decision_text(kind: str, table: pd.DataFrame) -> str:
     over_all = table[table["app"] == ALL_APPS]
     apps = [app for app in dict.fromkeys(table["app"]) if app != ALL_APPS]
-    columns = {
+    columns: dict[str, Column] = {
         "predictor": over_all["predictor"],
         "answers": [
             str(n) if n == every else f"{n} of {every}"

@@ -6,7 +6,7 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,7 +64,8 @@ class Outcomes:
     def __init__(self, case: StudyCase, runner: Runner, seeds: int):
         self.case, self.runner, self.seeds = case, runner, seeds
         self.brokers = brokers(case.settings, runner)
-        self.equations = equations(case.study.app) if case.models else None
+        if case.models:
+            equations(case.study.app)  # raises for a program without
         self.truths: dict[int, Truth] = {}  # by size
         self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs, as models were made of them
 
@@ -75,14 +76,17 @@ class Outcomes:
         everywhere = self._everywhere()
         self.truths = {size: simulate_space(case.study, size, case.settings, self.runner) for size in case.evaluation}
         noises = {model.settings.noise.sigma for model in case.models if model.settings.form != "nt"}
-        for noise in (Noise(sigma, seed) for sigma in sorted(noises) for seed in self._seeds(sigma)):
-            self.measured.append((noise, noise.of(measured.measurements)))
+        if measured is not None:
+            for noise in (Noise(sigma, seed) for sigma in sorted(noises) for seed in self._seeds(sigma)):
+                self.measured.append((noise, noise.of(measured.measurements)))
         for model in case.models:
+            runs = everywhere if model.settings.form == "nt" else measured
+            assert runs is not None  # they are measured where there is such a model
             for seed in self._seeds(model.settings.noise.sigma):
-                yield from self._by_model(model, seed, everywhere if model.settings.form == "nt" else measured)
-        for name in case.predictors:
+                yield from self._by_model(model, seed, runs)
+        for driving in map(predictor, case.predictors):
             for size in case.evaluation:  # each with evidence of its own, so that its cost is that of this size
-                yield self._row(size, name, PredictorDriver(predictor(name), case.study, self.brokers))
+                yield self._row(size, driving.name, PredictorDriver(driving, case.study, self.brokers))
         for configuration in case.static:
             yield from self._static(configuration)
 
@@ -97,7 +101,7 @@ class Outcomes:
         case = self.case
         if all(model.settings.form != "nt" for model in case.models):
             return None
-        needed = len(self.equations.nt) + 1  # the size that is chosen for is left out
+        needed = len(equations(self.case.study.app).nt) + 1  # the size that is chosen for is left out
         least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
         runs: dict[int, list[tuple[Configuration, int]]] = {}
         for size in case.construction:
@@ -120,7 +124,7 @@ class Outcomes:
             else:
                 use = used
             try:
-                fitted = fitted or npt_driver(noisy.where(use), self.equations, quiet)
+                fitted = fitted or npt_driver(noisy.where(use), equations(self.case.study.app), quiet)
             except UserError as err:  # too many glitches, say: no answer by this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
@@ -150,7 +154,7 @@ class Outcomes:
         fit_s: float = 0.0,
         search_s: float = 0.0,
     ) -> Row:
-        judged: dict = {"flags": refusal}
+        judged: dict[str, Any] = {"flags": refusal}
         if choice is not None:
             made = judge(choice, self.truths[size])
             judged = {
@@ -191,7 +195,7 @@ class Outcomes:
                 epsilon=estimation_error(simulated_s, truth.time_s(truth.optimum())),
             )
 
-    def _beside_truth(self, size: int, model: str, **said) -> Row:
+    def _beside_truth(self, size: int, model: str, **said: Any) -> Row:
         """What was said for a size, with what is really the best there."""
         truth = self.truths[size]
         optimum = truth.optimum()

@@ -20,6 +20,7 @@ from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.study import Study
+from predictor.own import within
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
     seeds = table.integer("seeds", 1)
     if seeds < 1:
         raise UserError(f"{path}, seeds", f"{seeds} is not positive", "Give at least 1")
-    studies = tuple(_study(one, platform, scenario) for one in table.tables("studies"))
+    studies = tuple(_study(one, platform, scenario, folder=path.parent) for one in table.tables("studies"))
     if not studies:
         raise UserError(str(path), "no [[studies]]", "Give at least one, with an app")
     return AllocationCampaign(studies, seeds)
@@ -130,7 +131,7 @@ def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
         )
 
 
-def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:
+def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Path) -> StudyCase:
     app = entry.text("app")
     paper = paper_sizes().get(app)
 
@@ -148,7 +149,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:
         raise UserError(f"{entry.where}, params", f"{params!r} is not a table", "Write for example { niter = 100 }")
     with _about(entry, "nodes and processes"):
         study = Study(app, platform, Limits(pes, processes), params)
-    evaluation = integers("evaluation", paper and paper.evaluation)
+    evaluation = integers("evaluation", paper.evaluation if paper else None)
     if not evaluation:
         raise UserError(f"{entry.where}, evaluation", "no sizes", "Give at least one")
     settings = Settings(efficiency=str(entry.value("efficiency", "reference")))
@@ -158,7 +159,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:
         for size in evaluation:
             study.space(size)
     tables = entry.tables("models")
-    construction = integers("construction", paper and paper.construction if tables else ())
+    construction = integers("construction", (paper.construction if paper else None) if tables else ())
     for key, sizes in (("construction", construction), ("evaluation", evaluation)):
         check_distinct(sizes, f"{entry.where}, {key}")
     case = StudyCase(
@@ -167,7 +168,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str) -> StudyCase:
         construction=construction,
         evaluation=evaluation,
         models=tuple(model for one in tables for model in _models(one, study, construction)),
-        predictors=tuple(entry.list_of("predictors", [], str, "names")),
+        predictors=tuple(within(folder, name) for name in entry.list_of("predictors", [], str, "names")),
         static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),
     )
     with _about(entry, "evaluation, params"):

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES
@@ -79,7 +80,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _to_json(judged: Judged) -> dict:
+def _to_json(judged: Judged) -> dict[str, Any]:
     values = {field.name: getattr(judged, field.name) for field in fields(judged) if field.name != "objective"}
     return {**values, "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError
+from platforms.writing import write_csv
+from validation.frames import grouped, records, rows_of
 from validation.output import usable_folder
 
 if TYPE_CHECKING:
@@ -34,9 +36,9 @@ class AllocationOutput:
     def __init__(self, folder: str | None, *, as_json: bool):
         self._folder = None if folder is None else usable_folder(folder)
         self._as_json = as_json
-        self._rows: list[dict] = []
-        self._configurations: list[dict] = []
-        self._measurements: list[dict] = []
+        self._rows: list[dict[str, Any]] = []
+        self._configurations: list[dict[str, Any]] = []
+        self._measurements: list[dict[str, Any]] = []
 
     def __enter__(self) -> AllocationOutput:
         return self
@@ -76,17 +78,17 @@ class AllocationOutput:
         rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(Row)])
         summary = summarise(rows)
         if self._as_json:
-            print(json.dumps({"choices": _records(rows), "summary": _records(summary)}))
+            print(json.dumps({"choices": records(rows), "summary": records(summary)}))
         else:
             print(summary_text(summary))
         if self._folder is not None:
             try:
-                rows.to_csv(self._folder / "choices.csv", index=False)
-                summary.to_csv(self._folder / "choices-summary.csv", index=False)
+                write_csv(rows, self._folder / "choices.csv")
+                write_csv(summary, self._folder / "choices-summary.csv")
                 configurations = pd.DataFrame(self._configurations, columns=list(_CONFIGURATION_COLUMNS))
                 measurements = pd.DataFrame(self._measurements, columns=list(_MEASUREMENT_COLUMNS))
-                configurations.to_csv(self._folder / "configurations.csv", index=False)
-                measurements.to_csv(self._folder / "measurements.csv", index=False)
+                write_csv(configurations, self._folder / "configurations.csv")
+                write_csv(measurements, self._folder / "measurements.csv")
                 from validation.optimize.plots import write_figures
 
                 write_figures(rows, measurements, self._folder)
@@ -107,7 +109,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
     summary = []
     sizes = rows.groupby("app")["size"].nunique()
-    for (app, model, noise), group in rows.groupby(["app", "model", "noise"], sort=False):
+    for (app, model, noise), group in grouped(rows, ["app", "model", "noise"]):
         by_seed = group.groupby("seed")["epsilon"].mean()
         judged = group.dropna(subset=["epsilon"])
         deltas = group["delta"].dropna()
@@ -117,7 +119,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
                 "model": model,
                 "noise": noise,
                 "seeds": len(by_seed),
-                "sizes": int(sizes[app]),
+                "sizes": int(sizes.loc[app]),
                 "answered": int(group["chosen"].notna().groupby(group["size"]).all().sum()),
                 "epsilon_mean": by_seed.mean(),
                 "epsilon_sd": by_seed.std(ddof=1) if len(by_seed) > 1 else None,
@@ -151,8 +153,8 @@ def summary_text(summary: pd.DataFrame) -> str:
         "fit",
         "search",
     )
-    lines = [columns]
-    for row in summary.itertuples(index=False):
+    lines: list[tuple[str, ...]] = [columns]
+    for row in rows_of(summary):
         lines.append(
             (
                 row.app,
@@ -182,7 +184,3 @@ def summary_text(summary: pd.DataFrame) -> str:
 
 def _percent(share: float | None, *, digits: int = 2) -> str:
     return "-" if share is None or share != share else f"{100 * share:.{digits}f} %"
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    return table.astype(object).where(table.notna(), None).to_dict("records")  # JSON has no NaN

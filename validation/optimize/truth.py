@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from apps.runner import Runner
 from apps.spec import RunSpec, Settings
@@ -23,10 +24,12 @@ class Truth:
 
     space: Space
     size: int
-    times_s: np.ndarray
+    times_s: npt.NDArray[np.float64]
     node_s: float  # node-seconds of all of them
     wall_s: float  # of this computer, to simulate them
-    energies_j: np.ndarray | None = None  # simulated, of the hosts in use; None: the platform gives no watts
+    energies_j: npt.NDArray[np.float64] | None = (
+        None  # simulated, of the hosts in use; None: the platform gives no watts
+    )
 
     def time_s(self, configuration: Configuration) -> float:
         """The simulated time of a configuration of the space."""

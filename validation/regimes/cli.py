@@ -12,7 +12,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.catalog import app_names, problem, sized_names
 from apps.options import add_runner_arguments, exit_status, print_failure, runner_from_arguments
@@ -139,7 +139,7 @@ def _run(args: argparse.Namespace) -> int:
     asked = cases(sweep)
     print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
     total = len(asked) * len(models)
-    rows: list[dict] = []
+    rows: list[dict[str, Any]] = []
     status = 0
     progress = Progress()
     try:
@@ -174,7 +174,7 @@ def _command(args: argparse.Namespace) -> str:
 
 def _say(failure: Failure) -> int:
     """A failure on standard error; its exit status."""
-    if failure.bad_input:
+    if isinstance(failure.error, UserError):
         print(f"error: {failure.error}", file=sys.stderr)
         return 2
     print_failure(failure.error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.simgrid import simgrid_version
 from predictor.regime import COVERAGE, MAP_COLUMNS
@@ -76,10 +76,10 @@ def _pieces(cases: pd.DataFrame) -> list[tuple[float, float, pd.DataFrame]]:
     groups[-1] += left
     begins = [_floor(cases["predicted_compute_share"].min()), *(_edge(group[-1] + 1) for group in groups[:-1])]
     ends = [*begins[1:], 1.0]
-    return [(*edges, cases[bins.isin(group)]) for *edges, group in zip(begins, ends, groups, strict=True)]
+    return [(begin, end, cases[bins.isin(group)]) for begin, end, group in zip(begins, ends, groups, strict=True)]
 
 
-def _row(share_from: float, share_to: float, cases: pd.DataFrame) -> dict:
+def _row(share_from: float, share_to: float, cases: pd.DataFrame) -> dict[str, Any]:
     by_network = [coverage_range(one.to_list()) for _, one in cases.groupby("base_network")["error_pct"]]
     low_pct, high_pct = min(low for low, _ in by_network), max(high for _, high in by_network)
     true_shares = cases["compute_share"]

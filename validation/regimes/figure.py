@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from validation.plots import style_of
@@ -58,12 +58,12 @@ def _program(rows: pd.DataFrame, app: str) -> str:
     return f"{app.upper()} class {', '.join(classes)}" if classes else app.upper()
 
 
-def _drawn(shares: Sequence[float], errors_pct: Sequence[float]) -> tuple[list[float], list[float]]:
+def _drawn(shares: Iterable[float], errors_pct: Iterable[float]) -> tuple[list[float], list[float]]:
     low, high = _SHARES
     return [min(max(share, low), high) for share in shares], [max(abs(error), _LEAST_PCT) for error in errors_pct]
 
 
-def _axes(axes: Axes, shares: Sequence[float]) -> None:
+def _axes(axes: Axes, shares: pd.Series[float]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("logit")

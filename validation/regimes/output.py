@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
-from platforms.writing import save_figure
+from platforms.writing import save_figure, write_csv
 from predictor.registry import HCF_FAMILY
+from validation.frames import records
 from validation.metrics import published_errors
 from validation.regimes.text import coverage_text, means_text, sentences
 from validation.regimes.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
@@ -27,7 +28,7 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool) -> None:
         "results": results,
     }
     if as_json:
-        print(json.dumps({name: _records(table) for name, table in tables.items()}))
+        print(json.dumps({name: records(table) for name, table in tables.items()}))
     else:
         print("\n".join(sentences(tables["thresholds"], tables["published"], errors_pct=published)))
         for app in dict.fromkeys(results["app"]):
@@ -44,7 +45,7 @@ def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder:
     results = tables["results"]
     try:
         for name, table in tables.items():
-            table.to_csv(folder / f"{name}.csv", index=False)
+            write_csv(table, folder / f"{name}.csv")
         for app in dict.fromkeys(results["app"]):
             figure = regimes_figure(results, app, published.get(app))
             for suffix in ("png", "svg"):
@@ -52,8 +53,3 @@ def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder:
     except OSError as err:
         where = f"--out {folder}"
         raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    rows = table.astype(object).where(table.notna(), None)  # JSON has no NaN
-    return rows.to_dict("records")

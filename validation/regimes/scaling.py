@@ -20,7 +20,7 @@ class Step:
     network: float = 1.0  # bandwidths times this, latencies divided by it
     efficiency: float = 1.0  # the share of the nodes' speed that the kernel sustains, times this
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value in (("network", self.network), ("efficiency", self.efficiency)):
             if not 0 < value < math.inf:
                 raise PlatformError(f"scale of the {name}", f"{value} is not positive", "Give a positive number")

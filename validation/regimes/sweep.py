@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.catalog import Problem
 from apps.runner import Runner
@@ -84,7 +84,7 @@ def cases(sweep: Sweep) -> list[Case]:
 
 def results(
     asked: Sequence[Case], models: Sequence[Predictor], *, mapping: str, runner: Runner
-) -> Iterator[dict | Failure]:
+) -> Iterator[dict[str, Any] | Failure]:
     """A row of SWEEP_COLUMNS for every case and predictor, in the order of the cases; a Failure for a case without."""
     runner.start(spec for case in asked for spec in runs([case.target], models, case.settings))
     for case in asked:
@@ -97,7 +97,7 @@ def results(
             yield outcome if isinstance(outcome, Failure) else outcome.to_json() | said
 
 
-def results_table(rows: Sequence[dict]) -> pd.DataFrame:
+def results_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """The rows of a sweep; numbers that are not there are NaN."""
     import pandas as pd
 

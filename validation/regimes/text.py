@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from validation.frames import grouped
 from validation.regimes.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ def sentences(thresholds: pd.DataFrame, published: pd.DataFrame, *, errors_pct: 
     ``errors_pct``: the published mean errors by app.
     """
     lines = []
-    for app, rows in thresholds.groupby("app", sort=False):
+    for app, rows in grouped(thresholds, "app"):
         lines.append(
             f"{app}: the compute share of the run from which on |error| stays below "
             f"{_listed([f'{limit:g}' for limit in LIMITS_PCT])} %, in every case and in the mean over the scenarios:"
         )
-        for predictor, one in rows.groupby("predictor", sort=False):
+        for predictor, one in grouped(rows, "predictor"):
             lines.append(
                 f"    {predictor}: {_held(one, 'cases_from')} in every case; {_held(one, 'mean_from')} in the mean"
             )
@@ -56,7 +57,7 @@ def _held(rows: pd.DataFrame, column: str) -> str:
 
 def _published_line(rows: pd.DataFrame, error_pct: float) -> str:
     said = []
-    for predictor, one in rows.groupby("predictor", sort=False):
+    for predictor, one in grouped(rows, "predictor"):
         shares = sorted(share for share in one["compute_share"] if share is not None and not math.isnan(share))
         said.append(f"{predictor} {'at ' + _listed([share_text(s) for s in shares]) if shares else _NEVER}")
     return f"    the published mean error of {error_pct:g} % is that of: {'; '.join(said)}"
@@ -76,7 +77,7 @@ def means_text(results: pd.DataFrame, app: str) -> str:
         return "no scenarios, no means"
     shares = _share_ranges(results[results["app"] == app])
     lines = []
-    for (network, ratio), one in means.groupby(["base_network", "ratio"], sort=False):
+    for (network, ratio), one in grouped(means, ["base_network", "ratio"]):
         lines.append(
             {
                 "network": network,

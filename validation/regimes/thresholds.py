@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from validation.metrics import mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +21,11 @@ _LEAST_PCT = 1e-9  # and errors from 0, so that they have a logarithm
 
 
 def log_odds(share: float) -> float:
-    """ln(share / (1 - share)): of computation over all else."""
+    """ln(share / (1 - share)): of computation over all else.
+
+    >>> log_odds(0.5)
+    0.0
+    """
     share = min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE)
     return math.log(share / (1 - share))
 
@@ -39,18 +45,21 @@ def mean_curve(results: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(ratio=rows["network_scale"] / rows["efficiency_scale"])
     groups = rows.groupby(["app", "predictor", "base_network", "ratio"], sort=False)
     means = groups.agg(
-        compute_share=("compute_share", "mean"),
-        abs_error_pct=("abs_error_pct", "mean"),
-        error_pct=("error_pct", "mean"),
+        compute_share=("compute_share", mean),
+        abs_error_pct=("abs_error_pct", mean),
+        error_pct=("error_pct", mean),
         cases=("error_pct", "count"),
     )
     return means.reset_index().sort_values("compute_share", kind="stable", ignore_index=True)
 
 
 def cases_hold_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
-    """The smallest of these shares from which on no |error| is above the limit, %; None where there is none.
+    """The smallest of these shares from which on no ``|error|`` is above the limit, %; None where there is none.
 
     Cases of one share stand or fall together.
+
+    >>> cases_hold_from([0.2, 0.5, 0.9], [40.0, -8.0, 3.0], limit_pct=10.0)
+    0.5
     """
     holds = None
     worst = math.inf
@@ -65,7 +74,7 @@ def cases_hold_from(shares: list[float], errors_pct: list[float], limit_pct: flo
 
 
 def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
-    """The share from which on a curve of mean |errors| through these points stays within the limit, %; None: never.
+    """The share from which on a curve of mean ``|errors|`` through these points stays within the limit, %; None: never.
 
     Between two points the logarithm of the error is linear in the log odds of the share.
     """
@@ -81,7 +90,7 @@ def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: flo
 
 
 def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: float) -> list[float]:
-    """The shares at which such a curve has this mean |error|, %, ascending."""
+    """The shares at which such a curve has this mean ``|error|``, %, ascending."""
     points = sorted(zip(shares, errors_pct, strict=True))
     found = []
     for a, b in pairwise(points):
@@ -95,7 +104,7 @@ def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: f
 
 
 def _crossing(a: tuple[float, float], b: tuple[float, float], error_pct: float) -> float:
-    """Where the line between two points (share, |error| in %) has this error."""
+    """Where the line between two points (share, ``|error|`` in %) has this error."""
     low, high, wanted = (math.log(max(value, _LEAST_PCT)) for value in (a[1], b[1], error_pct))
     part = (wanted - low) / (high - low)
     return share_of(log_odds(a[0]) + part * (log_odds(b[0]) - log_odds(a[0])))
@@ -133,11 +142,12 @@ def _means_hold_from(means: pd.DataFrame, limit_pct: float, least_share: float) 
     found = [
         mean_holds_from(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), limit_pct) for one in networks
     ]
-    return None if None in found else max(found)
+    shares = [share for share in found if share is not None]
+    return max(shares) if len(shares) == len(found) else None
 
 
 def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.DataFrame:
-    """Where the mean |error| equals what is published: columns app, predictor, base_network, published_pct,
+    """Where the mean ``|error|`` equals what is published: columns app, predictor, base_network, published_pct,
     compute_share; a row per crossing, and one without a share where there is none."""
     import pandas as pd
 
@@ -146,11 +156,14 @@ def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.D
     for (app, predictor), means in _by(curves, results, ["app", "predictor"]):
         for network, one in means.groupby("base_network", sort=False) if app in published else ():
             found = shares_with_mean(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), published[app])
-            rows += [(app, predictor, network, published[app], share) for share in found or [None]]
+            crossings: list[float | None] = [*found] or [None]
+            rows += [(app, predictor, network, published[app], share) for share in crossings]
     return pd.DataFrame(rows, columns=["app", "predictor", "base_network", "published_pct", "compute_share"])
 
 
-def _by(table: pd.DataFrame, results: pd.DataFrame, columns: list[str]) -> Iterator[tuple[tuple, pd.DataFrame]]:
+def _by(
+    table: pd.DataFrame, results: pd.DataFrame, columns: list[str]
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """The parts of a table that have the same values in these columns, in the order of the results."""
     for values in dict.fromkeys(zip(*(results[column] for column in columns), strict=True)):
         same = [table[column] == value for column, value in zip(columns, values, strict=True)]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 CONFIDENCE = 0.99
 
@@ -36,7 +37,7 @@ def probability_check(quantity: str, formula: float, *, successes: int, runs: in
     return Check(quantity, runs, formula, successes / runs, float(interval.low), float(interval.high))
 
 
-def mean_check(quantity: str, formula_s: float, times_s: np.ndarray) -> Check:
+def mean_check(quantity: str, formula_s: float, times_s: npt.NDArray[np.float64]) -> Check:
     """Student's interval of a mean; its normal law holds for the thousands of runs it is made for."""
     from scipy.stats import t
 

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if all(check.inside for check in checks) else 1
 
 
-def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict:
+def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict[str, Any]:
     return {
         "seed": seed,
         "checks": [asdict(check) | {"inside": check.inside} for check in checks],
@@ -127,7 +127,7 @@ def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> 
 
 
 def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
-    rows = [("quantity", "runs", "formula", "estimate", "99 % from", "to", "")]
+    rows: list[tuple[str, ...]] = [("quantity", "runs", "formula", "estimate", "99 % from", "to", "")]
     for check in checks:
         numbers = (f"{value:.6g}" for value in (check.formula, check.estimate, check.low, check.high))
         rows.append((check.quantity, str(check.runs), *numbers, "inside" if check.inside else "OUTSIDE"))

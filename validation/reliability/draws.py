@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 _DRAWS_AT_ONCE = 4_000_000  # 32 MB
 
 
-def first_failures(rng: np.random.Generator, runs: int, *, nodes: int, rate_per_s: float) -> np.ndarray:
+def first_failures(rng: np.random.Generator, runs: int, *, nodes: int, rate_per_s: float) -> npt.NDArray[np.float64]:
     """For each of ``runs``, when the first of its nodes fails, s from now; each node has a draw of its own."""
     rows = max(1, _DRAWS_AT_ONCE // nodes)
     parts = [
@@ -26,7 +27,7 @@ def completion_times(
     interval_s: float,
     checkpoint_s: float,
     restart_s: float,
-) -> np.ndarray:
+) -> npt.NDArray[np.float64]:
     """When each run is done, s.
 
     A run works and writes a checkpoint after every ``interval_s`` of work unless it is done then (infinite: never).

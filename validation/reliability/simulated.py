@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from apps.process import Finished, run_bounded
 from apps.spec import RunSpec
 from apps.verdict import final_record
 from platforms.errors import UserError
+from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 
 TIME_LIMIT_S = 120.0  # wall time of one run; reaching it is no outcome, but an error
@@ -70,10 +69,10 @@ def simulate_failing(
     hosts = tuple(dict.fromkeys(spec.target.placement))
     failures_s = np.random.default_rng(seed).exponential(1 / rate_per_s, (runs, len(hosts)))
     base = file.read_bytes()
-    with tempfile.TemporaryDirectory(prefix="failing-") as name, ThreadPoolExecutor(jobs) as pool:
+    with scratch_folder("failing") as folder, ThreadPoolExecutor(jobs) as pool:
 
         def one(number: int) -> str:
-            path = Path(name) / f"{number}.xml"
+            path = folder / f"{number}.xml"
             path.write_bytes(with_failures(base, dict(zip(hosts, failures_s[number], strict=True))))
             platform = replace(spec.target.platform, path=path, content_hash=f"{seed}-{number}")
             return _outcome(replace(spec, target=replace(spec.target, platform=platform)))
@@ -108,7 +107,6 @@ def _outcome(spec: RunSpec) -> str:
 def _run(spec: RunSpec) -> Finished:
     check_simgrid()
     started = launch(spec, spec.full_iterations)
-    with tempfile.TemporaryDirectory(prefix="smpi-") as name:
-        folder = Path(name)
+    with scratch_folder("smpi") as folder:
         command = prepare(spec, started, folder)
         return run_bounded(command, folder=folder, time_limit_s=TIME_LIMIT_S, environment=environment(folder))

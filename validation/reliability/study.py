@@ -80,13 +80,13 @@ def drawn_checks(runs: int, seed: int) -> list[Check]:
                 checkpoint_s=case.checkpoint_s, restart_s=case.restart_s,
             )  # fmt: skip
             if name == "scratch":
-                formula = restart_from_scratch(case.work_s, rate, restart_s=case.restart_s)
+                formula = float(restart_from_scratch(case.work_s, rate, restart_s=case.restart_s))
             else:
-                formula = with_checkpoints(
+                formula = float(with_checkpoints(
                     case.work_s, rate,
                     interval_s=interval_s, checkpoint_s=case.checkpoint_s, restart_s=case.restart_s,
-                )  # fmt: skip
-            checks.append(mean_check(f"{name}, {about}", float(formula), times_s))
+                ))  # fmt: skip
+            checks.append(mean_check(f"{name}, {about}", formula, times_s))
     return checks
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from predictor.registry import HCF_FAMILY
 from validation.metrics import ALL_APPS, published_errors
@@ -40,7 +41,7 @@ def targets_table(gathered: Gathered) -> Table:
         *words("mapping"),
         *numbers("efficiency", f"{truth} s", "computation, %", "iterations simulated", "bound"),
     ]
-    first: dict[int, dict] = {}
+    first: dict[int, dict[str, Any]] = {}
     for told, row in zip(gathered.told, gathered.rows, strict=True):
         first.setdefault(told.case, row)
     rows = []
@@ -62,13 +63,13 @@ def targets_table(gathered: Gathered) -> Table:
     return table("targets", f"What was run: targets and their {truth} times", columns, rows, wide=True)
 
 
-def _iterations(row: dict) -> Cell:
+def _iterations(row: dict[str, Any]) -> Cell:
     if not row["iterations"] or row["truth"] == "measurement":
         return Cell(NOTHING, note="measured" if row["iterations"] else "a program without iterations")
     return Cell(f"{row['iterations_simulated']} of {row['iterations']}", order=row["iterations_simulated"])
 
 
-def _program(row: dict) -> str:
+def _program(row: dict[str, Any]) -> str:
     return f"{row['app']} {row['class']}" if known(row["class"]) else row["app"]
 
 
@@ -76,7 +77,7 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
     """Statistics per predictor and program, and over all programs; ``energy``: of energies too."""
     published = published_errors(results)
     shown = summary if summary["app"].nunique() != 2 else summary[summary["app"] != ALL_APPS]
-    energy = energy and summary["mean_abs_energy_error_pct"].notna().any()
+    energy = energy and bool(summary["mean_abs_energy_error_pct"].notna().any())
     columns = [
         *words("predictor", "program"),
         *numbers("cases", "mean |error|, %", "95 % interval, %", "median |error|, %", "largest |error|, %"),
@@ -108,7 +109,7 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
 
 def judged(error_pct: float | None) -> str:
     """Class of the page's style for an absolute error."""
-    if not known(error_pct):
+    if error_pct is None or math.isnan(error_pct):
         return ""
     return "good" if error_pct <= 5 else "fair" if error_pct <= 10 else ""
 
@@ -155,7 +156,7 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     return table("results", f"Every prediction beside its {truth} time", columns, rows, wide=True)
 
 
-def _range(row: dict) -> Cell:
+def _range(row: dict[str, Any]) -> Cell:
     low, high = row["range_low_pct"], row["range_high_pct"]
     if not known(low):
         return Cell(NOTHING, note="the validity map does not know such cases")
@@ -193,7 +194,7 @@ def cautions(gathered: Gathered) -> list[Caution]:
     return list(found.values())
 
 
-def _flags(row: dict) -> list[str]:
+def _flags(row: dict[str, Any]) -> list[str]:
     return [text for text in row["flags"].split("; ") if text]
 
 
@@ -201,7 +202,7 @@ def _kind(text: str) -> str:
     return _DIGITS.sub("#", text)
 
 
-def _cautions(row: dict, cautions: Sequence[Caution]) -> Cell:
+def _cautions(row: dict[str, Any], cautions: Sequence[Caution]) -> Cell:
     if not known(row["predicted_s"]):
         return Cell("see below")
     kinds = [_kind(text) for text in _flags(row)]

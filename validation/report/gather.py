@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError
 from platforms.writing import check_writable, write_text
@@ -74,7 +74,7 @@ class Gathered:
 
     asked: Asked
     settings: list[Settings] = field(default_factory=list)
-    rows: list[dict] = field(default_factory=list)  # of validation.compare.Result
+    rows: list[dict[str, Any]] = field(default_factory=list)  # of validation.compare.Result
     told: list[Told] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)  # each once
@@ -110,7 +110,7 @@ class Reporter:
                 raise UserError(f"{OPTION} {path}", "a report is a page for a browser", "Call it .html")
         self._path = path
         self._gathered = Gathered(asked)
-        self._known: dict[tuple, int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
 
     def __enter__(self) -> Reporter:
         return self
@@ -131,6 +131,8 @@ class Reporter:
             self._gathered.failures.append((_named(outcome.target), str(outcome.error)))
 
     def _add(self, answer: Answer, truth: RunRecord, result: Result, settings: Settings) -> None:
+        from apps.record import RunRecord
+
         gathered = self._gathered
         gathered.rows.append(result.to_json())
         gathered.told.append(
@@ -142,7 +144,7 @@ class Reporter:
             )
         )
         for one in answer.evidence:
-            if one.request.kind == "run":
+            if one.request.kind == "run" and isinstance(one.answer, RunRecord):
                 self._run(one.request.target, settings, one.answer, answer.predictor)
 
     def _case(self, target: Target, truth: RunRecord, mapping: str, settings: Settings) -> int:
@@ -195,7 +197,7 @@ def _progress(what: str) -> None:
     print(f"report: {what}", file=sys.stderr, flush=True)
 
 
-def _key(target: Target) -> tuple:
+def _key(target: Target) -> tuple[Any, ...]:
     """The target, quicker to compare: platforms may have thousands of hosts."""
     return target.problem, target.platform.name, target.platform.content_hash, target.placement
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from validation.league import SIMULATE, decisions, pareto, ranking
 from validation.league.front import COSTS
@@ -90,7 +90,7 @@ def _ranking_table(ranked: pd.DataFrame) -> Table:
     return table("ranking", "Ranking by mean absolute error", columns, rows, wide=True)
 
 
-def _rank(value: object) -> Cell:
+def _rank(value: Any) -> Cell:
     import pandas as pd
 
     return Cell(NOTHING, note="not ranked") if pd.isna(value) else Cell(str(int(value)))

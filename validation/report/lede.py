@@ -36,7 +36,7 @@ def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> li
     complete = over_all[over_all["n"] == over_all["cases"]]
     answering = complete if len(complete) else over_all[over_all["n"] > 0]
     if len(answering):
-        best = answering.loc[answering["mean_abs_error_pct"].idxmin()]
+        best = answering.iloc[int(answering["mean_abs_error_pct"].argmin())]
         low, high = best["mean_abs_error_low_pct"], best["mean_abs_error_high_pct"]
         interval = f" (95 % interval {low:.3g} to {high:.3g} %)" if known(low) else ""
         who = "Closest" if len(predictors) > 1 else "On average"

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from validation.metrics import summarise
 from validation.report import errors, league, pictures
@@ -42,7 +42,10 @@ class Section:
     def take(self, found: Iterable[Picture | str]) -> Section:
         """Adds pictures, and what is said in their place."""
         for one in found:
-            (self.notes if isinstance(one, str) else self.pictures).append(one)
+            if isinstance(one, str):
+                self.notes.append(one)
+            else:
+                self.pictures.append(one)
         return self
 
 
@@ -57,7 +60,7 @@ def page(gathered: Gathered, *, progress: Progress) -> str:
     return environment.get_template("page.html.j2").render(**_context(gathered, progress))
 
 
-def _context(gathered: Gathered, progress: Progress) -> dict:
+def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
     style, script = (_resource(name) for name in ("style.css", "script.js"))
     common = {
         "style": style,

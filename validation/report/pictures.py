@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apps.wording import number_of
+from validation.frames import grouped
 from validation.plots import CASE_COLUMNS, DELAY_PRODUCTS, ENERGIES, TIMES, Quantity, case_labels, results_figure
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, OTHERS, Bar, Group, parts_figure, parts_of
 from validation.report.gather import Gathered
 from validation.report.svg import inline_svg
-from validation.report.tables import Table, known, number, numbers, table, words
+from validation.report.tables import Cell, Table, known, number, numbers, table, words
 from validation.tables import truth_name
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFra
     told_apart = [
         name for name in ("network", "class", "mapping", "efficiency") if rows[name].nunique(dropna=False) > 1
     ]
-    groups = [([], rows)]
+    groups: list[tuple[list[str], pd.DataFrame]] = [([], rows)]
     if told_apart:
-        groups = [([str(one) for one in key], own) for key, own in rows.groupby(told_apart, sort=False, dropna=False)]
+        groups = [([str(one) for one in key], own) for key, own in grouped(rows, told_apart, dropna=False)]
     sizes = [own.groupby(list(CASE_COLUMNS), dropna=False).ngroups for _, own in groups]
     if len(groups) <= MOST_GROUPS and max(sizes) <= MOST_CASES:
         yield from groups
@@ -98,7 +99,7 @@ def _values_table(rows: pd.DataFrame, what: str, quantity: Quantity, name: str) 
     labels = [label.replace("\n", ", ") for label in case_labels(cases, told=("scenario", "ranks"))]
     predicted = {(one["place"], one["predictor"]): one[quantity.predicted] for one in rows.to_dict("records")}
     predictors = list(dict.fromkeys(rows["predictor"]))
-    made = [
+    made: list[list[Cell | str]] = [
         [label, number(case[quantity.simulated], "{:.5g}"),
          *(number(predicted.get((case["place"], one)), "{:.5g}") for one in predictors)]
         for label, case in zip(labels, cases.to_dict("records"), strict=True)
@@ -142,7 +143,7 @@ def _together(results: pd.DataFrame) -> list[str | None]:
     """The apps that have figures of their own; None for all in one, where there are few cases."""
     apps = _apps_drawn(results)
     few = results.groupby(["app", *CASE_COLUMNS], dropna=False).ngroups <= FEW_CASES
-    return [None] if few and len(apps) > 1 else apps
+    return [None] if few and len(apps) > 1 else [*apps]
 
 
 def parts_pictures(gathered: Gathered) -> Iterator[Picture]:
@@ -170,7 +171,8 @@ def _groups(gathered: Gathered, app: str | None, truth: str) -> tuple[list[Group
         if app in (None, gathered.rows[row]["app"]):
             rows_of.setdefault(told.case, []).append(row)
     labels = case_labels(gathered.results.iloc[[rows[0] for rows in rows_of.values()]], told=("scenario", "ranks"))
-    groups, bars = [], 0
+    groups: list[Group] = []
+    bars = 0
     for (case_number, rows), label in zip(rows_of.items(), labels, strict=True):
         case = gathered.cases[case_number]
         parts = {} if case.compute_s is None else parts_of(case.time_s, {"compute_s": case.compute_s})
@@ -187,7 +189,7 @@ def _groups(gathered: Gathered, app: str | None, truth: str) -> tuple[list[Group
 
 
 def _parts_table(groups: list[Group], title: str, place: int) -> Table:
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             group.label,
             bar.label,

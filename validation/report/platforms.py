@@ -11,7 +11,7 @@ from platforms.platform import Platform
 from validation.report.gather import Gathered
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
-from validation.report.tables import Table, number, numbers, table, words
+from validation.report.tables import Cell, Table, number, numbers, table, words
 
 MOST_PLATFORMS = 8
 _SCALE = 1.3  # their words are small for a screen
@@ -35,7 +35,7 @@ def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
 
 
 def _clusters(platform: Platform, title: str, place: int) -> Table:
-    rows = [
+    rows: list[list[Cell | str]] = [
         [one.name, number(len(one.hosts), "{:,}"), number(one.cores), number(one.speed_flops / 1e9, "{:.6g}")]
         for one in platform.clusters
     ]

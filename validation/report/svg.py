@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lxml.etree import _Element
     from matplotlib.figure import Figure
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -45,11 +46,13 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
             style = _FONTS.sub(_WIDE_FONTS, style)
             element.set("style", _HEX.sub(_themed, style) if themed else style)
         for key in ("d", "points", "transform"):
-            if element.get(key) is not None:
-                element.set(key, _DECIMALS.sub(_short, element.get(key)))
-    width_px = float(root.get("width").removesuffix("pt")) * 4 / 3 * scale
+            value = element.get(key)
+            if value is not None:
+                element.set(key, _DECIMALS.sub(_short, value))
+    width_px = float(root.get("width", "").removesuffix("pt")) * 4 / 3 * scale
     for key in ("width", "height", "version"):
-        root.attrib.pop(key, None)
+        if key in root.attrib:
+            del root.attrib[key]
     _said(root, name, title)
     root.set("style", f"--width: {width_px:.0f}px")
     if themed:
@@ -57,22 +60,29 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
     return etree.tostring(root, encoding="unicode")
 
 
-def _name_apart(root, name: str) -> None:
+def _name_apart(root: _Element, name: str) -> None:
     """Ids that something refers to begin with ``name``; the others go."""
-    links = {match for element in root.iter() for value in element.attrib.values() for match in _LINKS.findall(value)}
+    values = [value for element in root.iter() for value in _attributes(element).values()]
+    links = {match for value in values for match in _LINKS.findall(value)}
     links |= {element.get(_HREF, "").removeprefix("#") for element in root.iter()}
     for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in links:
-            element.set("id", f"{name}-{own}")
-        for key, value in element.attrib.items():
+        own = element.get("id")
+        if own is not None:
+            del element.attrib["id"]
+            if own in links:
+                element.set("id", f"{name}-{own}")
+        for key, value in _attributes(element).items():
             if key == _HREF and value.startswith("#"):
                 element.set(key, f"#{name}-{value[1:]}")
             elif "url(#" in value:
                 element.set(key, _LINKS.sub(rf"url(#{name}-\1)", value))
 
 
-def _said(root, name: str, title: str) -> None:
+def _attributes(element: _Element) -> dict[str, str]:
+    return {str(key): str(value) for key, value in element.attrib.items()}
+
+
+def _said(root: _Element, name: str, title: str) -> None:
     from lxml import etree
 
     element = etree.Element(f"{_SVG}title", id=f"{name}-title")
@@ -82,7 +92,7 @@ def _said(root, name: str, title: str) -> None:
     root.set("aria-labelledby", f"{name}-title")
 
 
-def _themed(match: re.Match) -> str:
+def _themed(match: re.Match[str]) -> str:
     color = match[0]
     if color == BLACK:
         return "currentColor"
@@ -93,6 +103,6 @@ def _themed(match: re.Match) -> str:
     return f"var(--c-{color[1:]}, {color})"
 
 
-def _short(match: re.Match) -> str:
+def _short(match: re.Match[str]) -> str:
     """A hundredth of a point is enough."""
     return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")

@@ -70,7 +70,7 @@ def known(value: object) -> bool:
 
 def number(value: float | None, form: str = "{:.4g}", *, mark: str = "", note: str = "") -> Cell:
     """A number as ``form`` writes it, sorted by all its digits; NOTHING for None and NaN."""
-    if not known(value):
+    if value is None or math.isnan(value):
         return Cell(NOTHING, note=note)
     if math.isinf(value):
         return Cell("∞" if value > 0 else "-∞", order=value, note=note)
@@ -79,7 +79,7 @@ def number(value: float | None, form: str = "{:.4g}", *, mark: str = "", note: s
 
 def interval(low: float | None, high: float | None, form: str, *, note: str = "") -> Cell:
     """From ``low`` to ``high``, sorted by where it begins; NOTHING where there is none."""
-    if not known(low):
+    if low is None or high is None or math.isnan(low):
         return Cell(NOTHING, note=note)
     return Cell(f"{written(low, form)} to {written(high, form)}", order=float(f"{low:.6g}"))
 

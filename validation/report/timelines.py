@@ -12,7 +12,7 @@ from validation.report.figures.gantt import gantt_figure
 from validation.report.gather import Case, Gathered, Run
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
-from validation.report.tables import Table, number, numbers, table, words
+from validation.report.tables import Cell, Table, number, numbers, table, words
 
 MOST_TIMELINES = 6
 MOST_WALL_S = 30.0  # that recording may take, by a rough estimate
@@ -25,25 +25,25 @@ Progress = Callable[[str], None]
 
 def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Picture | str]:
     """A picture for each program's first target; a reason, where there is none of it."""
-    first: dict[str, Case] = {}
+    first: dict[str, tuple[Case, Run]] = {}
     for case in gathered.cases:
         if case.run is not None:
-            first.setdefault(case.target.problem.app, case)
+            first.setdefault(case.target.problem.app, (case, case.run))
     if len(first) > MOST_TIMELINES:
         yield f"Not drawn: {', '.join(list(first)[MOST_TIMELINES:])}."
-    for place, case in enumerate(list(first.values())[:MOST_TIMELINES]):
+    for place, (case, run) in enumerate(list(first.values())[:MOST_TIMELINES]):
         what = f"{case.target.problem} on {case.target.nranks} ranks of {case.target.platform.name}"
-        iterations, wall_s = _recorded(case.run)
+        iterations, wall_s = _recorded(run)
         if wall_s > MOST_WALL_S:
             yield f"{what}: not recorded, because that would take about {wall_s:,.0f} s."
             continue
         progress(f"recording {what}")
         try:
-            timeline = record_timeline(case.run.spec, iterations=iterations, time_limit_s=_TIME_LIMIT_S)
+            timeline = record_timeline(run.spec, iterations=iterations, time_limit_s=_TIME_LIMIT_S)
         except (UserError, SimulationError) as err:
             yield f"{what}: could not be recorded: {err}"
             continue
-        yield _picture(timeline, case, what, place)
+        yield _picture(timeline, case, run, what, place)
 
 
 def _recorded(run: Run) -> tuple[int, float]:
@@ -54,15 +54,15 @@ def _recorded(run: Run) -> tuple[int, float]:
     return iterations, messages * (1 + target.nranks / _RANKS_HALVING) / _MESSAGES_PER_S
 
 
-def _picture(timeline: Timeline, case: Case, what: str, place: int) -> Picture:
+def _picture(timeline: Timeline, case: Case, run: Run, what: str, place: int) -> Picture:
     target = case.target
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
-    title, text = _said(timeline, case, what)
+    title, text = _said(timeline, case, run, what)
     svg = inline_svg(gantt_figure(timeline, clusters), f"g{place}", title=title)
     return Picture(f"timeline-{place}", svg, text, _data(timeline, target.placement, clusters, what, place))
 
 
-def _said(timeline: Timeline, case: Case, what: str) -> tuple[str, str]:
+def _said(timeline: Timeline, case: Case, run: Run, what: str) -> tuple[str, str]:
     """Title and caption."""
     begin_s, end_s = timeline.span_s
     if timeline.iteration is None:
@@ -79,7 +79,7 @@ def _said(timeline: Timeline, case: Case, what: str) -> tuple[str, str]:
     share_pct = 100 * timeline.spent_s[:, Activity.COMPUTATION].sum() / total_s if total_s else 0.0
     text += f" Ranks compute for {share_pct:.1f} % of the time, on average."
     text += "" if timeline.iteration is None else " Pale: other iterations."
-    if case.run.spec.compute == "measured":
+    if run.spec.compute == "measured":
         text += " Recorded in a run of its own: measured computation varies from run to run."
     return title, text
 
@@ -90,12 +90,12 @@ def _data(timeline: Timeline, placement: Sequence[str], clusters: Sequence[str],
     columns = numbers("computation, ms", "messages, ms", "collectives, ms")
     spent_ms = 1000 * timeline.spent_s
     if timeline.nranks <= _MOST_RANKS:
-        rows = [
+        by_rank: list[list[Cell | str]] = [
             [str(rank), host, *(number(value) for value in row_ms)]
             for rank, (host, row_ms) in enumerate(zip(placement, spent_ms.tolist(), strict=True))
         ]
-        return table(name, caption, [*numbers("rank"), *words("host"), *columns], rows)
-    rows = []
+        return table(name, caption, [*numbers("rank"), *words("host"), *columns], by_rank)
+    rows: list[list[Cell | str]] = []
     for cluster in dict.fromkeys(clusters):
         own = [rank for rank, one in enumerate(clusters) if one == cluster]
         means_ms = spent_ms[own].mean(axis=0).tolist()

@@ -7,11 +7,15 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError, nearest
 from validation.sendmodes.fit import CLUSTERS
+
+if TYPE_CHECKING:
+    from validation.sendmodes.study import Study
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -47,7 +51,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write(done, folder: Path) -> None:
+def _write(done: Study, folder: Path) -> None:
     from validation.sendmodes.plots import write_figures
     from validation.sendmodes.tables import write_tables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.recording import Mode
 from apps.runner import Runner
@@ -68,7 +68,7 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
         if row.cluster == CLUSTERS[cluster]
     }
 
-    def reproduced() -> Iterator[dict]:
+    def reproduced() -> Iterator[dict[str, Any]]:
         for mode, sides in li_tables.times_s(CLUSTERS[cluster]).items():
             for side, published in sides.items():
                 for size, published_s in zip(fitted, published, strict=True):
@@ -81,7 +81,7 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
                         "error_pct": percentage_error(simulated_s, published_s),
                     }
 
-    def predicted(wanted: Sequence[int]) -> Iterator[dict]:
+    def predicted(wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
         for mode in MODES:
             for side in Side:
                 for size in wanted:
@@ -95,7 +95,7 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
                         "measured_s": measured.get((mode, size)) if side is Side.SENDER else None,
                     }
 
-    def programs() -> Iterator[dict]:
+    def programs() -> Iterator[dict[str, Any]]:
         for mode in MODES:
             for size in PREDICTED_BYTES:
                 parts = [(SEQUENTIAL_S, model.line(mode, side).time_s(size), SEQUENTIAL_S) for side in Side]

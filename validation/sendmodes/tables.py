@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from platforms.writing import write_csv
 from predictor.dpgraph.li_tables import INTEGER_BYTES
+from validation.frames import records
 from validation.sendmodes.study import Study
 
 if TYPE_CHECKING:
@@ -21,14 +23,14 @@ def study_text(study: Study) -> str:
     return "\n\n".join(f"{title}\n{text}" for title, text in _sections(study))
 
 
-def study_json(study: Study) -> dict:
+def study_json(study: Study) -> dict[str, Any]:
     """Plain values: tables as lists of rows, and the fit."""
     return {
         "cluster": study.cluster,
         "model": _model_rows(study),
         "components": asdict(study.components),
         "hidden_copy_share": study.hidden_copy_share,
-        **{name: _records(getattr(study, name)) for name in TABLES},
+        **{name: records(getattr(study, name)) for name in TABLES},
     }
 
 
@@ -37,8 +39,8 @@ def write_tables(study: Study, folder: Path) -> None:
     import pandas as pd
 
     for name in TABLES:
-        getattr(study, name).to_csv(folder / f"{study.cluster}-{name}.csv", index=False)
-    pd.DataFrame(_model_rows(study)).to_csv(folder / f"{study.cluster}-model.csv", index=False)
+        write_csv(getattr(study, name), folder / f"{study.cluster}-{name}.csv")
+    write_csv(pd.DataFrame(_model_rows(study)), folder / f"{study.cluster}-model.csv")
 
 
 def _sections(study: Study) -> Iterator[tuple[str, str]]:
@@ -91,12 +93,8 @@ def _wide(table: pd.DataFrame, columns: str, values: str, form: str) -> str:
     return text.reset_index().rename_axis(columns=None).to_string(index=False)
 
 
-def _model_rows(study: Study) -> list[dict]:
+def _model_rows(study: Study) -> list[dict[str, Any]]:
     return [
         {"mode": mode.name.lower(), "side": side.value, "c_s_per_byte": line.c_s_per_byte, "k_l_s": line.k_s}
         for (mode, side), line in study.model.lines.items()
     ]
-
-
-def _records(table: pd.DataFrame) -> list[dict]:
-    return table.astype(object).where(table.notna(), None).to_dict("records")  # JSON has no NaN

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from apps.netprobe.measure import Measurement
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from platforms.errors import UserError
 from platforms.platform import Cluster, Platform
+from platforms.reading import input_text
 from platforms.simgrid import simgrid_version
 from predictor.blocks.calibration.experiments import Experiments, Sample
 from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
@@ -78,7 +80,7 @@ class Calibration:
     name: str  # of the platform
     platform_hash: str
     simgrid: str
-    options: dict  # SimGrid's --cfg
+    options: dict[str, str]  # SimGrid's --cfg
     layout: Layout
     D_tu_bytes: float
     nodes: tuple[NodeFit, ...]  # one for each cluster
@@ -100,7 +102,7 @@ def read_calibration(path: str | Path) -> Calibration:
     """Raises UserError for a file that ``write`` has not made."""
     remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
     try:
-        content = json.loads(Path(path).read_text("utf-8"))
+        content = json.loads(input_text(path))
         found = from_fields(Calibration, content)
     except OSError as err:
         raise UserError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
@@ -184,8 +186,8 @@ def calibrate(
         nodes=tuple(_node(cluster, table, error) for cluster in platform.clusters),
         table=tuple(_row(name, table, where, unit, error) for name in blocks),
         wires=wires,
-        lines=_lines_fits(table, wires) if several else (),
-        shapes=tuple(_shape_fits(table, layout, wires)) if several else (),
+        lines=() if wires is None else _lines_fits(table, wires),
+        shapes=() if wires is None else tuple(_shape_fits(table, layout, wires)),
         disks=tuple(_disk(name, table, wires) for name in disks),
         node_s=measurement.node_s,
         wall_s=measurement.wall_s,
@@ -211,11 +213,12 @@ def _row(block: str, table: Measured, where: str | None, unit: float, error: str
         features = features[:, :1]
     T_s, K = (*map(float, linear_fit(features, time_s, error=minimised)), 0.0)[:2]
 
-    def against(use: str) -> Quality | None:
-        d, P, t = table.of(block, use, kind)
-        return quality(communication_time(block, d, P, T=T_s, K=K, D_tu=unit), t) if len(t) else None
+    def against(d: np.ndarray, P: np.ndarray, t: np.ndarray) -> Quality:
+        return quality(communication_time(block, d, P, T=T_s, K=K, D_tu=unit), t)
 
-    return TableFit(block, minimised, T_s, K, against("fit"), against("check"))
+    held_out = table.of(block, "check", kind)
+    quality_of_fit = against(sizes, processes, time_s)
+    return TableFit(block, minimised, T_s, K, quality_of_fit, against(*held_out) if len(held_out[2]) else None)
 
 
 def _best_unit(table: Measured, where: str | None, error: str | None) -> float:
@@ -292,10 +295,11 @@ def _disk(block: str, table: Measured, wires: Wires | None) -> DiskFit:
         others, _, held_out_s = table.of(block, use)
         return quality(disk_features(others, wires) @ coefficients, held_out_s)
 
-    return DiskFit(block, *map(float, coefficients), against("fit"), against("check"))
+    T_s, K, c = coefficients.tolist()
+    return DiskFit(block, T_s, K, c, against("fit"), against("check"))
 
 
-def rows(table: Measured) -> Sequence[dict]:
+def rows(table: Measured) -> Sequence[dict[str, Any]]:
     """The measured table, as CSV has it."""
     return [
         {

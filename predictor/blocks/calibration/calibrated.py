@@ -13,7 +13,7 @@ from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
 from predictor.blocks.calibration.nodes import NodeFit
 from predictor.blocks.calibration.shapes import Shape, shape_of
-from predictor.blocks.calibration.wires import checked_processes
+from predictor.blocks.calibration.wires import Wires, checked_processes
 from predictor.blocks.model import check_block, checked
 from predictor.blocks.published.parameters import Line, Parameters
 from predictor.blocks.published.table_model import TableModel
@@ -34,7 +34,7 @@ class Calibrated:
     family: str = FAMILIES[0]
     cluster: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.family not in FAMILIES:
             raise UserError(f"formulas {self.family!r}", "no such family", nearest(self.family, FAMILIES))
         names = [node.cluster for node in self.calibration.nodes]
@@ -60,6 +60,13 @@ class Calibrated:
             return max(self.calibration.nodes, key=lambda node: node.compute.parameters.T_min_s)
         return next(node for node in self.calibration.nodes if node.cluster == self.cluster)
 
+    @property
+    def wires(self) -> Wires:
+        """Raises OutOfRange for a calibration of one host, which has none."""
+        if self.calibration.wires is None:
+            raise self._unknown("messages", "It has one host")
+        return self.calibration.wires
+
     @cached_property
     def table_model(self) -> TableModel:
         """Table 1 with the fitted parameters."""
@@ -80,7 +87,10 @@ class Calibrated:
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:
         watts = self.table_model.power_w(threads)
-        idle = np.where(np.asarray(threads) == 0, self.node.power.idle_w, watts)
+        power = self.node.power
+        if power is None:
+            raise self._unknown("power", "The platform gives no watts")
+        idle = np.where(np.asarray(threads) == 0, power.idle_w, watts)
         return idle if idle.ndim else float(idle)
 
     def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
@@ -103,9 +113,7 @@ class Calibrated:
 
     def message_s(self, size_bytes: ArrayLike, *, far: bool | None = None) -> np.ndarray | float:
         """A message between two clusters (``far``) or within one, s; None: between two where there are several."""
-        wires = self.calibration.wires
-        if wires is None:
-            raise self._unknown("messages", "It has one host")
+        wires = self.wires
         times = wires.of(wires.far is not None if far is None else far).time(size_bytes)
         return times if np.ndim(times) else float(times)
 
@@ -113,7 +121,8 @@ class Calibrated:
         for disk in self.calibration.disks:
             if disk.block == block:
                 found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([disk.T_s, disk.K, disk.c])
-                return found.reshape(sizes.shape)
+                times: np.ndarray = found.reshape(sizes.shape)
+                return times
         raise self._unknown(f"block {block}", "The platform has no disks: calibrate one that has")
 
     def _collective_s(self, block: str, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -131,7 +140,7 @@ class Calibrated:
                     problem = f"SMPI has no all-to-all for blocks of this size among {P} processes, and would stop"
                     raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
                 found[names == name] = self._shape(name).time_s(
-                    distinct[names == name], P, layout=self.calibration.layout, wires=self.calibration.wires
+                    distinct[names == name], P, layout=self.calibration.layout, wires=self.wires
                 )
             times[of_P] = found[which.reshape(-1)]
         return times

@@ -82,7 +82,7 @@ def message_pairs(platform: Platform) -> dict[str, tuple[str, str]]:
     if inside:
         found["near"] = (inside[0].hosts[0].name, inside[0].hosts[1].name)
     if len(platform.clusters) > 1:
-        found["far"] = tuple(cluster.hosts[0].name for cluster in platform.clusters[:2])
+        found["far"] = (platform.clusters[0].hosts[0].name, platform.clusters[1].hosts[0].name)
     return found
 
 
@@ -139,7 +139,7 @@ def _collectives(platform: Platform, most_processes: int, chosen: str) -> Iterat
 
 def _is_measured(name: str, block_bytes: int, processes: int, chosen: str) -> bool:
     if name in ("scatter", "gather"):
-        return block_bytes * processes <= LARGEST_BYTES
+        return bool(block_bytes * processes <= LARGEST_BYTES)
     if name != "alltoall":
         return True
     pairwise = chosen not in _KNOWN_SELECTORS or all_to_all_algorithm(processes, block_bytes) == "pairwise"

@@ -29,7 +29,7 @@ CHOICE = {
 
 
 def mean_percentage_error(fitted: ArrayLike, measured: ArrayLike) -> float:
-    """100 x the mean of |fitted - measured| / measured, %.  Values that are measured as 0 do not count."""
+    """100 x the mean of ``|fitted - measured| / measured``, %.  Values that are measured as 0 do not count."""
     fitted, measured = np.asarray(fitted, dtype=float), np.asarray(measured, dtype=float)
     counted = measured > 0
     if not counted.any():
@@ -52,31 +52,33 @@ def _varies(values: np.ndarray) -> bool:
 def linear_fit(features: ArrayLike, measured: ArrayLike, *, error: str, nonnegative: bool = False) -> np.ndarray:
     """The coefficients c that minimise the error of ``features @ c`` against ``measured``.
 
-    ``features``: observations x coefficients.  ``error``: "mpe", the mean of |error| / value, an L1 problem that is
+    ``features``: observations x coefficients.  ``error``: "mpe", the mean of ``|error| / value``, an L1 problem that is
     solved exactly as a linear program (of values above 0; those of 0 do not count); "mse", least squares.
     ``nonnegative``: no coefficient below 0.  Columns may differ in scale by many decades.
     """
-    features, measured = np.asarray(features, dtype=float), np.asarray(measured, dtype=float)
+    X, y = np.asarray(features, dtype=float), np.asarray(measured, dtype=float)
     if error == "mpe":  # values that are measured as 0 have no percentage
-        features, measured = features[measured != 0], measured[measured != 0]
-    if not measured.any():
-        return np.zeros(features.shape[1])
-    scale = np.abs(features).max(axis=0)
+        X, y = X[y != 0], y[y != 0]
+    if not y.any():
+        return np.zeros(X.shape[1])
+    scale = np.abs(X).max(axis=0)
     scale[scale == 0] = 1.0
-    unit = np.mean(measured)  # of the coefficients of scaled columns
-    scaled = features / scale
+    unit = float(np.mean(y))  # of the coefficients of scaled columns
+    scaled = X / scale
     if error == "mpe":
         solve = _least_percentage
     elif error == "mse":
         solve = _least_squares
     else:
         raise ValueError(f"error {error!r} is not of {', '.join(ERRORS)}")
-    return solve(scaled, measured / unit, 0.0 if nonnegative else -np.inf) * unit / scale
+    coefficients: np.ndarray = solve(scaled, y / unit, 0.0 if nonnegative else -np.inf) * unit / scale
+    return coefficients
 
 
 def _least_squares(features: np.ndarray, measured: np.ndarray, least: float) -> np.ndarray:
     if least == -np.inf:
-        return np.linalg.lstsq(features, measured, rcond=None)[0]
+        coefficients: np.ndarray = np.linalg.lstsq(features, measured, rcond=None)[0]
+        return coefficients
     from scipy.optimize import lsq_linear
 
     return lsq_linear(features, measured, bounds=(least, np.inf)).x
@@ -101,7 +103,8 @@ def _least_percentage(features: np.ndarray, measured: np.ndarray, least: float) 
     )
     if done.x is None:  # a bounded problem that always has a solution
         raise RuntimeError(f"linear program: {done.message}")
-    return done.x[:count] / columns
+    coefficients: np.ndarray = done.x[:count] / columns
+    return coefficients
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MEASURED = {"color": "black", "marker": "o", "linestyle": "none", "markersize": 4, "label": "measured"}
-_TABLE = {"color": "#D55E00", "linestyle": "--", "linewidth": 1.4, "label": "formula of Table 1"}
-_SHAPE = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.2}
+_MEASURED: dict[str, Any] = {"color": "black", "marker": "o", "linestyle": "none", "markersize": 4, "label": "measured"}
+_TABLE: dict[str, Any] = {"color": "#D55E00", "linestyle": "--", "linewidth": 1.4, "label": "formula of Table 1"}
+_SHAPE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.2}
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 
 
@@ -82,7 +82,7 @@ def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
     paper, shapes = _families(calibrated)
     figure = _figure(10)
     left, right = figure.subplots(1, 2)
-    far = calibrated.calibration.wires.far is not None
+    far = calibrated.wires.far is not None
     sizes, _, time_s = table.of("p2p", "fit", "far" if far else "near")
     fine = np.geomspace(1, sizes.max(), 2000)
     left.plot(sizes, time_s, **_MEASURED)
@@ -131,7 +131,7 @@ def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
         x, shapes.communication_s("bcast", sizes, processes),
         color="#0072B2", marker="x", linestyle="none", markersize=5, label="bcast-binomial",
     )  # fmt: skip
-    flat.plot(x[order], paper.communication_s("bcast", sizes, processes)[order], **_TABLE)
+    flat.plot(x[order], np.asarray(paper.communication_s("bcast", sizes, processes))[order], **_TABLE)
     flat.set(xscale="log", yscale="log", xlabel="ceil(d / D_tu) D_tu log2 P, byte", ylabel="time, s")
     flat.legend(fontsize=9)
     _finish(flat, "Mapped to the formula's variable")

@@ -69,7 +69,7 @@ def bcast_binomial(cluster: np.ndarray, held: bool) -> Paths:
     distant = cluster[parent] != cluster[place]
     children, far_children = np.bincount(parent), np.bincount(parent, distant).astype(int)
     loads = {
-        int(when): _load(*(one[together == when] for one in (parent, place)), cluster) for when in np.unique(together)
+        int(when): _load(parent[together == when], place[together == when], cluster) for when in np.unique(together)
     }
     chains: list[list[Round]] = [[] for _ in range(P)]
     for r, p, when, is_far in zip(place.tolist(), parent.tolist(), together.tolist(), distant.tolist(), strict=True):

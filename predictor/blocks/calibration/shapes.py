@@ -21,7 +21,7 @@ import numpy as np
 
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error
 from predictor.blocks.calibration.rounds import ALGORITHMS, Load, Paths, Round
-from predictor.blocks.calibration.wires import Layout, Wires
+from predictor.blocks.calibration.wires import Clustered, Layout, Wires
 from predictor.dpgraph.collectives import all_to_all_algorithm
 
 _SHARES = (0.0, *np.geomspace(1e-3, 4, 25).tolist())  # tried for r, before it is refined
@@ -58,15 +58,16 @@ class Shape:
     name: str  # of ALGORITHMS
     coefficients: Coefficients
 
-    def time_s(self, block_bytes: np.ndarray, processes: int, *, layout: Layout, wires: Wires) -> np.ndarray:
+    def time_s(self, block_bytes: np.ndarray, processes: int, *, layout: Clustered, wires: Wires) -> np.ndarray:
         """For blocks of these sizes (the vector of a broadcast) among so many processes, s."""
         c = self.coefficients
         found = features(self.name, block_bytes, processes, c, layout=layout, wires=wires)
-        return found @ np.array([c.a, c.b, c.g_s])
+        time_s: np.ndarray = found @ np.array([c.a, c.b, c.g_s])
+        return time_s
 
 
 def features(
-    name: str, block_bytes: np.ndarray, processes: int, c: Coefficients, *, layout: Layout, wires: Wires
+    name: str, block_bytes: np.ndarray, processes: int, c: Coefficients, *, layout: Clustered, wires: Wires
 ) -> np.ndarray:
     """What a, b and g multiply, for each size: sizes x (s, s, messages), of the path that is longest with a = b = 1."""
     sizes = np.asarray(block_bytes, dtype=float)
@@ -80,7 +81,7 @@ def features(
 
 
 @lru_cache(maxsize=4096)
-def _paths(name: str, layout: Layout, processes: int, held: bool) -> Paths:
+def _paths(name: str, layout: Clustered, processes: int, held: bool) -> Paths:
     return ALGORITHMS[name](layout.clusters(processes), held)
 
 
@@ -89,7 +90,8 @@ def _of_paths(paths: Paths, sizes: np.ndarray, c: Coefficients, wires: Wires) ->
     of_rounds = np.stack([_of_round(one, sizes, c, wires) for one in paths.rounds])  # rounds x sizes x 3
     sums = np.tensordot(paths.counts, of_rounds, axes=1)  # paths x sizes x 3
     longest = (sums[:, :, 0] + sums[:, :, 1]).argmax(axis=0)
-    return sums[longest, np.arange(len(sizes))]
+    of_longest: np.ndarray = sums[longest, np.arange(len(sizes))]
+    return of_longest
 
 
 def _of_round(one: Round, sizes: np.ndarray, c: Coefficients, wires: Wires) -> np.ndarray:
@@ -101,14 +103,13 @@ def _of_round(one: Round, sizes: np.ndarray, c: Coefficients, wires: Wires) -> n
         node = np.full_like(sizes, load.node)
         return np.stack([lines.latency(bytes_), lines.transfer(bytes_) * _crowd(load, c), node], axis=1)
 
-    if one.near is not None:  # alone as long as the far ones are on their way, then among all
+    if one.near is not None and one.all is not None:  # alone as long as the far ones are on their way, then among all
         alone, shared = way(False, one.near), way(False, one.all)
         head_start = wires.of(True).latency(bytes_) - alone[:, 0]
         shared[:, 0] += head_start * (1 - _crowd(one.all, c) / _crowd(one.near, c))
         return _later(alone, shared)
-    if one.all is None:
-        return way(True, one.far)
-    return way(False, one.all) if one.far is None else _later(way(False, one.all), way(True, one.far))
+    ways = [way(far, load) for far, load in ((False, one.all), (True, one.far)) if load is not None]
+    return ways[0] if len(ways) == 1 else _later(*ways)
 
 
 def _later(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -147,7 +148,8 @@ def fit_shape(name: str, seen: Observations, *, layout: Layout, wires: Wires, er
     def fitted(r: Shares) -> tuple[float, Coefficients]:
         matrix = columns(r)
         found = linear_fit(matrix, seen.time_s, error=error, nonnegative=True)
-        return mean_percentage_error(matrix @ found, seen.time_s), Coefficients(*map(float, found), *r)
+        a, b, g_s = found.tolist()
+        return mean_percentage_error(matrix @ found, seen.time_s), Coefficients(a, b, g_s, *r)
 
     best = fitted((0.0, 0.0))
     if best[0] < _GOOD_PCT:  # nothing but processes is crowded

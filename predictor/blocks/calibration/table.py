@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from predictor.blocks.calibration.calibrate import Calibration
 from predictor.blocks.calibration.calibrated import Calibrated
@@ -42,36 +43,39 @@ def cautions(calibration: Calibration) -> list[str]:
     return [f"{', '.join(wrong)}: above {TRUSTED_PCT:g} %: {reason}"]
 
 
-def fits(calibration: Calibration) -> Iterator[tuple[str, str, str, Quality, Quality | None, dict]]:
+_Fit = tuple[str, str, str, Quality, Quality | None, Mapping[str, Any]]
+
+
+def fits(calibration: Calibration) -> Iterator[_Fit]:
     """Block, formula, error that was minimised, quality, that of held-out samples, coefficients."""
     for node in calibration.nodes:
         which = f" ({node.cluster})" if len(calibration.nodes) > 1 else ""
-        for block, of in (("compute", node.compute), ("power", node.power)):
-            if of is not None:
-                more = {"idle_w": of.idle_w} if block == "power" else {}
-                coefficients = {"cluster": node.cluster, **vars(of.parameters), **more}
-                yield block, f"table 1{which}", of.error, of.quality, None, coefficients
+        coefficients = {"cluster": node.cluster, **vars(node.compute.parameters)}
+        yield "compute", f"table 1{which}", node.compute.error, node.compute.quality, None, coefficients
+        if node.power is not None:
+            coefficients = {"cluster": node.cluster, **vars(node.power.parameters), "idle_w": node.power.idle_w}
+            yield "power", f"table 1{which}", node.power.error, node.power.quality, None, coefficients
     for row in calibration.table:
         yield row.block, "table 1", row.error, row.quality, row.held_out, {"T_s": row.T_s, "K": row.K}
         yield from _right(calibration, row.block)
 
 
-def _right(calibration: Calibration, block: str) -> Iterator[tuple[str, str, str, Quality, Quality | None, dict]]:
+def _right(calibration: Calibration, block: str) -> Iterator[_Fit]:
     """The shapes beside a row of Table 1."""
-    if block == "p2p":
-        for one in calibration.lines:
-            fitted = calibration.wires.of(one.where == "far")
-            yield block, f"p2p-lines ({one.where})", "", one.quality, one.held_out, vars(fitted)
+    if block == "p2p" and calibration.wires is not None:
+        for of_pair in calibration.lines:
+            fitted = calibration.wires.of(of_pair.where == "far")
+            yield block, f"p2p-lines ({of_pair.where})", "", of_pair.quality, of_pair.held_out, vars(fitted)
     for one in calibration.shapes:
         if one.block == block:
             yield block, one.shape.name, "mpe", one.quality, one.held_out, vars(one.shape.coefficients)
-    for one in calibration.disks:
-        if one.block == block:
-            coefficients = {"T_s": one.T_s, "K": one.K, "c": one.c}
-            yield block, "disk-and-network", "mpe", one.quality, one.held_out, coefficients
+    for disk in calibration.disks:
+        if disk.block == block:
+            coefficients = {"T_s": disk.T_s, "K": disk.K, "c": disk.c}
+            yield block, "disk-and-network", "mpe", disk.quality, disk.held_out, coefficients
 
 
-def to_json(calibration: Calibration) -> dict:
+def to_json(calibration: Calibration) -> dict[str, Any]:
     """The same as JSON values."""
     published = {cluster: published_r2(cluster) for cluster in CLUSTERS}
     return {

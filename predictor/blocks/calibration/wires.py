@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,15 +27,19 @@ class Lines:
 
     def latency(self, size_bytes: ArrayLike) -> np.ndarray:
         """The part that does not grow within a piece, s."""
-        return np.asarray(self.latency_s)[self._piece(size_bytes)]
+        latency_s: np.ndarray = np.asarray(self.latency_s)[self._piece(size_bytes)]
+        return latency_s
 
     def transfer(self, size_bytes: ArrayLike) -> np.ndarray:
         """The part in proportion to the size, s."""
-        return np.asarray(self.s_per_byte)[self._piece(size_bytes)] * np.asarray(size_bytes, dtype=float)
+        s_per_byte: np.ndarray = np.asarray(self.s_per_byte)[self._piece(size_bytes)]
+        transfer_s: np.ndarray = s_per_byte * np.asarray(size_bytes, dtype=float)
+        return transfer_s
 
     def time(self, size_bytes: ArrayLike) -> np.ndarray:
         """Of one message, s."""
-        return self.latency(size_bytes) + self.transfer(size_bytes)
+        time_s: np.ndarray = self.latency(size_bytes) + self.transfer(size_bytes)
+        return time_s
 
     def _piece(self, size_bytes: ArrayLike) -> np.ndarray:
         return np.searchsorted(self.from_bytes, np.asarray(size_bytes, dtype=float), side="right") - 1
@@ -64,7 +69,10 @@ class Wires:
     def of(self, far: bool) -> Lines:
         """Of a kind; of the other where there is no such pair."""
         wanted, other = (self.far, self.near) if far else (self.near, self.far)
-        return other if wanted is None else wanted
+        found = other if wanted is None else wanted
+        if found is None:
+            raise ValueError("lines of neither kind of pair")
+        return found
 
     def held(self, size_bytes: ArrayLike) -> np.ndarray:
         """Whether MPI_Send waits for the receiver of such a message."""
@@ -82,6 +90,16 @@ def held_from(size_bytes: ArrayLike, held_s: ArrayLike, time_s: ArrayLike) -> fl
         return 0.0
     last = int(np.flatnonzero(free)[-1])
     return None if last == len(sizes) - 1 else float(np.sqrt(sizes[last] * sizes[last + 1]))
+
+
+class Clustered(Protocol):
+    """Who is where."""
+
+    def __hash__(self) -> int:
+        """Equal ones are looked up together."""
+
+    def clusters(self, processes: int) -> np.ndarray:
+        """The cluster of each of the first so many processes, by number."""
 
 
 @dataclass(frozen=True)

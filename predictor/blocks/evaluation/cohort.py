@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from platforms.errors import UserError
-from predictor.blocks.application import Compute
+from predictor.blocks.application import Compute, Number
 from predictor.blocks.evaluation.pairs import Pairs
 from predictor.blocks.evaluation.profile import Profile, interleaved, join
 from predictor.blocks.evaluation.progression import Part, Progression
-from predictor.blocks.expressions import Expression
+from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.machines.machine import Group
 
 
@@ -25,7 +25,7 @@ class Cohort:
     clock: Profile
     pc: int = 0
     loops: tuple[tuple[int, int, int], ...] = ()  # that they are in: place of its instruction, turn, turns in all
-    scope: dict = field(default_factory=dict)  # the application's numbers, loops' variables, index
+    scope: dict[str, Value] = field(default_factory=dict)  # the application's numbers, loops' variables, index
     pairs: Pairs | None = None  # of the message that they wait for; several of a single process are dealt with in order
     partners: tuple[tuple[int, int], ...] = ()  # still to come in this step: first and count
     times: int = 1  # how often it does what it does, in loops that are run but once
@@ -33,6 +33,13 @@ class Cohort:
     @property
     def label(self) -> str:
         return self.group.label
+
+    @property
+    def awaited(self) -> Pairs:
+        """``pairs`` of those that do wait for a message."""
+        if self.pairs is None:
+            raise ValueError(f"{self.label} waits for no message")
+        return self.pairs
 
     @property
     def ordered(self) -> bool:
@@ -67,7 +74,8 @@ def reunited(cohorts: list[Cohort]) -> list[Cohort]:
 
     Two become one where their members are every other one, or those that follow, and their clocks lie on one line.
     """
-    waiting, done = sorted(cohorts, key=lambda cohort: cohort.first), []
+    waiting = sorted(cohorts, key=lambda cohort: cohort.first)
+    done: list[Cohort] = []
     while waiting:
         one = waiting.pop(0)
         if done and (whole := _both(done[-1], one)) is not None:
@@ -100,22 +108,24 @@ def _both(one: Cohort, other: Cohort) -> Cohort | None:
     return made
 
 
-def whole_bytes(expression: Expression, cohort: Cohort, where: str) -> int:
+def whole_bytes(expression: Number, cohort: Cohort, where: str) -> int:
     """Bytes, whole ones, the same for all of the cohort."""
-    value = expression.value(cohort.scope, where)
+    value = Expression.of(expression).value(cohort.scope, where)
     if isinstance(value, Progression):
         raise value.split_all()
     return checked_bytes(value, expression, where)
 
 
-def checked_bytes(value: float, expression: Expression, where: str) -> int:
+def checked_bytes(value: float, expression: Number, where: str) -> int:
     """Whole bytes of an expression's value.  Raises UserError below 0."""
     if value < 0:
-        raise UserError(f"{where}, expression {expression.text!r}", f"{value:g} bytes", "Give 0 or more")
+        text = Expression.of(expression).text
+        raise UserError(f"{where}, expression {text!r}", f"{value:g} bytes", "Give 0 or more")
     return ceil(value)
 
 
 def check_operations(operations: float | Progression, step: Compute, where: str) -> None:
     """Raises UserError below 0."""
     if operations < 0:
-        raise UserError(f"{where}, expression {step.operations.text!r}", "below 0", "Give 0 or more operations")
+        text = Expression.of(step.operations).text
+        raise UserError(f"{where}, expression {text!r}", "below 0", "Give 0 or more operations")

@@ -65,7 +65,7 @@ class Disks:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
         self.waiting.append(DiskUse(cohort, block, size_bytes))
 
-    def standing(self) -> Iterator[tuple[tuple, Cohort]]:
+    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Everybody who waits, and where."""
         for use in sorted(self.waiting, key=lambda one: (one.cohort.label, one.cohort.group.first, one.cohort.first)):
             yield (use.block, use.size_bytes), use.cohort
@@ -73,7 +73,7 @@ class Disks:
     def let_go(self) -> bool:
         """Serves all that wait; False where nobody does."""
         waiting, self.waiting = self.waiting, []
-        alike: dict[tuple, list[DiskUse]] = defaultdict(list)
+        alike: dict[tuple[str, Hashable], list[DiskUse]] = defaultdict(list)
         for use in waiting:
             alike[use.block, self._server[use.cohort.group]].append(use)
         for uses in alike.values():

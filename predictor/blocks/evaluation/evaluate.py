@@ -49,7 +49,8 @@ class Result:
     def energy_j(self) -> float | None:
         """Of all nodes in use."""
         parts = [*(label.energy_j for label in self.labels), self.others_idle_j]
-        return None if None in parts else fsum(parts)
+        known = [energy_j for energy_j in parts if energy_j is not None]
+        return fsum(known) if len(known) == len(parts) else None
 
 
 def evaluate(application: Application, machine: Machine) -> Result:

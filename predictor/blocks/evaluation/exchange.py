@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from platforms.errors import UserError
 from predictor.blocks.application import Receive, Send
@@ -14,10 +15,12 @@ from predictor.blocks.evaluation.profile import AT_ONCE, Profile
 from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.evaluation.progression import Part, Progression
 from predictor.blocks.evaluation.serving import Client, serve_row
+from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.machines.machine import Group, Machine, Traffic
 from predictor.blocks.machines.traffic import relations
 
 Channel = tuple[str, str]  # labels of sender and receiver
+_Owner = TypeVar("_Owner")
 
 
 @dataclass(eq=False)
@@ -36,6 +39,13 @@ class Offer:
     @property
     def ordered(self) -> bool:
         return self.sender is not None and self.sender.ordered
+
+    @property
+    def held(self) -> Cohort:
+        """``sender``, where it waits."""
+        if self.sender is None:
+            raise ValueError("a buffered message holds nobody")
+        return self.sender
 
 
 class Exchange:
@@ -58,13 +68,15 @@ class Exchange:
     def begin(self, cohort: Cohort, step: Send | Receive, where: str) -> bool:
         """A cohort comes to a send or receive; True where it need not wait, and is past it."""
         if step.at is not None:
-            others = step.at.value(cohort.scope, where)
-            if not isinstance(others, Progression) or not others.whole:
-                others = step.at.whole(cohort.scope, where)
+            at = Expression.of(step.at)
+            others = at.value(cohort.scope, where)
+            row = others.integers if isinstance(others, Progression) else None
+            if row is None:
+                others = at.whole(cohort.scope, where)
+                row = others, 0
             partner = step.to if isinstance(step, Send) else step.sender
-            self._check_partners(others, partner, cohort, f"{where}, expression {step.at.text!r}")
-            step_of = others.step if isinstance(others, Progression) else 0
-            first = others.first if isinstance(others, Progression) else others
+            self._check_partners(others, partner, cohort, f"{where}, expression {at.text!r}")
+            first, step_of = row
             index_step = cohort.stride if cohort.count > 1 else 0
             pairs = Pairs(cohort.first, index_step, first, step_of, cohort.count)
             if not self._meet(cohort, step, where, pairs):
@@ -74,7 +86,7 @@ class Exchange:
         cohort.partners = self._all_partners(cohort, step.to if isinstance(step, Send) else step.sender)
         return self._next_partners(cohort, step, where)
 
-    def _check_partners(self, others: Progression | int, partner: str, cohort: Cohort, where: str) -> None:
+    def _check_partners(self, others: Value, partner: str, cohort: Cohort, where: str) -> None:
         if others < 0 or others >= self._counts[partner]:
             one = others.first if isinstance(others, Progression) else others
             problem = f"no process {one} of {partner}, which has {self._counts[partner]}"
@@ -115,7 +127,7 @@ class Exchange:
             self._receivers[channel].append(cohort)
             self._new[channel] = None
             return False
-        buffered = bool(step.buffered.value(cohort.scope, where))
+        buffered = bool(Expression.of(step.buffered).value(cohort.scope, where))
         size_bytes = whole_bytes(step.bytes, cohort, where)
         times = cohort.clock
         if buffered and cohort.count == 1:
@@ -137,11 +149,12 @@ class Exchange:
         """Its message has come."""
         cohort.pairs = None
         instruction = self._code[cohort.label][cohort.pc]
-        if instruction.step.at is not None:
+        step = instruction.step
+        if isinstance(step, Send | Receive) and step.at is None:
+            going_on = self._next_partners(cohort, step, instruction.where)
+        else:
             cohort.pc += 1
             going_on = True
-        else:
-            going_on = self._next_partners(cohort, instruction.step, instruction.where)
         if going_on:
             self._add(cohort)
 
@@ -158,17 +171,17 @@ class Exchange:
             del self._new[channel]
         return False
 
-    def waiting(self) -> Iterator[tuple[tuple, Cohort]]:
+    def waiting(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Everybody who waits for a message, or for one to be received, and where."""
         for channel, receivers in self._receivers.items():
-            for receiver in sorted(receivers, key=lambda one: (one.first, one.pairs.source)):
+            for receiver in sorted(receivers, key=lambda one: (one.first, one.awaited.source)):
                 yield ("receives", *channel), receiver
         for channel, offers in self._offers.items():
             for offer in offers:
                 if offer.sender is not None:
                     yield ("sends", *channel), offer.sender
 
-    def offered(self) -> Iterator[tuple[tuple, Offer]]:
+    def offered(self) -> Iterator[tuple[tuple[Hashable, ...], Offer]]:
         """All messages that nobody has received yet, with their places in the order of each channel."""
         for channel, offers in self._offers.items():
             ranks = {order: rank for rank, order in enumerate(sorted(offer.order for offer in offers))}
@@ -181,7 +194,7 @@ class Exchange:
             for receiver in receivers:
                 where = self._code[receiver.label][receiver.pc].where
                 problem = f"process {receiver.first} of {receiver.label} waits for a message of process "
-                problem += f"{receiver.pairs.source} of {channel[0]} that never comes"
+                problem += f"{receiver.awaited.source} of {channel[0]} that never comes"
                 raise UserError(where, problem, "Let that one send it, or look for processes that wait in a circle")
         for channel, offers in self._offers.items():
             for offer in offers:
@@ -222,19 +235,20 @@ class Exchange:
 
     def _receive(self, receiver: Cohort, offers: list[Offer]) -> list[Cohort] | None:
         """Lets the first offer that fits meet the receiver; those of the receiver that are left, or None."""
+        awaited = receiver.awaited
         for at, offer in enumerate(offers):
             if offer.ordered:
                 continue
-            found = common(receiver.pairs, offer.pairs)
+            found = common(awaited, offer.pairs)
             if found is None:
                 continue
             mine, theirs = found
-            left = [receiver.part(one) for one in rest(receiver.pairs.count, mine)]
+            left = [receiver.part(one) for one in rest(awaited.count, mine)]
             offers[at : at + 1] = self._left(offer, theirs)
             start = receiver.clock.part(mine.first, mine.stride, mine.count)
             start = start.later(offer.times.part(theirs.first, theirs.stride, theirs.count))
             alone = start.most() - start.least() > AT_ONCE * start.most()  # then as if nobody were in the way
-            for one in relations(offer.group, receiver.group, receiver.pairs.part(mine)):
+            for one in relations(offer.group, receiver.group, awaited.part(mine)):
                 traffic = offer.traffic if alone or offer.traffic.burst > 1 else one.traffic
                 took_s = self._message_s(offer, receiver.group, one.same_node, traffic)
                 end = start.part(one.part.first, one.part.stride, one.part.count).plus(took_s)
@@ -270,86 +284,88 @@ class Exchange:
         """A process that receives from many, or sends to many, one after the other."""
         offers, receivers = self._offers[channel], self._receivers[channel]
         for receiver in [one for one in receivers if one.ordered]:
-            done = self._serve(receiver, list(self._senders_for(receiver, offers)))
-            for client, ends in done:
-                self._received(client, ends, offers)
-            if done:
+            received = self._serve(receiver, list(self._senders_for(receiver, offers)))
+            for sending, ends in received:
+                self._received(sending, ends, offers)
+            if received:
                 receivers.remove(receiver)
                 self._after_serving(receiver, receivers)
                 return True
         for offer in [one for one in offers if one.ordered]:
-            done = self._serve(offer.sender, list(self._receivers_for(offer, receivers)))
-            for client, ends in done:
-                self._sent(client, ends, receivers)
-            if done:
+            sent = self._serve(offer.held, list(self._receivers_for(offer, receivers)))
+            for receiving, ends in sent:
+                self._sent(receiving, ends, receivers)
+            if sent:
                 self._advance_offer(offer, offers)
                 return True
         return False
 
-    def _senders_for(self, receiver: Cohort, offers: Sequence[Offer]) -> Iterable[Client]:
-        node, first = receiver.group.node(receiver.first), receiver.pairs.source
+    def _senders_for(self, receiver: Cohort, offers: Sequence[Offer]) -> Iterable[Client[Offer]]:
+        awaited = receiver.awaited
+        node, first = receiver.group.node(receiver.first), awaited.source
         for offer in offers:
             pairs = offer.pairs.part(Part(0, 1, 1)) if offer.ordered else offer.pairs
-            found = common(receiver.pairs, pairs)
+            found = common(awaited, pairs)
             if found is not None:
                 times = offer.times.part(found[1].first, found[1].stride, found[1].count)
                 near = offer.group.on_node(node)
                 yield self._client(offer, found, times, offer.order, offer, receiver.group, near, first)
 
-    def _receivers_for(self, offer: Offer, receivers: Sequence[Cohort]) -> Iterable[Client]:
-        node, first = offer.group.node(offer.sender.first), offer.pairs.target
+    def _receivers_for(self, offer: Offer, receivers: Sequence[Cohort]) -> Iterable[Client[Cohort]]:
+        node, first = offer.group.node(offer.held.first), offer.pairs.target
         for order, one in enumerate(receivers):
-            found = None if one.ordered else common(offer.pairs, one.pairs)  # ordered: matched by _senders_for
+            found = None if one.ordered else common(offer.pairs, one.awaited)  # ordered: matched by _senders_for
             if found is not None:
                 times = one.clock.part(found[1].first, found[1].stride, found[1].count)
                 yield self._client(one, found, times, order, offer, one.group, one.group.on_node(node), first)
 
     def _client(
-        self, owner: object, found: tuple[Part, Part], times: Profile, order: int,
+        self, owner: _Owner, found: tuple[Part, Part], times: Profile, order: int,
         offer: Offer, target: Group, near: range, first: int,
-    ) -> Client:  # fmt: skip
+    ) -> Client[_Owner]:  # fmt: skip
         """``near``: members on the server's node; ``first``: the member at place 0 of the server's row."""
         far_s = self._message_s(offer, target, False, offer.traffic)
         near_s = self._message_s(offer, target, True, offer.traffic) if near else 0.0
         return Client(owner, *found, times, order, far_s, near_s, tuple(member - first for member in near))
 
     @staticmethod
-    def _serve(server: Cohort, clients: list[Client]) -> list[tuple[Client, Profile]]:
+    def _serve(server: Cohort, clients: list[Client[_Owner]]) -> list[tuple[Client[_Owner], Profile]]:
         """Serves those who wait at the head of its row; who they are, and when each was done."""
-        served, clock_s, done = serve_row(server.clock.first, server.pairs.count, clients)
+        row = server.awaited
+        served, clock_s, done = serve_row(server.clock.first, row.count, clients)
         server.clock = Profile.constant(1, clock_s)
-        server.pairs = server.pairs.part(Part(served, 1, server.pairs.count - served))
+        server.pairs = row.part(Part(served, 1, row.count - served))
         return done
 
     def _after_serving(self, receiver: Cohort, receivers: list[Cohort]) -> None:
         """It goes on, or still waits for those that it has not served."""
-        if receiver.pairs.count:
+        if receiver.awaited.count:
             receivers.append(receiver)
         else:
             self._go_on(receiver)
 
     def _advance_offer(self, offer: Offer, offers: list[Offer]) -> None:
         """The same of one that sends in order, after some of its messages have come."""
-        offer.pairs, offer.times = offer.sender.pairs, offer.sender.clock
+        offer.pairs, offer.times = offer.held.awaited, offer.held.clock
         if not offer.pairs.count:
             offers.remove(offer)
-            self._go_on(offer.sender)
+            self._go_on(offer.held)
 
-    def _received(self, client: Client, ends: Profile, offers: list[Offer]) -> None:
+    def _received(self, client: Client[Offer], ends: Profile, offers: list[Offer]) -> None:
         offer = client.owner
         if offer.ordered:
-            offer.sender.clock = ends
-            offer.sender.pairs = offer.pairs.part(Part(1, 1, offer.pairs.count - 1))
+            offer.held.clock = ends
+            offer.held.pairs = offer.pairs.part(Part(1, 1, offer.pairs.count - 1))
             self._advance_offer(offer, offers)
         else:
             at = offers.index(offer)
             offers[at : at + 1] = self._left(offer, client.in_owner)
             self._release(offer, client.in_owner, ends)
 
-    def _sent(self, client: Client, ends: Profile, receivers: list[Cohort]) -> None:
+    def _sent(self, client: Client[Cohort], ends: Profile, receivers: list[Cohort]) -> None:
         receiver, part = client.owner, client.in_owner
         receivers.remove(receiver)
         if part.stride < 0:
             part, ends = part.turned(), ends.part(part.count - 1, -1, part.count)
-        receivers += [receiver.part(one) for one in rest(receiver.pairs.count, part)]
+        receivers += [receiver.part(one) for one in rest(receiver.awaited.count, part)]
         self._go_on(receiver.part(part, ends))

@@ -14,10 +14,22 @@ a disk from the same moment on share it.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from predictor.blocks.application import Application, Collective, Compute, ReadDisk, Receive, Send, Step, WriteDisk
+from predictor.blocks.application import (
+    Application,
+    Collective,
+    Compute,
+    If,
+    ReadDisk,
+    Receive,
+    Repeat,
+    Send,
+    Step,
+    WriteDisk,
+)
 from predictor.blocks.evaluation.cohort import Cohort, check_operations, reunited, whole_bytes
 from predictor.blocks.evaluation.disks import Disks
 from predictor.blocks.evaluation.exchange import Exchange
@@ -26,7 +38,10 @@ from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.evaluation.progression import Progression, Split
 from predictor.blocks.evaluation.steady import Standing, State, Steady
+from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
+
+_Position = tuple[tuple[int, ...], int]  # in the program, and number of the group
 
 
 @dataclass(frozen=True)
@@ -44,8 +59,8 @@ class Execution:
         self._application, self._machine = application, machine
         self._numbers = application.numbers()
         self._code = {label.name: flat(application, label.name) for label in application.labels}
-        self._runnable: dict[tuple, list[Cohort]] = {}  # by position and number of the group
-        self._positions: list[tuple] = []  # a heap of its keys
+        self._runnable: dict[_Position, list[Cohort]] = {}
+        self._positions: list[_Position] = []  # a heap of its keys
         self._number = {group: number for number, group in enumerate(machine.groups)}
         self._exchange = Exchange(machine, application.counts(), self._code, self._add)
         self._gatherings = Gatherings(application, machine, self._add)
@@ -94,7 +109,7 @@ class Execution:
             for cohort in going:
                 self._add(cohort)
 
-    def _standing(self, where: tuple, cohort: Cohort) -> Standing:
+    def _standing(self, where: tuple[Hashable, ...], cohort: Cohort) -> Standing:
         loops = tuple((begin, times) for begin, _, times in cohort.loops)
         place = (
             *where, self._number[cohort.group], cohort.first, cohort.stride, cohort.count, cohort.pc, cohort.times,
@@ -129,16 +144,16 @@ class Execution:
         if instruction.kind == "block":
             return self._block(cohort, step, where)
         answer = None
-        if instruction.kind == "branch":
-            answer = bool(step.condition.value(cohort.scope, where))
-        elif instruction.kind == "loop":
-            answer = step.times.whole(cohort.scope, where)
+        if isinstance(step, If):
+            answer = int(bool(Expression.of(step.condition).value(cohort.scope, where)))
+        elif instruction.kind == "loop" and isinstance(step, Repeat):
+            answer = Expression.of(step.times).whole(cohort.scope, where)
             self._steady.check_entered(instruction, answer)
         if follow(cohort, instruction, answer) and cohort.first == cohort.group.first:
             self._steady.turned(self._number[cohort.group], cohort)
         return True
 
-    def _block(self, cohort: Cohort, step: Step, where: str) -> bool:
+    def _block(self, cohort: Cohort, step: Step | None, where: str) -> bool:
         if isinstance(step, Compute):
             self._compute(cohort, step, where)
         elif isinstance(step, Send | Receive):
@@ -155,8 +170,8 @@ class Execution:
     def _compute(self, cohort: Cohort, step: Compute, where: str) -> None:
         scope = cohort.scope
         if step.size is not None:
-            scope = {**scope, "size": step.size.value(scope, where)}
-        operations = step.operations.value(scope, where)
+            scope = {**scope, "size": Expression.of(step.size).value(scope, where)}
+        operations = Expression.of(step.operations).value(scope, where)
         check_operations(operations, step, where)
         if isinstance(operations, Progression):
             first_s, last_s = (

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from platforms.errors import UserError
-from predictor.blocks.application import Application, Collective, members_of
+from predictor.blocks.application import Application, Collective, Rooted, members_of
 from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.progression import Progression
+from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
 
 
@@ -38,7 +39,7 @@ class Gatherings:
     def join(self, cohort: Cohort, step: Collective, where: str) -> None:
         """The cohort has come to a collective; the last to come lets all go on."""
         size_bytes = whole_bytes(step.bytes, cohort, where) if hasattr(step, "bytes") else 0
-        root = step.at.whole(cohort.scope, where) if hasattr(step, "at") else 0
+        root = Expression.of(step.at).whole(cohort.scope, where) if isinstance(step, Rooted) else 0
         members = members_of(step, self._application)
         if cohort.label not in members:
             raise UserError(where, f"{cohort.label} does not take part itself", "Name it in `among` too")
@@ -57,10 +58,10 @@ class Gatherings:
         root = root_group(self._application, groups, step, gathering.root, gathering.where)
         took_s = self._machine.collective_s(step.block, gathering.size_bytes, groups, root)
         end_s = max(cohort.clock.most() for cohort in gathering.cohorts) + took_s
-        alike: dict[tuple, list[Cohort]] = defaultdict(list)
+        alike: dict[tuple[Group, Hashable], list[Cohort]] = defaultdict(list)
         for cohort in gathering.cohorts:
-            alike[cohort.group, cohort.pc, cohort.loops].append(cohort)
-        for (group, *_), cohorts in alike.items():
+            alike[cohort.group, (cohort.pc, cohort.loops)].append(cohort)
+        for (group, _), cohorts in alike.items():
             if len(cohorts) > 1 and sum(cohort.count for cohort in cohorts) == group.count:  # all of it: one again
                 whole = cohorts[0]
                 whole.first, whole.stride, whole.count = group.first, group.stride, group.count
@@ -71,7 +72,7 @@ class Gatherings:
                 cohort.pc += 1
                 self._add(cohort)
 
-    def waiting(self) -> Iterator[tuple[tuple, Cohort]]:
+    def waiting(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Everybody who waits for others, and where."""
         for members in sorted(self._gatherings):
             gathering = self._gatherings[members]
@@ -102,7 +103,7 @@ def root_group(application: Application, groups: Sequence[Group], step: Collecti
 
     ``groups``: of those that take part.  Raises UserError for an index that is not there.
     """
-    if not hasattr(step, "root"):
+    if not isinstance(step, Rooted):
         return groups[0]
     label = step.root_label(application)
     for group in groups:
@@ -112,6 +113,6 @@ def root_group(application: Application, groups: Sequence[Group], step: Collecti
     raise UserError(where, problem, "Count from 0")
 
 
-def _agreed(step: Collective, size_bytes: int, root: int, application: Application) -> tuple:
+def _agreed(step: Collective, size_bytes: int, root: int, application: Application) -> tuple[Hashable, ...]:
     """What all that take part in a collective have to agree on."""
-    return step.block, size_bytes, root, step.root_label(application) if hasattr(step, "root") else None
+    return step.block, size_bytes, root, step.root_label(application) if isinstance(step, Rooted) else None

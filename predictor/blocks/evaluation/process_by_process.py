@@ -11,7 +11,7 @@ blocks of disks.  Turns are run one by one, but for loops that only compute.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,12 @@ from predictor.blocks.application import (
     Application,
     Collective,
     Compute,
+    If,
+    Number,
     ReadDisk,
     Receive,
+    Repeat,
+    Rooted,
     Send,
     Step,
     WriteDisk,
@@ -30,7 +34,8 @@ from predictor.blocks.application import (
 from predictor.blocks.evaluation.cohort import check_operations, checked_bytes
 from predictor.blocks.evaluation.gathering import Call, check_agreed, root_group
 from predictor.blocks.evaluation.program import Instruction, flat, follow
-from predictor.blocks.expressions import Expression
+from predictor.blocks.evaluation.progression import Progression
+from predictor.blocks.expressions import Expression, Value
 
 if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Group, Machine
@@ -63,8 +68,8 @@ class _Process:
     place: Place
     group: Group
     code: list[Instruction]
-    scope: dict
-    known: dict[int | tuple, float] = field(default_factory=dict)  # of expressions, by loops' variables
+    scope: dict[str, Value]
+    known: dict[Hashable, float] = field(default_factory=dict)  # of expressions, by loops' variables
     clock_s: float = 0.0
     sending_until_s: float = 0.0
     exchange_s: float | None = None  # when the first of the latest sends in a row began; None: other blocks since
@@ -118,19 +123,21 @@ class ProcessByProcess:
                 problem = f"process {target[1]} of {target[0]} never receives a message of {source[1]} of {source[0]}"
                 raise UserError(self._application.where, problem, "Let it receive it")
 
-    def _value(self, process: _Process, expression: Expression, where: str):
-        key, scope = id(expression), process.scope
-        counted = self._counted.get(key)
+    def _value(self, process: _Process, expression: Number, where: str) -> float:
+        number, scope = id(expression), process.scope
+        counted = self._counted.get(number)
         if counted is None:
-            counted = self._counted[key] = tuple(sorted(expression.names - self._fixed))
-        if counted:
-            key = (key, *(scope[name] for name in counted))
+            counted = self._counted[number] = tuple(sorted(Expression.of(expression).names - self._fixed))
+        key: Hashable = (number, *(scope[name] for name in counted)) if counted else number
         found = process.known.get(key)
         if found is None:
-            found = process.known[key] = expression.value(scope, where)
+            value = Expression.of(expression).value(scope, where)
+            if isinstance(value, Progression):  # of one process none is
+                raise value.split_all()
+            found = process.known[key] = value
         return found
 
-    def _size(self, process: _Process, expression: Expression, where: str) -> int:
+    def _size(self, process: _Process, expression: Number, where: str) -> int:
         return checked_bytes(self._value(process, expression, where), expression, where)
 
     def _do(self, process: _Process, instruction: Instruction) -> bool:
@@ -139,14 +146,14 @@ class ProcessByProcess:
         if instruction.kind == "block":
             return self._block(process, step, where)
         answer = None
-        if instruction.kind == "branch":
-            answer = self._value(process, step.condition, where)
-        elif instruction.kind == "loop":
-            answer = step.times.whole(process.scope, where)
+        if isinstance(step, If):
+            answer = int(bool(self._value(process, step.condition, where)))
+        elif instruction.kind == "loop" and isinstance(step, Repeat):
+            answer = Expression.of(step.times).whole(process.scope, where)
         follow(process, instruction, answer)
         return True
 
-    def _block(self, process: _Process, step: Step, where: str) -> bool:
+    def _block(self, process: _Process, step: Step | None, where: str) -> bool:
         if isinstance(step, _MESSAGES):
             self._note_exchange(process, step)
             return self._exchange(process, step, where)
@@ -165,7 +172,10 @@ class ProcessByProcess:
             operations = self._value(process, step.operations, where)
         else:
             scope = {**process.scope, "size": self._value(process, step.size, where)}
-            operations = step.operations.value(scope, where)
+            of_size = Expression.of(step.operations).value(scope, where)
+            if isinstance(of_size, Progression):
+                raise of_size.split_all()
+            operations = of_size
         check_operations(operations, step, where)
         took_s = process.times * self._machine.compute_s(process.group, operations)
         process.clock_s += took_s
@@ -205,7 +215,8 @@ class ProcessByProcess:
         if member != int(member) or not 0 <= member < self._counts[label] or (label, member) == process.place:
             problem = f"process {process.place[1]} of {process.place[0]} with {member:g} of {label}, which has "
             problem += f"{self._counts[label]}"
-            raise UserError(f"{where}, expression {step.at.text!r}", problem, "Count from 0, and name another process")
+            text = Expression.of(step.at).text
+            raise UserError(f"{where}, expression {text!r}", problem, "Count from 0, and name another process")
         return deque([(label, int(member))])
 
     def _send(self, process: _Process, other: Place, step: Send, where: str) -> bool:
@@ -255,7 +266,8 @@ class ProcessByProcess:
         size_bytes = self._size(process, step.bytes, where) if hasattr(step, "bytes") else 0
         members = members_of(step, self._application)
         here = self._gathered[members]
-        mine = step, size_bytes, step.at.whole(process.scope, where) if hasattr(step, "at") else 0
+        root_index = Expression.of(step.at).whole(process.scope, where) if isinstance(step, Rooted) else 0
+        mine = step, size_bytes, root_index
         if here:
             check_agreed(self._application, mine, here[0][1], where, here[0][0].code[here[0][0].pc].where)
         here.append((process, mine))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from predictor.blocks.application import Application, Compute, If, Repeat, Step
-from predictor.blocks.expressions import Expression
+from predictor.blocks.expressions import Expression, Value
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Walker(Protocol):
 
     pc: int
     loops: tuple[tuple[int, int, int], ...]  # that it is in: place of its instruction, turn, turns in all
-    scope: dict
+    scope: dict[str, Value]
     times: int  # how often it does what it does, in loops that are run but once
 
 
@@ -56,13 +56,14 @@ def follow(walker: Walker, instruction: Instruction, answer: int | None) -> bool
             return True
         walker.loops = walker.loops[:-1]
         walker.times //= turns if instruction.lonely else 1
-        walker.scope.pop(step.variable, None)
+        if isinstance(step, Repeat) and step.variable:
+            walker.scope.pop(step.variable, None)
         walker.pc += 1
     return False
 
 
-def _count(walker: Walker, step: Repeat, turn: int) -> None:
-    if step.variable:
+def _count(walker: Walker, step: Step | None, turn: int) -> None:
+    if isinstance(step, Repeat) and step.variable:
         walker.scope[step.variable] = turn
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
+from typing import NoReturn, cast
 
 from platforms.errors import UserError
 
@@ -65,6 +66,12 @@ class Progression:
         """Whether all values are whole numbers."""
         return isinstance(self.first, int) and isinstance(self.step, int)
 
+    @property
+    def integers(self) -> tuple[int, int] | None:
+        """``first`` and ``step``; None where some values are not whole."""
+        first, step = self.first, self.step
+        return (first, step) if isinstance(first, int) and isinstance(step, int) else None
+
     def split_all(self) -> Split:
         """Every member by itself.  Raises UserError where those are too many."""
         if self.count > MOST_CLASSES:
@@ -95,7 +102,7 @@ class Progression:
     def __sub__(self, other: Progression | Number) -> Progression | Number:
         return self + -other
 
-    def __rsub__(self, other: Number) -> Progression:
+    def __rsub__(self, other: Number) -> Progression | Number:
         return -self + other
 
     def __mul__(self, other: Progression | Number) -> Progression | Number:
@@ -113,30 +120,36 @@ class Progression:
     def __floordiv__(self, other: Progression | Number) -> Progression | Number:
         return self._divided(other)[0]
 
-    def __mod__(self, other: Progression | Number) -> Progression | Remainder | Number:
+    def __mod__(self, other: Progression | Number) -> Progression | Number:
         try:
             return self._divided(other)[1]
         except Split as split:
-            return Remainder(self, other, split) if self.whole and isinstance(other, int) else _raise(split)
+            row = self.integers
+            if row is None or not isinstance(other, int):
+                raise
+            # It stands for a progression: what it is used in as one splits it.
+            return cast(Progression, Remainder(*row, self.count, other, split))
 
     def _divided(self, divisor: Progression | Number) -> tuple[Progression | Number, Progression | Number]:
         """Quotient and remainder of whole numbers: split where neither is regular."""
-        if not (self.whole and isinstance(divisor, int)):
+        row = self.integers
+        if row is None or not isinstance(divisor, int):
             raise self.split_all()
         if divisor == 0:
             raise ZeroDivisionError
-        first, rest = divmod(self.first, divisor)
-        if self.step % divisor == 0:
-            return Progression.of(first, self.step // divisor, self.count), rest
+        begin, step = row
+        first, rest = divmod(begin, divisor)
+        if step % divisor == 0:
+            return Progression.of(first, step // divisor, self.count), rest
         if self.last // divisor == first:
             return first, self - first * divisor
-        period = abs(divisor) // gcd(self.step, divisor)  # members whose remainders repeat
+        period = abs(divisor) // gcd(step, divisor)  # members whose remainders repeat
         runs = abs(self.last // divisor - first) + 1
         if period <= runs:
             raise Split(Part(i, period, -(-(self.count - i) // period)) for i in range(min(period, self.count)))
         cuts, j = [], 0
         while j < self.count:
-            j = _first_beyond(self, divisor, j)
+            j = _first_beyond(begin, step, divisor, j)
             cuts.append(min(j, self.count))
         raise self._split_at(*cuts[:-1])
 
@@ -170,7 +183,7 @@ class Progression:
     def __le__(self, other: Progression | Number) -> bool:
         return not _below(other - self)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # a question to all members, so that there is no hash
         if not isinstance(other, Progression | int | float):
             return NotImplemented
         difference = self - other
@@ -184,31 +197,29 @@ class Progression:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # equality is a question to all members
-
 
 class Remainder:
     """``values % divisor`` where that is not regular: each use but a comparison with a number splits the members."""
 
-    def __init__(self, values: Progression, divisor: int, split: Split):
-        self._values, self._divisor, self._split = values, divisor, split
+    def __init__(self, first: int, step: int, count: int, divisor: int, split: Split):
+        self._first, self._step, self._count, self._divisor, self._split = first, step, count, divisor, split
 
     def __eq__(self, other: object) -> bool:
         """Split only where it is so for some: these, and the others in as few progressions as may be."""
-        values, divisor = self._values, abs(self._divisor)
+        divisor = abs(self._divisor)
         if not isinstance(other, int):
             raise self._split
-        common = gcd(values.step, divisor)
+        common = gcd(self._step, divisor)
         period = divisor // common
-        if (other - values.first) % common or other % self._divisor != other:
+        if (other - self._first) % common or other % self._divisor != other:
             return False
-        first = (other - values.first) // common * pow(values.step // common, -1, period) % period
-        if first >= values.count:
+        first = (other - self._first) // common * pow(self._step // common, -1, period) % period
+        if first >= self._count:
             return False
-        others = _without(first, period, values.count)
+        others = _without(first, period, self._count)
         if others is None:
             raise self._split
-        raise Split([Part(first, period, -(-(values.count - first) // period)), *others])
+        raise Split([Part(first, period, -(-(self._count - first) // period)), *others])
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -216,9 +227,7 @@ class Remainder:
     def __bool__(self) -> bool:
         return self != 0
 
-    __hash__ = None
-
-    def told_apart(self, *_: object):
+    def told_apart(self, *_: object) -> NoReturn:
         """Raises Split: what is asked needs the values themselves."""
         raise self._split
 
@@ -230,17 +239,14 @@ for _name in ("lt", "le", "gt", "ge", "neg", "pos", "ceil", "floor", "float", "i
     setattr(Remainder, f"__{_name}__", Remainder.told_apart)
 
 
-def _raise(split: Split):
-    raise split
-
-
 def _without(first: int, period: int, count: int) -> list[Part] | None:
     """The members of ``count`` that are not ``first``, ``first + period``, ...: None where they would be many parts.
 
     With the prime factors of the period q1 q2 ...: those that differ from ``first`` modulo q1; those that do not, but
     modulo q1 q2; and so on.  So 2**n takes n parts.
     """
-    parts, known = [], 1
+    parts: list[Part] = []
+    known = 1
     for prime in _primes(period):
         if prime > _MOST_REMAINDERS or len(parts) > _MOST_REMAINDERS:
             return None
@@ -278,13 +284,13 @@ def _below(difference: Progression | Number) -> bool:
     raise difference._split_at(high)
 
 
-def _first_beyond(values: Progression, divisor: int, start: int) -> int:
-    """The first member after ``start`` whose quotient differs from that of ``start``."""
-    quotient = (values.first + values.step * start) // divisor
+def _first_beyond(first: int, step: int, divisor: int, start: int) -> int:
+    """Of ``first``, ``first + step``, ...: the first after ``start`` whose quotient differs from that of ``start``."""
+    quotient = (first + step * start) // divisor
     # values within [quotient * divisor, (quotient + 1) * divisor), or the mirror of it for a negative divisor
     low, high = sorted((quotient * divisor, (quotient + 1) * divisor))
     if divisor < 0:
         low, high = low + 1, high + 1
-    if values.step > 0:
-        return -(-(high - values.first) // values.step)
-    return (values.first - low) // -values.step + 1
+    if step > 0:
+        return -(-(high - first) // step)
+    return (first - low) // -step + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from predictor.blocks.evaluation.progression import Part
 _MOST_WALKED = 64  # clients; more are looked at member by member
 
 
+_Owner = TypeVar("_Owner")
+
+
 @dataclass(frozen=True)
-class Client:
+class Client(Generic[_Owner]):
     """Processes that wait for the server, or a part of them."""
 
-    owner: object  # who they are, for the caller
+    owner: _Owner  # who they are, for the caller
     in_row: Part  # their places in the server's row, ascending
     in_owner: Part  # their places in the owner
     times: Profile  # when each is ready, in the row's order
@@ -27,7 +31,7 @@ class Client:
     near_s: float = 0.0  # of those that are on the server's own node,
     near: tuple[int, ...] = ()  # at these places of the row, ascending
 
-    def cut(self, first: int, count: int) -> Client:
+    def cut(self, first: int, count: int) -> Client[_Owner]:
         """Its members from ``first`` on."""
         here, there = self.in_row, self.in_owner
         return replace(
@@ -46,7 +50,10 @@ class Client:
         return ((end - at, self.near_s if at in inside else self.service_s) for at, end in pairwise(cuts))
 
 
-def serve_row(ready_s: float, count: int, clients: Sequence[Client]) -> tuple[int, float, list[tuple[Client, Profile]]]:
+_Served = list[tuple[Client[_Owner], Profile]]  # with the ends of their services
+
+
+def serve_row(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
     """Serves the row's places in their order as far as somebody waits there.
 
     How many were served, when the last service ended, and who was served with the ends of the services.
@@ -56,9 +63,10 @@ def serve_row(ready_s: float, count: int, clients: Sequence[Client]) -> tuple[in
     return _spread(ready_s, count, clients)
 
 
-def _walk(ready_s: float, count: int, clients: Sequence[Client]) -> tuple[int, float, list[tuple[Client, Profile]]]:
+def _walk(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
     """Client after client, each at once, and each but once: who is interrupted by another waits for the next call."""
-    at, served = 0, []
+    at = 0
+    served: _Served[_Owner] = []
     while at < count:
         here = [c for c in clients if c.in_row.first <= at < c.in_row.first + c.in_row.count]
         client = min(here, key=lambda one: one.order, default=None)
@@ -77,7 +85,7 @@ def _walk(ready_s: float, count: int, clients: Sequence[Client]) -> tuple[int, f
     return at, ready_s, served
 
 
-def _spread(ready_s: float, count: int, clients: Sequence[Client]) -> tuple[int, float, list[tuple[Client, Profile]]]:
+def _spread(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
     """Place by place, where clients have every n-th place, or are many."""
     count = min(count, max((c.in_row.first + c.in_row.stride * (c.in_row.count - 1) + 1 for c in clients), default=0))
     taken = np.zeros(count, bool)

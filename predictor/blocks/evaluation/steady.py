@@ -10,10 +10,11 @@ algorithm", BIT 20, 1980): with that of turn 1, 2, 4, 8, ..., and only the few t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
+from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.exchange import Offer
 from predictor.blocks.evaluation.profile import Profile
@@ -32,7 +33,7 @@ _SURE = 1e-8  # relative to a period: where rounding is more, nothing is skipped
 class Standing:
     """Somebody who is somewhere, or an offer of a message."""
 
-    place: tuple  # what has to be the same
+    place: tuple[Hashable, ...]  # what has to be the same
     turns: tuple[int, ...]  # of the loops that it is in
     clock: Profile
     who: Cohort | Offer
@@ -104,7 +105,7 @@ class Steady:
 
     def check_entered(self, instruction: Instruction, times: int) -> None:
         """Raises UserError for a loop that could never be run to its end."""
-        if times > MOST_TURNS and not instruction.alike:
+        if times > MOST_TURNS and not instruction.alike and isinstance(instruction.step, Repeat):
             self._refuse(instruction, f"{times} turns that differ, since they use {instruction.step.variable!r}")
 
     @staticmethod
@@ -118,6 +119,8 @@ class Steady:
         How many times the period was skipped; 0: nothing has been changed.
         """
         watch, self._due = self._due, None
+        if watch is None:
+            return 0
         if watch.since == 0:
             watch.reference = state.kept()
         elif watch.reference is not None:
@@ -150,20 +153,20 @@ class Steady:
             if abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
                 return None
             if isinstance(other.who, Cohort):
-                again = self._again(one, other)
+                again = self._again(one, other, other.who)
                 if not again:
                     return None
                 periods = again if periods is None else min(periods, again)
-        return None if periods is None else (periods, shift_s)
+        return None if periods is None or shift_s is None else (periods, shift_s)
 
-    def _again(self, before: Standing, now: Standing) -> int:
+    def _again(self, before: Standing, now: Standing, who: Cohort) -> int:
         """How often the turns that were done fit into what is left of the loop; 0 where they were not of one loop."""
         changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
         if len(changed) != 1:
             return 0
-        begin, turn, times = now.who.loops[changed[0]]
+        begin, turn, times = who.loops[changed[0]]
         done = turn - before.turns[changed[0]]
-        return (times - 1 - turn) // done if done > 0 and self._code[now.who.label][begin].alike else 0
+        return (times - 1 - turn) // done if done > 0 and self._code[who.label][begin].alike else 0
 
 
 def _shift(before: Profile, now: Profile) -> float | None:

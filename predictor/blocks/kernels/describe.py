@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
 from pathlib import Path
+from typing import Any
 
 from apps.catalog import Problem
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
 from predictor.blocks.description import read_application
+
+Params = Mapping[str, Any]  # of a problem: those that are read here are whole numbers
 
 _HERE = Path(__file__).parent
 
@@ -57,10 +60,11 @@ def describe(problem: Problem, ranks: int) -> Description:
         problem_text = "nobody has described it in blocks"
         raise OutOfRange(f"blocks, {problem}", problem_text, f"Described are {', '.join(_KERNELS)}; or use dpgraph")
     try:
-        return _described(problem, ranks)
+        made: Description = _described(problem, ranks)
     except KeyError as err:
         problem_text = f"it has no parameter {err}, which its description needs"
         raise OutOfRange(f"blocks, {problem}", problem_text, "Give all the parameters of a class") from None
+    return made
 
 
 @lru_cache(maxsize=64)
@@ -71,7 +75,7 @@ def _described(problem: Problem, ranks: int) -> Description:
 # --- kernels ---
 
 
-def _cg(params: Mapping, ranks: int) -> Description:
+def _cg(params: Params, ranks: int) -> Description:
     groups, pieces = next(((r, k) for k in (1, 2, 3) if k * (r := isqrt(ranks // k)) ** 2 == ranks), (0, 0))
     if not groups:
         raise _no_layout("cg", ranks, "it is not k R^2 with k = 1, 2 or 3, and its groups of ranks differ")
@@ -88,16 +92,20 @@ def _cg(params: Mapping, ranks: int) -> Description:
 
 def _powers(number: int, odd: int) -> tuple[int, int, int]:
     """Exponents of 2 and of ``odd``, and what is left."""
-    exponents = []
-    for factor in (2, odd):
-        exponents.append(0)
-        while number % factor == 0:
-            number //= factor
-            exponents[-1] += 1
-    return (*exponents, number)
+    twos, rest = _power(number, 2)
+    odds, rest = _power(rest, odd)
+    return twos, odds, rest
 
 
-def _mg(params: Mapping, ranks: int) -> Description:
+def _power(number: int, factor: int) -> tuple[int, int]:
+    exponent = 0
+    while number % factor == 0:
+        number //= factor
+        exponent += 1
+    return exponent, number
+
+
+def _mg(params: Params, ranks: int) -> Description:
     from predictor.blocks.kernels.mg import application
 
     grids = [
@@ -113,7 +121,7 @@ def _mg(params: Mapping, ranks: int) -> Description:
     return Description(made, params["nit"], posts_ahead=True)
 
 
-def _lu(params: Mapping, ranks: int) -> Description:
+def _lu(params: Params, ranks: int) -> Description:
     ydim = max(d for d in range(1, isqrt(ranks) + 1) if ranks % d == 0)
     if params["n"] // (ranks // ydim) < 2:
         raise _no_layout("lu", ranks, f"some would have less than two of the {params['n']} points along an axis")
@@ -121,13 +129,13 @@ def _lu(params: Mapping, ranks: int) -> Description:
     return Description(_read("lu", values), params["itmax"])
 
 
-def _is(params: Mapping, ranks: int) -> Description:
+def _is(params: Params, ranks: int) -> Description:
     values = {"total_keys": params["total_keys"], "num_buckets": params["num_buckets"], "ranks": ranks}
     made = _read("is", {**values, "iterations": params["max_iterations"]})
     return Description(made, params["max_iterations"], vectors_from_bytes=_MORE_THAN_COUNTS)
 
 
-def _ft(params: Mapping, ranks: int) -> Description:
+def _ft(params: Params, ranks: int) -> Description:
     nx, ny, nz = (params[name] for name in ("nx", "ny", "nz"))
     if ranks > nz:
         raise _no_layout("ft", ranks, f"more than nz = {nz} ranks share out lines, with two transpositions")
@@ -136,14 +144,14 @@ def _ft(params: Mapping, ranks: int) -> Description:
     return Description(made, params["niter"], vectors_from_bytes=None if even else 0.0)
 
 
-def _ep(params: Mapping, ranks: int) -> Description:
+def _ep(params: Params, ranks: int) -> Description:
     if ranks > 2 ** (params["m"] - 16):
         raise _no_layout("ep", ranks, f"there are {2 ** (params['m'] - 16)} batches of pairs")
     return Description(_read("ep", {"m": params["m"], "ranks": ranks}), None)
 
 
 _MORE_THAN_COUNTS = 5.0  # bytes: IS sends numbers of keys, of 4 bytes, by MPI_Alltoall and keys by MPI_Alltoallv
-_KERNELS: Mapping[str, Callable[[Mapping, int], Description]] = {
+_KERNELS: Mapping[str, Callable[[Params, int], Description]] = {
     "cg": _cg, "ep": _ep, "ft": _ft, "is": _is, "lu": _lu, "mg": _mg,
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ barrier            ceil(log2 P) L, dissemination.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import ceil, log2
@@ -24,7 +24,8 @@ from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing,
 from predictor.blocks.machines.placing import groups_of
 
 if TYPE_CHECKING:
-    from platforms.system import DiskArray, System, UnitGroup
+    from platforms.hardware import DiskArray
+    from platforms.system import System, UnitGroup
     from platforms.system.scheduler import Schedule
 
     Ends = tuple[UnitGroup, int, UnitGroup, int]  # two units: where a message comes from, and where it goes
@@ -41,7 +42,7 @@ class HardwareMachine:
         self.system, self.schedule = system, schedule
         self.groups = groups_of(system, schedule)
         self.failure_rate_per_s = failure_rate_per_s
-        self._messages: dict[tuple, float] = {}
+        self._messages: dict[tuple[Hashable, ...], float] = {}
 
     def unit_of(self, group: Group) -> UnitGroup:
         return self.system.group_by_name[group.unit]

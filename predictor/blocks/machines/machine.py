@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
-from predictor.blocks.evaluation.progression import Progression
+from predictor.blocks.evaluation.progression import Number, Progression
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,13 @@ class Group:
     def members(self) -> range:
         return range(self.first, self.first + self.stride * self.count, self.stride)
 
-    def node(self, member: int | Progression) -> int | Progression:
+    @overload
+    def node(self, member: int) -> int: ...
+
+    @overload
+    def node(self, member: Progression | Number) -> Progression | Number: ...
+
+    def node(self, member: Progression | Number) -> Progression | Number:
         """Number of a member's node."""
         place = (member - self.first) // self.stride
         return self.first_node + (place % self.units if self.cyclic else place // self.per_unit)
@@ -84,10 +90,21 @@ ALONE_AT_DISK = DiskSharing()
 class Machine(Protocol):
     """Times in s, never negative.  Raises OutOfRange for what it does not know."""
 
-    name: str
-    groups: tuple[Group, ...]  # by label in the application's order, and then by first member: everyone is in one
-    failure_rate_per_s: float | None  # of a node; None: not known
-    others_idle_w: float  # W of the units without a process on nodes in use
+    @property
+    def name(self) -> str:
+        """For a reader."""
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """By label in the application's order, and then by first member: everyone is in one."""
+
+    @property
+    def failure_rate_per_s(self) -> float | None:
+        """Of a node; None: not known."""
+
+    @property
+    def others_idle_w(self) -> float:
+        """W of the units without a process on nodes in use."""
 
     def compute_s(self, group: Group, operations: float) -> float:
         """Of a process of the group; proportional to ``operations``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from predictor.blocks.machines.machine import Group
 
@@ -77,7 +77,7 @@ def _node_key(row: Placed) -> int:
 def _of_units(label: str, row: Placed, first: int, units: int, threads: int, first_node: int) -> Iterator[Group]:
     """The processes on these units: as one group where their members follow each other, else one for each turn."""
     index = row.index + (first - row.first) * row.unit_step
-    place = {"threads": threads, "unit": row.group.name, "first_node": first_node, "first_unit": first}
+    place: dict[str, Any] = {"threads": threads, "unit": row.group.name, "first_node": first_node, "first_unit": first}
     count = units * row.per_unit
     if row.per_unit == 1:
         yield Group(label, index, row.unit_step or 1, count, 1, **place)

@@ -21,7 +21,7 @@ _LABEL = "rank"
 
 @dataclass(frozen=True)
 class RankLayout:
-    """The cluster of every rank, by number, where shapes ask for that of a calibration (wires.Layout)."""
+    """The cluster of every rank, by number (wires.Clustered)."""
 
     of_rank: tuple[int, ...]
 
@@ -97,7 +97,7 @@ class TargetMachine:
         return float(self._model.message_s(size_bytes, far=far))
 
     def _transfer(self, far: bool, size_bytes: int) -> float:
-        return float(self._model.calibration.wires.of(far).transfer(size_bytes))
+        return float(self._model.wires.of(far).transfer(size_bytes))
 
     def _collective(self, block: str, size_bytes: int) -> float:
         ranks = len(self._clusters)
@@ -110,7 +110,7 @@ class TargetMachine:
         elif name == "alltoall-pairwise" and ranks & (ranks - 1):
             problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes, and would stop"
             raise OutOfRange(f"model {self.name}", problem, "Use a power of two of ranks")
-        shape, wires = self._shape(name), self._model.calibration.wires
+        shape, wires = self._shape(name), self._model.wires
         return float(shape.time_s(np.array([float(between)]), ranks, layout=self._layout, wires=wires)[0])
 
     def _shape(self, name: str) -> Shape:

@@ -35,7 +35,11 @@ def computation_time(
 
 
 def whole_units(d: ArrayLike, D_tu: float) -> np.ndarray:
-    """ceil(d / D_tu) D_tu, bytes: what is moved, in whole data transfer units."""
+    """ceil(d / D_tu) D_tu, bytes: what is moved, in whole data transfer units.
+
+    >>> float(whole_units(3000, 2048))
+    4096.0
+    """
     return np.ceil(np.asarray(d, dtype=float) / D_tu) * D_tu
 
 
@@ -45,7 +49,11 @@ def p2p(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
 
 
 def bcast(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_bcast, t = T + K ceil(d/D_tu) D_tu log(P): what K multiplies, bytes."""
+    """C_bcast, t = T + K ceil(d/D_tu) D_tu log(P): what K multiplies, bytes.
+
+    >>> float(bcast(3000, 8, 2048))
+    12288.0
+    """
     return whole_units(d, D_tu) * np.log2(P)
 
 
@@ -110,16 +118,18 @@ def node_power(
     exceeds PW_max at 23 and 24 (152.7 and 154.6 W), two separate regressions that do not meet.  "monotone" keeps the
     middle branch between the power at P_low and PW_max: one thread more never takes less, and the maximum is one.
     """
-    p_th = np.asarray(p_th, dtype=float)
-    low, middle = PW_low + KW_low * p_th, PW_hi + KW_hi * p_th
+    p = np.asarray(p_th, dtype=float)
+    low: np.ndarray = PW_low + KW_low * p
+    middle: np.ndarray = PW_hi + KW_hi * p
     if law == "monotone":
         low = np.minimum(low, PW_max)
         middle = np.clip(middle, min(PW_low + KW_low * P_low, PW_max), PW_max)
     elif law != "printed":
         raise ValueError(f"power law {law!r} is not of {', '.join(POWER_LAWS)}")
-    return np.where(p_th <= P_low, low, np.where(p_th <= P_hi, middle, PW_max))
+    return np.where(p <= P_low, low, np.where(p <= P_hi, middle, PW_max))
 
 
 def success(duration: ArrayLike, P: ArrayLike, rate: float) -> np.ndarray:
     """s(dt, P) = exp(-lambda dt P): the probability that none of P nodes fails for so long; lambda in 1/(s node)."""
-    return np.exp(-rate * np.asarray(duration, dtype=float) * P)
+    survives: np.ndarray = np.exp(-rate * np.asarray(duration, dtype=float) * np.asarray(P, dtype=float))
+    return survives

@@ -22,7 +22,7 @@ class TableModel:
     parameters: Parameters
     power_law: str = POWER_LAWS[0]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.power_law not in POWER_LAWS:
             raise UserError(f"power law {self.power_law!r}", "not known", nearest(self.power_law, POWER_LAWS))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from validation.optimize.plots.rows import LS, NNLS
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -22,7 +24,7 @@ _LINEAR_RATIO = 50  # largest N over smallest N up to which they go on a linear 
 _HUGE = 1.0  # epsilon from which an axis is not linear all the way
 
 
-def style(number: int) -> dict:
+def style(number: int) -> dict[str, Any]:
     """Colour, marker and line of the number-th curve: markers are hollow, so that equal values do not hide others."""
     return {
         "color": _COLORS[number % len(_COLORS)],
@@ -36,19 +38,21 @@ def style(number: int) -> dict:
     }
 
 
-def styles(names: Iterable[str]) -> dict[str, dict]:
+def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """One for each model; NP-T/NNLS and NP-T/LS look the same in all figures."""
     others = (name for name in names if name not in (NNLS, LS))
     return {NNLS: style(0), LS: style(1)} | {name: style(number) for number, name in enumerate(others, start=2)}
 
 
-def band(axes: Axes, x: np.ndarray, least: np.ndarray, most: np.ndarray, color: str) -> None:
+def band(
+    axes: Axes, x: npt.NDArray[np.float64], least: npt.NDArray[np.float64], most: npt.NDArray[np.float64], color: str
+) -> None:
     """Shades what lies between the least and the most over the seeds."""
     if np.nanmax(most - least, initial=0.0) > 0:
         axes.fill_between(x, least, most, color=color, alpha=0.18, linewidth=0)
 
 
-def size_axis(axes: Axes, sizes: np.ndarray) -> None:
+def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:
     """N: logarithmic for sizes over decades, such as the powers of two of FFT."""
     from matplotlib.ticker import MaxNLocator
 
@@ -61,12 +65,12 @@ def size_axis(axes: Axes, sizes: np.ndarray) -> None:
     axes.set_axisbelow(True)
 
 
-def logarithmic(sizes: np.ndarray) -> bool:
+def logarithmic(sizes: npt.NDArray[np.float64]) -> bool:
     """Whether sizes go on a logarithmic axis."""
-    return sizes.max() > _LINEAR_RATIO * sizes.min()
+    return bool(sizes.max() > _LINEAR_RATIO * sizes.min())
 
 
-def time_axis(axes: Axes, times_s: np.ndarray, label: str = "simulated time, s") -> None:
+def time_axis(axes: Axes, times_s: npt.NDArray[np.float64], label: str = "simulated time, s") -> None:
     """Times in s, logarithmic."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -78,7 +82,7 @@ def time_axis(axes: Axes, times_s: np.ndarray, label: str = "simulated time, s")
     axes.set_ylabel(label)
 
 
-def signed_time_axis(axes: Axes, measured_s: np.ndarray, drawn_s: np.ndarray) -> None:
+def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: npt.NDArray[np.float64]) -> None:
     """Times in s, logarithmic; if some are not positive, linear up to the decade of the least measured, and says so."""
     from matplotlib.ticker import StrMethodFormatter
 
@@ -91,7 +95,7 @@ def signed_time_axis(axes: Axes, measured_s: np.ndarray, drawn_s: np.ndarray) ->
     axes.set_ylabel(f"time, s (linear to \N{PLUS-MINUS SIGN}{linear_to:g} s)")
 
 
-def epsilon_axis(axes: Axes, epsilons: np.ndarray) -> None:
+def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
     """epsilon in %, linear from 0; beyond 100 % logarithmic but for its lowest part, and says so."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -113,10 +117,10 @@ def epsilon_axis(axes: Axes, epsilons: np.ndarray) -> None:
 
 def legend_below(figure: Figure, *panels: Axes) -> None:
     """One legend of all panels, below them: every label once."""
-    found = {}
+    found: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
+            found.setdefault(str(label), handle)
     if not found:
         return
     entry_in = 0.9 + 0.08 * max(len(label) for label in found)  # handle, spaces and 9 pt letters
@@ -124,7 +128,9 @@ def legend_below(figure: Figure, *panels: Axes) -> None:
     lines = -(-len(found) // most)
     columns = -(-len(found) // lines)  # as even as they go
     figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))  # in, so that the panels keep their size
-    figure.legend(found.values(), found, loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5)
+    figure.legend(
+        list(found.values()), list(found), loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5
+    )
 
 
 def percent_axis(axes: Axes) -> None:

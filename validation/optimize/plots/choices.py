@@ -69,9 +69,9 @@ def _app(rows: pd.DataFrame) -> str:
 def _figure(parts: Sequence[pd.DataFrame], titles: Sequence[str], title: str) -> Figure:
     """A row of panels for each part: times on the left, epsilon on the right."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(10.5, 1.0 + 3.6 * len(parts)), layout="constrained")
-    figure.get_layout_engine().set(wspace=0.04)
+    figure = Figure(figsize=(10.5, 1.0 + 3.6 * len(parts)), layout=ConstrainedLayoutEngine(wspace=0.04))
     panels = figure.subplots(len(parts), 2, squeeze=False)
     for (left, right), part, subtitle in zip(panels, parts, titles, strict=True):
         x = of.sizes(part)

@@ -31,7 +31,8 @@ def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
     noises = of.noises(rows[rows["model"].isin(fewer)])
     figure = Figure(figsize=(max(6.0, 5.2 * len(kinds)), 1.0 + 3.6 * len(noises)), layout="constrained")
     panels = figure.subplots(len(noises), len(kinds), squeeze=False, sharey="row")
-    limits = [*sorted({of.largest(name) for name in fewer}), None]
+    measured = {largest for name in fewer if (largest := of.largest(name)) is not None}
+    limits: list[int | None] = [*sorted(measured), None]
     for row, noise in zip(panels, noises, strict=True):
         shown = rows[rows["model"].isin([*kinds, *fewer]) & (rows["noise"] == noise)]
         for axes, kind in zip(row, kinds, strict=True):

@@ -15,6 +15,7 @@ from validation.optimize.plots.axes import legend_below, logarithmic, signed_tim
 from validation.optimize.plots.worst import METHODS, Case, worst_case
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -35,7 +36,8 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     if case is None:
         return None
     ends = np.array([case.runs.size.min(), max(case.runs.size.max(), of.sizes(rows)[-1])])
-    grid = (np.geomspace if logarithmic(ends) else np.linspace)(*ends, _POINTS)
+    begin, end = float(ends[0]), float(ends[1])
+    grid = np.geomspace(begin, end, _POINTS) if logarithmic(ends) else np.linspace(begin, end, _POINTS)
     beyond = bool(ends[1] > case.runs.size.max())
     known = case.left_out is not None
     columns = len(METHODS) + known
@@ -43,14 +45,16 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     panels = [figure.add_subplot(1, columns, 1)] if known else []
     if known:
         _performance(panels[0], case)
-    first = None  # of the panels with times, which share their axis
+    times: list[Axes] = []  # panels that share their axis
     for method in METHODS:
-        axes = figure.add_subplot(1, columns, len(panels) + 1, sharey=first)
-        first = first or axes
-        panels.append(axes)
-        _times(axes, case, method, grid)
+        times.append(figure.add_subplot(1, columns, len(panels) + 1, sharey=times[0] if times else None))
+        panels.append(times[-1])
+        _times(times[-1], case, method, grid)
+    first = times[0]
     _worst_choice(first, case)
-    signed_time_axis(first, case.runs.time_s, np.concatenate([line.get_ydata() for line in first.lines]))
+    signed_time_axis(
+        first, case.runs.time_s, np.concatenate([np.asarray(line.get_ydata(), float) for line in first.lines])
+    )
     for axes in panels:
         size_axis(axes, grid)
         axes.set_xlim(*_margins(grid))
@@ -85,7 +89,7 @@ def _performance(axes: Axes, case: Case) -> None:
     axes.set_title("measured performance", fontsize=10)
 
 
-def _times(axes: Axes, case: Case, method: str, grid: np.ndarray) -> None:
+def _times(axes: Axes, case: Case, method: str, grid: npt.NDArray[np.float64]) -> None:
     for number, ranks in enumerate(case.ranks):
         own, look = _by_size(case, ranks), style(number)
         plain = {name: look[name] for name in ("color", "linestyle", "linewidth")}
@@ -110,7 +114,7 @@ def _worst_choice(axes: Axes, case: Case) -> None:
     )  # fmt: skip
 
 
-def _crosses(axes: Axes, case: Case, values: np.ndarray) -> None:
+def _crosses(axes: Axes, case: Case, values: npt.NDArray[np.float64]) -> None:
     if case.left_out is not None and case.left_out.any():
         axes.plot(
             case.runs.size[case.left_out], values[case.left_out], color="black", marker="x", linestyle="",
@@ -118,13 +122,13 @@ def _crosses(axes: Axes, case: Case, values: np.ndarray) -> None:
         )  # fmt: skip
 
 
-def _by_size(case: Case, ranks: int) -> np.ndarray:
+def _by_size(case: Case, ranks: int) -> npt.NDArray[np.intp]:
     """The runs on P processes by N: their rows."""
     own = np.flatnonzero(case.runs.total == ranks)
     return own[np.argsort(case.runs.size[own], kind="stable")]
 
 
-def _margins(grid: np.ndarray) -> tuple[float, float]:
+def _margins(grid: npt.NDArray[np.float64]) -> tuple[float, float]:
     """Ends of the axis, a little beyond the sizes."""
     least, most = grid[0], grid[-1]
     if logarithmic(grid):

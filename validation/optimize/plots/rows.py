@@ -10,6 +10,7 @@ import numpy as np
 from predictor.optimize.drivers import NptSettings
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 # The paper's models, as the column "model" has them.
@@ -44,12 +45,14 @@ def noises(rows: pd.DataFrame) -> list[float]:
     return sorted(set(rows["noise"]))
 
 
-def sizes(rows: pd.DataFrame) -> np.ndarray:
+def sizes(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
     """All N, from the smallest."""
     return np.unique(rows["size"].to_numpy(float))
 
 
-def over_seeds(rows: pd.DataFrame, column: str, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def over_seeds(
+    rows: pd.DataFrame, column: str, where: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Mean, least and most of a column over the seeds, at each N of ``where``; NaN where there is none."""
     grouped = rows[column].astype(float).groupby(rows["size"].astype(float))
     return tuple(getattr(grouped, what)().reindex(where).to_numpy() for what in ("mean", "min", "max"))

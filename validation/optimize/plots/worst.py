@@ -14,9 +14,11 @@ from predictor.npt.glitches import K, glitches
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
 from predictor.npt.tables import equations
+from validation.frames import rows_of
 from validation.optimize.plots import rows as of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 METHODS = {"LS": "ls", "NNLS": "nnls"}
@@ -33,7 +35,7 @@ class Case:
     seed: int
     series: Series
     runs: Measurements  # on this sub-cluster alone, with M_i processes on a PE
-    left_out: np.ndarray | None  # which runs the glitch rule would leave out; None: their work is not known
+    left_out: npt.NDArray[np.bool_] | None  # which runs the glitch rule would leave out; None: their work is not known
     models: dict[str, NptModels]  # by the names of METHODS; of all sub-clusters
 
     @property
@@ -41,7 +43,7 @@ class Case:
         """The measured P and that of the choice, for which a model is asked."""
         return sorted({*self.runs.total.tolist(), self.chosen.total})
 
-    def times_s(self, method: str, sizes: np.ndarray, ranks: int) -> np.ndarray:
+    def times_s(self, method: str, sizes: npt.NDArray[np.float64], ranks: int) -> npt.NDArray[np.float64]:
         """T_i by N on P processes, as the models of a method have it."""
         return _times_s(self.models[method], self.series, sizes, ranks)
 
@@ -56,9 +58,10 @@ def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
     if noisy.empty or measurements.empty:
         return None
     noisy = noisy.assign(epsilon=noisy["epsilon"].astype(float)).reset_index(drop=True)
-    noise, seed = noisy.groupby(["noise", "seed"])["epsilon"].mean().idxmax()
+    means = noisy.groupby(["noise", "seed"])["epsilon"].mean()
+    noise, seed = means.index[int(means.argmax())]
     same = noisy[(noisy["noise"] == noise) & (noisy["seed"] == seed)]
-    worst = same.loc[same["epsilon"].idxmax()]
+    worst = same.iloc[int(same["epsilon"].argmax())]
     shown = measurements[(measurements["noise"] == noise) & (measurements["seed"] == seed)]
     if shown.empty:
         return None
@@ -70,7 +73,7 @@ def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
 
     def difference(series: Series) -> float:
         ls, nnls = (_times_s(models[name], series, size, chosen.total)[0] for name in METHODS)
-        return abs(ls / nnls - 1)
+        return float(abs(ls / nnls - 1))
 
     series = max((Series(i, chosen.shares[i][1]) for i in chosen.used), key=difference)
     own = (runs.sub_cluster == series.sub_cluster) & (runs.processes[:, series.sub_cluster] == series.processes)
@@ -95,14 +98,15 @@ def _runs(measurements: pd.DataFrame) -> Measurements:
             run.time_s,
             None if np.isnan(run.work_flops) else run.work_flops,
         )
-        for run in measurements.itertuples()
+        for run in rows_of(measurements)
     )
 
 
-def _times_s(models: NptModels, series: Series, sizes: np.ndarray, ranks: int) -> np.ndarray:
+def _times_s(models: NptModels, series: Series, sizes: npt.NDArray[np.float64], ranks: int) -> npt.NDArray[np.float64]:
     """By the N-T model where P = M_i, a single PE, and by the NP-T model elsewhere (section 4.2)."""
     i, processes = series
     if ranks == processes:
         return models.points.times_s(Point(i, ranks, processes), sizes)
+    assert models.curves is not None  # P other than M_i were measured
     which = list(models.curves.fits).index(series)
     return np.array([models.curves.times_s(size, np.array([ranks]))[which, 0] for size in sizes])

@@ -100,12 +100,14 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=_SIZE, layout="compressed" if square else "constrained")
+    # w_pad in inches; with less the label of the vertical axis is cut.
+    layout = ConstrainedLayoutEngine(compress=True, w_pad=0.1) if square else ConstrainedLayoutEngine()
+    figure = Figure(figsize=_SIZE, layout=layout)
     axes = figure.add_subplot()
     if square:
         axes.set_box_aspect(1)
-        figure.get_layout_engine().set(w_pad=0.1)  # inches; with less the label of the vertical axis is cut
     return figure, axes
 
 
@@ -122,7 +124,9 @@ def _name_apps(axes: Axes, rows: pd.DataFrame, *, x: str) -> None:
             )  # fmt: skip
 
 
-def _points(axes: Axes, results: pd.DataFrame, rows: pd.DataFrame, *, x: str, y: str, hollow=None) -> None:
+def _points(
+    axes: Axes, results: pd.DataFrame, rows: pd.DataFrame, *, x: str, y: str, hollow: pd.Series[bool] | None = None
+) -> None:
     """Every predictor's points, each in its own style, the same in all figures of these results."""
     many = len(rows) > _MOST_MARKERS
     for number, name in enumerate(dict.fromkeys(results["predictor"])):

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from apps.timeline import Activity, Timeline
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLORS = {Activity.COMPUTATION: "#0072B2", Activity.MESSAGES: "#E69F00", Activity.COLLECTIVES: "#CC79A7"}
@@ -51,7 +54,7 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
     return figure
 
 
-def _image(timeline: Timeline):
+def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     """Rows x bins x RGBA."""
     import numpy as np
     from matplotlib.colors import to_rgb
@@ -69,10 +72,11 @@ def _image(timeline: Timeline):
         return image
     starts = np.arange(0, timeline.nranks, per_row)
     counts = np.diff(np.append(starts, timeline.nranks))
-    return np.add.reduceat(image, starts, axis=0) / counts[:, None, None]
+    means: npt.NDArray[np.float64] = np.add.reduceat(image, starts, axis=0) / counts[:, None, None]
+    return means
 
 
-def _name_clusters(axes, clusters: Sequence[str]) -> None:
+def _name_clusters(axes: Axes, clusters: Sequence[str]) -> None:
     """At the right edge, where ranks of a cluster are neighbours."""
     groups = [(name, len(list(members))) for name, members in groupby(clusters)]
     if not 1 < len(groups) <= _MOST_CLUSTERS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not told apart"
@@ -76,7 +77,7 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     return figure
 
 
-def _draw(axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
+def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[str]:
     left, length = 0.0, bar.time_s / truth_s
     told = dict(bar.parts_s)
     rest_s = bar.time_s - sum(told.values())

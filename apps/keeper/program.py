@@ -1,0 +1,14 @@
+"""The keeper, compiled on first use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platforms.compiling import compile_once
+
+_SOURCE = Path(__file__).with_name("keeper.cpp")
+
+
+def keeper_program() -> Path:
+    """The program (keeper.cpp says what it does).  Raises UserError where it cannot be compiled."""
+    return compile_once("keeper", [_SOURCE], compiler=["g++"], flags=["-O1", "-std=gnu++17"])

@@ -1,0 +1,159 @@
+"""Predictors from outside the project: ``FILE.py:NAME`` or ``MODULE:NAME``, and those that installed packages bring.
+
+A package announces its predictors as entry points of the group ``grid_prediction_validator.predictors``, each under the
+name that the predictor has.  docs/tutorials/own-predictor.md writes one.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Collection
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from platforms.errors import UserError
+from predictor.base import Predictor
+
+GROUP = "grid_prediction_validator.predictors"
+FORM = "FILE.py:NAME or MODULE:NAME"  # how one is named that is not installed
+_METHODS = ("requests", "further", "fit")
+_SEPARATORS = ",:"  # of names in an option, of file and name
+
+
+def is_own(name: str) -> bool:
+    """Whether this names a predictor by where it is."""
+    return ":" in name
+
+
+def within(folder: Path, name: str) -> str:
+    """The same predictor, where files are named relative to ``folder``: as campaign files name theirs."""
+    return str(folder / name) if is_own(name) and name.rpartition(":")[0].endswith(".py") else name
+
+
+def own_predictor(reference: str) -> Predictor:
+    """The predictor that ``FILE.py:NAME`` or ``MODULE:NAME`` says; a class is called without arguments.
+
+    Modules are found as Python finds them.  A file is run once in a process, however often it is asked for.  Raises
+    UserError for what cannot be loaded, or is no predictor.
+    """
+    where, _, name = reference.rpartition(":")
+    if not where or not name:
+        raise UserError(f"predictor {reference!r}", "incomplete", f"Write {FORM}")
+    module = _of_file(reference, Path(where)) if where.endswith(".py") else _of_module(reference, where)
+    return _checked(reference, _attribute(reference, module, name))
+
+
+def installed() -> dict[str, str]:
+    """The predictors that installed packages announce: where each is, by name.
+
+    Raises UserError where two packages announce different ones under one name.
+    """
+    from importlib.metadata import entry_points
+
+    found: dict[str, str] = {}
+    for entry in entry_points(group=GROUP):
+        if found.setdefault(entry.name, entry.value) != entry.value:
+            problem = f"two installed packages have one: {found[entry.name]} and {entry.value}"
+            raise UserError(f"predictor {entry.name!r}", problem, "Uninstall one of them")
+    return found
+
+
+def installed_predictor(name: str, reference: str) -> Predictor:
+    """The one that a package announces under that name.  Raises UserError as ``own_predictor`` does."""
+    made = own_predictor(reference)
+    if made.name != name:
+        problem = f"the package announces it as {name!r}, but its name is {made.name!r}"
+        raise UserError(f"predictor {reference!r}", problem, "Make the two alike")
+    return made
+
+
+def check_free(made: Predictor, taken: Collection[str]) -> None:
+    """Raises UserError where a predictor from outside has the name of one that is there already."""
+    if made.name in taken:
+        problem = "there is another predictor of that name, and tables tell predictors apart by their names"
+        raise UserError(f"predictor {made.name!r}", problem, "Give yours another name")
+
+
+def _of_file(reference: str, path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"predictor {reference!r}", f"there is no file {path}", f"Write {FORM}")
+    return _run_file(reference, path.resolve())
+
+
+def _run_file(reference: str, path: Path) -> ModuleType:
+    """The file as a module of a name that no other has.  It stays in sys.modules: dataclasses look for theirs there."""
+    name = f"_own_predictor_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # the name ends with .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as err:
+        del sys.modules[name]
+        raise _broken(reference, err) from err
+    return module
+
+
+def _of_module(reference: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as err:
+        if err.name is not None and (name == err.name or name.startswith(f"{err.name}.")):
+            raise UserError(f"predictor {reference!r}", f"there is no module {err.name}", f"Write {FORM}") from err
+        raise _broken(reference, err) from err
+    except (Exception, SystemExit) as err:
+        raise _broken(reference, err) from err
+
+
+def _broken(reference: str, err: BaseException) -> UserError:
+    """An error in the user's own code, with the line of theirs that raised it."""
+    said = " ".join(f"{type(err).__name__}: {err}".split())
+    if isinstance(err, SyntaxError):
+        place = f"{err.filename}:{err.lineno}"
+    else:
+        frames = [frame for frame in traceback.extract_tb(err.__traceback__) if "importlib" not in frame.filename]
+        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "its file"
+    return UserError(f"predictor {reference!r}", f"{place} cannot be run, {said}", "Mend it")
+
+
+def _attribute(reference: str, module: ModuleType, name: str) -> object:
+    try:
+        return functools.reduce(getattr, name.split("."), cast(object, module))
+    except AttributeError:
+        fitting = [one for one, value in vars(module).items() if not one.startswith("_") and not _missing(value)]
+        known = f"It has {', '.join(fitting)}" if fitting else "Define it there"
+        raise UserError(f"predictor {reference!r}", f"there is no {name} in it", known) from None
+
+
+def _missing(value: object) -> list[str]:
+    """What an object, or a class of them, lacks to be a predictor."""
+    methods = [name for name in _METHODS if not callable(getattr(value, name, None))]
+    return methods if isinstance(value, type) or isinstance(getattr(value, "name", None), str) else ["name", *methods]
+
+
+def _checked(reference: str, value: object) -> Predictor:
+    if isinstance(value, type):
+        try:
+            value = value()
+        except Exception as err:
+            said = " ".join(f"{type(err).__name__}: {err}".split())
+            problem = f"a class that cannot be called without arguments, {said}"
+            raise UserError(f"predictor {reference!r}", problem, "Name an object made of it") from err
+    missing = _missing(value)
+    if missing:
+        problem = f"no predictor, it has no {', '.join(missing)}"
+        raise UserError(f"predictor {reference!r}", problem, "predictor/base.py says what a predictor has")
+    made = cast(Predictor, value)
+    if not made.name.isprintable() or not made.name.strip() or any(one in made.name for one in _SEPARATORS):
+        problem = f"its name {made.name!r} cannot be used"
+        raise UserError(f"predictor {reference!r}", problem, "Give it printable characters without commas and colons")
+    return made

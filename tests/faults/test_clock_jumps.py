@@ -1,0 +1,52 @@
+"""The system's clock may jump: only lists of the store look at it, and limits and orders do not."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from apps.catalog import problem
+from apps.process import run_bounded
+from apps.runner import Runner
+from apps.spec import RunSpec, Target
+from apps.store import Store
+from apps.store.cli import chosen
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+ROOT = Path(__file__).parents[2]
+# When an entry was made, which entries are old, and which files of a version without locks are.
+MAY_ASK = {"apps/store/store.py", "apps/store/cli.py", "apps/store/payloads.py"}
+ASKS = re.compile(r"\btime\.time(_ns)?\(|\b(datetime|date)\.(now|utcnow|today)\(")
+CENTURY_S = 100 * 365 * 86400.0
+
+
+def test_only_the_store_asks_for_the_time_of_day():
+    asking = {
+        str(path.relative_to(ROOT))
+        for package in ("platforms", "apps", "predictor", "validation")
+        for path in (ROOT / package).rglob("*.py")
+        if ASKS.search(path.read_text("utf-8"))
+    }
+    assert asking <= MAY_ASK
+
+
+@pytest.mark.parametrize("jump_s", [CENTURY_S, -CENTURY_S])
+def test_a_clock_that_jumps_while_runs_go_on_changes_nothing(tmp_path, monkeypatch, jump_s):
+    platform = materialise(named_grid("grid4x2"))
+    specs = [RunSpec(Target(problem(app, "S"), platform, block(platform, 4)), iterations=4) for app in ("mg", "cg")]
+    true_time = time.time
+    with Store(tmp_path) as store, Runner(jobs=1, store=store) as runner:
+        before = runner.record(specs[0])
+        monkeypatch.setattr(time, "time", lambda: true_time() + jump_s)
+        runner.record(specs[1])
+        assert len(store.entries()) == 2
+        assert run_bounded(["sleep", "0.1"], folder=tmp_path, time_limit_s=60).timed_out is False
+    monkeypatch.undo()
+    with Store(tmp_path) as store, Runner(jobs=1, store=store) as runner:  # where one record is from another time
+        assert runner.record(specs[0]) == before
+        assert store.get_record(runner.record(specs[1]).identity) is not None
+        old = chosen(store.entries(), older_than="1")
+        assert len(old) == (0 if jump_s > 0 else 1)

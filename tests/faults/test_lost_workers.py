@@ -1,0 +1,70 @@
+"""Dask workers and schedulers that die for good: a failed run that says so, and no waiting for ever."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+import apps.cluster
+from apps.catalog import problem
+from apps.cluster import Cluster
+from apps.errors import SimulationError
+from apps.spec import RunSpec, Target
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as made:
+        yield made
+
+
+def long_run():
+    platform = materialise(named_grid("grid4x4"))
+    return RunSpec(Target(problem("lu", "B"), platform, block(platform, 16)), iterations="full")
+
+
+def simulate_while(cluster, action):
+    with Cluster(cluster.scheduler_address) as workers:
+        thread = threading.Timer(2.0, action)
+        thread.start()
+        try:
+            workers.simulate(long_run())
+        finally:
+            thread.join()
+
+
+def test_when_all_workers_are_gone_the_run_fails(cluster, monkeypatch):
+    monkeypatch.setattr(apps.cluster, "NO_WORKERS_S", 4.0)
+    with pytest.raises(SimulationError, match="there have been no workers for 4 s"):
+        simulate_while(cluster, lambda: cluster.scale(0))
+
+
+def test_when_the_scheduler_is_gone_the_run_fails(cluster):
+    with pytest.raises(SimulationError, match="the scheduler of the workers is gone"):
+        simulate_while(cluster, lambda: cluster.sync(cluster.scheduler.close))
+
+
+def test_a_run_that_takes_every_worker_with_it_fails(cluster):
+    def kill_who_works():
+        while not stopped.wait(0.2):
+            for one in list(cluster.scheduler.workers.values()):
+                if one.processing and (number := cluster.workers[one.name].pid):
+                    os.kill(number, signal.SIGKILL)
+
+    stopped = threading.Event()
+    with Cluster(cluster.scheduler_address) as workers:
+        thread = threading.Thread(target=kill_who_works)
+        thread.start()
+        try:
+            with pytest.raises(SimulationError, match="every worker that ran it died"):
+                workers.simulate(long_run())
+        finally:
+            stopped.set()
+            thread.join()

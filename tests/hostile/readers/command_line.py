@@ -1,0 +1,88 @@
+"""Every command line, up to the first process that it would start.
+
+The first byte chooses the command; the rest is its words, one on each line.  Slashes, and names that begin with a point
+or a tilde, are taken out, so that nothing is written but in the current folder; FILE stands for a file that is there.
+"""
+
+import importlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from readers.common import ROOT, fenced, seeds
+
+COMMANDS = (
+    "platforms.generate", "platforms.inspect.cli", "platforms.system.cli", "apps.run", "apps.store.cli",
+    "predictor.blocks.cli", "predictor.design.cli", "predictor.dpgraph.cli", "predictor.frequency.cli",
+    "predictor.hierarchical.cli", "predictor.optimize.cli", "predictor.predict", "predictor.reliability.cli",
+    "validation.blocks.cli", "validation.campaign", "validation.frequency.cli", "validation.hierarchical.cli",
+    "validation.league.cli", "validation.optimize.cli", "validation.regimes.cli", "validation.reliability.cli",
+    "validation.run", "validation.sendmodes.cli", "validation.sendmodes.fit",
+)  # fmt: skip
+SEEDS = seeds("tests/hostile/corpus/command*.txt")
+WORDS = (
+    "--scenario\n", "grid4x8\n", "--network\n", "--speeds\n", "--platform\n", "FILE0\n", "FILE1\n", "--app\n", "cg\n",
+    "--class\n", "S\n", "--size\n", "--param\n", "--ranks\n", "--mapping\n", "--hostfile\n", "--ranks-per-host\n",
+    "--efficiency\n", "--iterations\n", "--jobs\n", "--store\n", "--no-store\n", "--energy\n", "--frequency\n",
+    "--memory-bus\n", "--cfg\n", "--out\n", "--json\n", "--report\n", "--fail-above\n", "--predictor\n", "--truth\n",
+    "--nodes\n", "--work\n", "nan\n", "inf\n", "-inf\n", "-1\n", "0\n", "1e999\n", "99999999999999999999\n", "٣\n",
+    "1_0\n", "\n", "1:100000\n", "--help\n",
+)  # fmt: skip
+FILES = (
+    *seeds("examples/*.toml"),
+    *seeds("examples/systems/*.toml", "examples/blocks/*.toml", "examples/platforms/*.xml"),
+)
+
+
+def words_of(content: bytes) -> tuple[str, list[str]]:
+    """The command's module, and its words."""
+    command = COMMANDS[content[0] % len(COMMANDS)] if content else COMMANDS[0]
+    text = os.fsdecode(content[1:4000].replace(b"\0", b""))
+    words = []
+    for word in text.split("\n")[:30]:
+        if word.startswith("FILE") and word[4:].isascii() and word[4:].isdecimal() and len(word) < 8:
+            word = str(FILES[int(word[4:]) % len(FILES)])
+        else:
+            word = word.replace("/", "_").lstrip("~.")
+        words.append(word)
+    return command, words
+
+
+@contextmanager
+def elsewhere() -> Iterator[Path]:
+    """In a folder of its own."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="words-") as name:
+        os.chdir(name)
+        try:
+            yield Path(name)
+        finally:
+            os.chdir(before)
+
+
+def run(command: str, words: list[str]) -> tuple[int, str]:
+    """Exit status, and what was said on standard error."""
+    main = importlib.import_module(command).main
+    said = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with elsewhere() as folder, fenced(folder), redirect_stdout(out), redirect_stderr(said):
+        try:
+            status = main(words)
+        except SystemExit as end:  # argparse
+            status = end.code or 0
+    return status, said.getvalue()
+
+
+def read(content: bytes) -> None:
+    command, words = words_of(content)
+    status, said = run(command, words)
+    assert status in (0, 1, 2, 3), status
+    assert "Traceback" not in said
+    if status == 2:
+        assert "error: " in said
+
+
+assert ROOT.is_dir()

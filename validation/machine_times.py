@@ -1,0 +1,30 @@
+"""What in the tables of results says how fast this computer was.  All else repeats to the last bit.
+
+docs/validation/determinism.md says of what it is independent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WALL = "wall_s"
+MACHINE_TIMES = frozenset({
+    # results.csv (validation/compare.py)
+    "simulation_wall_s", "evidence_wall_s", "prediction_wall_s",
+    # league.csv and decisions.csv (validation/league)
+    _WALL, "wall_rank",
+    # choices.csv and choices-summary.csv (validation/optimize)
+    "gather_s", "fit_s", "search_s",
+    # the store's export (apps/store/export.py)
+    "timed_wall_s", "peak_memory_bytes",
+})  # fmt: skip
+
+
+def without_machine_times(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without those columns, and without the rows of pareto.csv that weigh errors against wall seconds."""
+    if {"cost", "value"} <= set(table.columns):
+        table = table[table["cost"] != _WALL]
+    return table[[name for name in table.columns if name not in MACHINE_TIMES]].reset_index(drop=True)

@@ -1,0 +1,98 @@
+"""Command line: are the results in two folders the same, machine times apart?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.command import exit_status
+from platforms.errors import UserError
+from platforms.reading import input_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 3  # differences of a file
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.same",
+        description="Compares the CSV files in two folders, to the last digit: all but how fast the computer was, and "
+        "the order of rows, which is that in which they were asked for.",
+        epilog="Exit status: 0 they are the same; 1 they are not; 2 bad input.",
+    )
+    parser.add_argument("first", type=Path, metavar="DIR1", help="what --out of a command has written")
+    parser.add_argument("second", type=Path, metavar="DIR2", help="and what that of another has")
+    return parser
+
+
+def differences(first: Path, second: Path) -> dict[str, list[str]]:
+    """By CSV file that either folder has, what is not the same, one line each; none where all is.
+
+    Raises UserError for a folder without such files and for a file that is no table.
+    """
+    names = {path.name for folder in (first, second) for path in _tables(folder)}
+    return {name: _file_differences(first / name, second / name) for name in sorted(names)}
+
+
+def _tables(folder: Path) -> list[Path]:
+    found = list(folder.glob("*.csv"))
+    if not found:
+        raise UserError(str(folder), "no CSV files", "Name a folder that --out of a command has filled")
+    return found
+
+
+def _file_differences(first: Path, second: Path) -> list[str]:
+    for path in (first, second):
+        if not path.exists():
+            return [f"not in {path.parent}"]
+    mine, other = _read(first), _read(second)
+    if list(mine.columns) != list(other.columns):
+        odd = sorted(set(mine.columns) ^ set(other.columns))
+        return [f"other columns: {', '.join(odd)}" if odd else "the columns are in another order"]
+    if len(mine) != len(other):
+        return [f"{len(mine)} rows and {len(other)}"]
+    mine, other = (table.sort_values(list(table.columns), ignore_index=True) for table in (mine, other))
+    differ = mine != other
+    said = []
+    for row in differ.index[differ.any(axis=1)]:
+        where = ", ".join(str(value) for value in mine.loc[row][:8] if value)
+        odd = [f"{name} {mine.at[row, name]!s} and {other.at[row, name]!s}" for name in mine if differ.at[row, name]]
+        said.append(f"{where}: {'; '.join(odd)}")
+    return said
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """All of it as text: equal numbers are equal digits."""
+    import pandas as pd
+
+    from validation.machine_times import without_machine_times
+
+    try:
+        text = StringIO(input_text(path))
+        return without_machine_times(pd.read_csv(text, dtype=str, keep_default_na=False))
+    except (ValueError, OSError) as err:
+        raise UserError(str(path), f"no table: {err}", "Name a folder that --out of a command has filled") from err
+
+
+def _run(args: argparse.Namespace) -> int:
+    found = differences(args.first, args.second)
+    for name, said in found.items():
+        print(f"{name}: {'the same' if not said else f'{len(said)} differences'}")
+        for line in said[:_SHOWN]:
+            print(f"  {line}")
+    return 1 if any(found.values()) else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
