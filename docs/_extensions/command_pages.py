@@ -1,0 +1,85 @@
+"""The page of all commands, written from their parsers while the site is built."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = ("platforms", "apps", "predictor", "validation")
+_PAGE = "reference/commands"
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of every command, by what is typed for it: ``python -m apps.run``."""
+    found = {}
+    for package in _PACKAGES:
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            if re.search(r"^def build_parser\(\)", path.read_text(), re.MULTILINE):
+                module = ".".join(path.relative_to(_ROOT).with_suffix("").parts)
+                parser = importlib.import_module(module).build_parser()
+                found[parser.prog] = parser
+    return found
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Those of a parser, by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is markup but ``code`` and --options, and pages that it names are links."""
+    pieces = re.split(r"``(.+?)``|(?<!\w)(--\w[\w-]*)", text)
+    said = []
+    for i, piece in enumerate(pieces):
+        if piece is None:
+            continue
+        if i % 3:
+            said.append(f"`{piece}`")
+        else:
+            escaped = re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", piece)
+            said.append(re.sub(r"docs/([\w/-]+\.md)", r"[\1](../\1)", escaped))
+    return "".join(said)
+
+
+def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    formatter = parser._get_formatter()
+    return formatter._expand_help(action) if action.help else ""
+
+
+def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or isinstance(action, (argparse._SubParsersAction, argparse._HelpAction)):
+            continue
+        formatter = parser._get_formatter()
+        yield f"`{formatter._format_action_invocation(action)}`\n: {_plain(_help(parser, action)) or '—'}\n"
+
+
+def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {parser.prog.removeprefix('python -m ')}\n"
+    if parser.description:
+        yield f"{_plain(parser.description)}\n"
+    yield f"```text\n{parser.format_usage().removeprefix('usage: ').rstrip()}\n```\n"
+    yield from _entries(parser)
+    if parser.epilog and level == 2:
+        yield f"{_plain(parser.epilog)}\n"
+    for one in subcommands(parser).values():
+        yield from _section(one, level + 1)
+
+
+def _write(app: Sphinx, docname: str, source: list[str]) -> None:
+    if docname == _PAGE:
+        source[0] += "\n" + "\n".join(line for parser in parsers().values() for line in _section(parser, 2))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

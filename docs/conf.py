@@ -1,0 +1,44 @@
+"""How Sphinx builds the documentation: `make docs`.  The site asks the network for nothing."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+sys.path[:0] = [str(ROOT), str(DOCS / "_extensions")]
+
+_project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+project = "Grid prediction validator"
+release = version = _project["version"]
+html_title = f"{project} {release}"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "command_pages", "existing_names", "field_comments", "mathml"]
+exclude_patterns = ["_extensions"]
+smartquotes = False  # dashes are those of options
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 4  # named as GitHub names them
+
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+python_maximum_signature_line_length = 100
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+nitpicky = True
+suppress_warnings = ["ref.python"]  # one name in two modules: the full name follows from the imports
+
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+
+
+def setup(app):
+    from pygments.lexers.special import TextLexer
+
+    app.add_lexer("csv", TextLexer)

@@ -1,0 +1,173 @@
+"""Code on the pages is right: commands exist with their options, files can be read by what reads them."""
+
+import argparse
+import ast
+import contextlib
+import importlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from markdown_pages import ROOT, blocks
+
+PACKAGES = ("platforms", "apps", "predictor", "validation")
+OPERATORS = {"|", "||", "&", "&&", ";", "(", ")", "<", ">", ">>", "2>", "2>>"}
+
+
+def test_every_block_says_its_language():
+    known = {"sh", "toml", "python", "xml", "json", "text", "c", "cpp", "csv", "slurm"}
+    assert [str(block) for block in blocks() if block.language not in known] == []
+
+
+def commands(text):
+    """The words of every command of a piece of shell, without redirections."""
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.wordchars += "{}$+:,@%^!"
+        words, skip = [], False
+        for word in lexer:
+            if word in OPERATORS:
+                skip = word.endswith((">", "<"))
+                if not skip and words:
+                    found.append(words)
+                    words = []
+            elif skip:
+                skip = False
+            else:
+                words.append(word)
+        if words:
+            found.append(words)
+    return found
+
+
+def parser_of(module):
+    """Of ``python -m module``: made by its own ``build_parser``, or that of its cli.py."""
+    with contextlib.suppress(ModuleNotFoundError):
+        return importlib.import_module(f"{module}.cli").build_parser()
+    return importlib.import_module(module).build_parser()
+
+
+def check_command(words):
+    """Whether the project has what a command line names.  Returns what is wrong, or None."""
+    while words and re.fullmatch(r"\w+=.*", words[0]):
+        words = words[1:]
+    if words and words[0] == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        unknown = [word for word in words[1:] if "=" not in word and word not in targets]
+        return f"no target {', '.join(unknown)}" if unknown else None
+    if len(words) < 2 or not re.fullmatch(r"(.*/)?python3?", words[0]):
+        return None
+    if words[1] != "-m":
+        return None if (ROOT / words[1]).exists() or words[1].startswith("-") else f"no file {words[1]}"
+    if words[2].partition(".")[0] not in PACKAGES:
+        return None
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        try:
+            parser_of(words[2]).parse_args(words[3:])
+        except SystemExit as err:
+            if err.code != 0:
+                return said.getvalue().strip().splitlines()[-1]
+    named = [part.partition(":")[0] for word in words[3:] for part in word.split(",")]  # as FILE.py:NAME,... has them
+    missing = [part for part in named if re.match(r"(examples|docs|benchmarks|tests)/", part)]
+    missing = [part for part in missing if not (ROOT / part).exists()]
+    return f"no file {', '.join(missing)}" if missing else None
+
+
+@pytest.mark.parametrize("block", blocks("sh"), ids=str)
+def test_commands_exist_with_their_options(block):
+    done = subprocess.run(["bash", "-n"], input=block.text, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    wrong = {" ".join(words): said for words in commands(block.text) if (said := check_command(words))}
+    assert wrong == {}
+
+
+def test_a_command_with_a_wrong_option_or_file_would_be_found():
+    (words,) = commands("A=1 python -m apps.run --app cg --scenari grid4x2 --nonsense 3 > out.txt  # why")
+    assert words[:5] == ["A=1", "python", "-m", "apps.run", "--app"] and "out.txt" not in words
+    assert "unrecognized arguments: --nonsense 3" in check_command(words)
+    assert check_command(["python", "-m", "apps.run", "--program", "examples/none.c"]) == "no file examples/none.c"
+    assert check_command(["make", "nothing"]) == "no target nothing"
+    assert check_command(["python", "benchmarks/none.py"]) == "no file benchmarks/none.py"
+
+
+def toml_readers():
+    """What reads a file that has such a key, the first that fits."""
+    from platforms.hardware import read_hardware
+    from platforms.scenario import read_grid
+    from platforms.system.description import read_system
+    from predictor.blocks.description import read_application
+    from predictor.design.request import read_request
+    from predictor.hierarchical.systems import read_system as read_machine
+    from validation.campaign import read_campaign
+    from validation.optimize.campaign_file import read_allocation_campaign
+
+    return {
+        "budget": read_request,
+        "studies": read_allocation_campaign,
+        "clusters": read_grid,
+        "core_gflops": read_machine,
+        "labels": read_application,
+        "cpus": lambda file: read_hardware([file]),
+        "lan": read_system,
+        "scenarios": read_campaign,
+        "platforms": read_campaign,
+        "apps": read_campaign,
+    }
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=str)
+def test_toml_is_read_by_its_reader(block, tmp_path, monkeypatch):
+    content = tomllib.loads(block.text)
+    reader = next((reader for key, reader in toml_readers().items() if key in content), None)
+    if reader is None:
+        assert "build-system" in content or "project" in content, "nothing reads such a file"
+        return
+    monkeypatch.chdir(ROOT)  # where its files are looked for
+    file = tmp_path / "block.toml"
+    file.write_text(block.text)
+    for folder in (folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()):
+        (tmp_path / folder.name).symlink_to(folder)  # what it names is relative to itself, as in examples
+    reader(str(file))
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_python_compiles_and_what_it_imports_exists(block, tmp_path, monkeypatch):
+    tree = ast.parse(block.text)
+    ours = True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            ours &= node.module.partition(".")[0] in PACKAGES
+            module = pytest.importorskip(node.module)
+            assert all(hasattr(module, alias.name) for alias in node.names)
+    if ours and not re.search(r"\.(json|csv|xml|toml)\b", block.text):  # it needs nothing that is not there
+        monkeypatch.chdir(tmp_path)
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(tree, str(block), "exec"), {"__name__": "block"})
+
+
+@pytest.mark.parametrize("block", blocks("xml"), ids=str)
+def test_xml_is_well_formed(block):
+    etree.fromstring(block.text.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_parses(block):
+    json.loads(block.text)
+
+
+def test_every_parser_is_found_by_the_name_that_is_typed():
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        if re.search(r"^def build_parser\(\)", path.read_text(), re.MULTILINE):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".cli")
+            parser = parser_of(module)
+            assert isinstance(parser, argparse.ArgumentParser)
+            assert parser.prog == f"python -m {module}"
+            assert Path(path).exists() and parser.description

@@ -1,0 +1,66 @@
+"""Links between pages lead somewhere, and those to elsewhere look as they should."""
+
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from markdown_pages import DOCS, ROOT, anchors, links, pages
+
+# Of which it is known that it has no https.
+PLAIN_HTTP = {"http://www.ffte.jp/"}
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """What belongs to the project, as git sees it: a link to a file of this checkout alone would lead nowhere."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    files = {ROOT / name for name in done.stdout.splitlines()}
+    return files | {parent for file in files for parent in file.parents}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page, tracked):
+    wrong = []
+    for target in links(page):
+        url = urlsplit(target)
+        if url.scheme or url.netloc:
+            good = target in PLAIN_HTTP or (url.scheme == "https" and re.fullmatch(r"[\w-]+(\.[\w-]+)+", url.netloc))
+        else:
+            there = (page.parent / unquote(url.path)).resolve() if url.path else page
+            good = there in tracked and (not url.fragment or (there.suffix == ".md" and url.fragment in anchors(there)))
+        if not good:
+            wrong.append(target)
+    assert wrong == []
+
+
+def test_every_page_that_the_code_names_exists():
+    """In help texts, comments and descriptions."""
+    wrong = []
+    for package in ("platforms", "apps", "predictor", "validation", "examples", "benchmarks", "tests"):
+        for file in (ROOT / package).rglob("*"):
+            if file.suffix in (".py", ".toml", ".c", ".h", ".cpp", ".csv", ".html"):
+                for name in re.findall(r"\bdocs/[\w/+-]+\.md\b", file.read_text()):
+                    if not (ROOT / name).exists():
+                        wrong.append(f"{file.relative_to(ROOT)}: {name}")
+    assert wrong == []
+
+
+def test_anchors_are_githubs(tmp_path: Path):
+    # The rules of its Markdown reader: lower case, no punctuation but hyphens and underscores, repeated ones numbered.
+    page = tmp_path / "page.md"
+    page.write_text("# Where `HCF` holds, and where not\n\n## A_b - c\n\n## Code\n\n## Code\n")
+    assert anchors(page) == {"where-hcf-holds-and-where-not", "a_b---c", "code", "code-1"}
+
+
+def test_every_page_begins_with_its_title():
+    for page in DOCS.rglob("*.md"):
+        text = page.read_text()
+        assert text.startswith("# "), page
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, page

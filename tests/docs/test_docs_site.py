@@ -1,0 +1,97 @@
+"""The documentation as a site: it builds without a warning, asks the network for nothing, and leaves nothing out."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from lxml import html
+from markdown_pages import DOCS, ROOT
+
+pytest.importorskip("sphinx", reason="make docs installs it")
+pytest.importorskip("myst_parser", reason="make docs installs it")
+pytest.importorskip("furo", reason="make docs installs it")
+
+# What a browser fetches by itself; a link is only followed when it is clicked.
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    if built := os.environ.get("DOCS_SITE"):  # make docs has just done it
+        return ROOT / built
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", folder / "doctrees", DOCS, folder / "html"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.mark.slow
+def test_the_site_asks_the_network_for_nothing(site):
+    for page in site.rglob("*.html"):
+        for element in html.parse(page).iter(*FETCHED):
+            if element.tag == "link" and element.get("rel") in ("canonical", "author"):
+                continue
+            target = element.get(FETCHED[element.tag]) or ""
+            assert not re.match(r"(\w+:)?//", target), f"{page.name}: {target}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(\s*[\"']?|@import\s+[\"'])(\w+:)?//", style.read_text()), style
+
+
+@pytest.mark.slow
+def test_every_command_with_its_options_is_on_the_page_of_commands(site):
+    from command_pages import parsers
+
+    page = html.parse(site / "reference" / "commands.html")
+    headings = {heading.text for heading in page.iter("h2", "h3")}
+    options = {code.text_content() for code in page.iter("dt")}
+    for name, parser in parsers().items():
+        assert name.removeprefix("python -m ") in headings
+        for action in parser._actions:
+            if action.option_strings and action.option_strings != ["-h", "--help"]:
+                assert any(option.startswith(action.option_strings[0]) for option in options), (name, action.dest)
+
+
+@pytest.mark.slow
+def test_equations_are_mathml(site):
+    pages = [page.read_text() for page in site.rglob("*.html")]
+    assert any("<math" in page for page in pages)
+    assert not any(re.search(r"<script[^>]*mathjax", page, re.IGNORECASE) for page in pages)
+
+
+def test_comments_beside_fields_describe_them():
+    from field_comments import field_comments
+
+    @dataclass
+    class Wire:
+        """With a comment above, one at the end, and none."""
+
+        # Of one direction,
+        # byte/s.
+        bandwidth_Bps: float
+        latency_s: float = 0.0  # one way
+        name: str = ""
+
+    assert field_comments(Wire) == {"bandwidth_Bps": "Of one direction, byte/s.", "latency_s": "one way", "name": ""}
+
+
+def test_a_type_that_does_not_exist_is_told_from_one_that_is_not_documented():
+    from existing_names import exists
+
+    assert exists("collections.abc.Mapping", None)
+    assert exists("pd.DataFrame", "validation.metrics")  # imported there for type checkers alone
+    assert exists("Runner", "predictor.evidence")
+    assert not exists("Runer", "predictor.evidence")
+    assert not exists("validation.metrics.Nothing", "validation.metrics")
+
+
+def test_texts_of_parsers_are_no_markup_but_name_pages():
+    from command_pages import _plain
+
+    assert _plain("``a_b`` of c_d*e (docs/kernels/cg.md)") == "`a_b` of c\\_d\\*e ([kernels/cg.md](../kernels/cg.md))"

@@ -1,0 +1,89 @@
+"""The tutorials: their commands print what the pages show, and the files on the pages are the examples."""
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    "first-validation": ROOT / "docs" / "tutorials" / "first-validation.md",
+    "own-predictor": ROOT / "docs" / "tutorials" / "own-predictor.md",
+    "cluster-campaign": ROOT / "docs" / "tutorials" / "cluster-campaign.md",
+    "own-program": ROOT / "docs" / "programs" / "own-program.md",
+}
+SHOWN = re.compile(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", re.DOTALL)
+# Those that take no simulation, or small ones alone; the others are slow.
+QUICK = ("--dry-run", "HcfTraffic --", ":Hcf\n", "predictor.predict --scenario grid4x2 --app lu")
+
+
+def commands():
+    for name, path in PAGES.items():
+        for number, (command, output) in enumerate(SHOWN.findall(path.read_text())):
+            slow = not any(word in command for word in QUICK)
+            marks = [pytest.mark.slow] if slow else []
+            yield pytest.param(command, output, id=f"{name}-{number}", marks=marks)
+
+
+def steady(text):
+    """Without what differs from computer to computer: the time that simulating took."""
+    return re.sub(r"(simulated in|s simulated,) [\d.e+-]+ s", r"\1 ... s", text)
+
+
+@pytest.mark.parametrize(("command", "output"), list(commands()))
+def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeypatch, capsys):
+    python, dash_m, module, *arguments = shlex.split(command.replace("\\\n", " "))
+    assert (python, dash_m) == (".venv/bin/python", "-m")
+    arguments = [str(tmp_path / word) if word in ("results", "report.html") else word for word in arguments]
+    if "--dry-run" not in arguments and module != "apps.run":
+        arguments += ["--store", str(tmp_path / "store")]
+    monkeypatch.chdir(ROOT)
+    status = importlib.import_module(module).main(arguments)
+    said = capsys.readouterr()
+    if output.startswith("error: "):
+        assert (status, said.out) == (2, "")
+        assert said.err == output
+    else:
+        assert status == 0
+        assert steady(said.out) == steady(output)
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "file"),
+    [
+        ("own-predictor", "python", "predictors/hcf_traffic.py"),
+        ("cluster-campaign", "toml", "first-campaign.toml"),
+    ],
+)
+def test_files_on_the_pages_are_the_examples(page, kind, file):
+    shown, *_ = re.findall(rf"```{kind}\n(.*?)```", PAGES[page].read_text(), re.DOTALL)
+    assert shown == (ROOT / "examples" / file).read_text()
+
+
+def test_the_index_has_five_tutorials_that_exist():
+    folder = ROOT / "docs" / "tutorials"
+    links = re.findall(r"^\d\. \[[^]]+\]\(([^)]+)\)", (folder / "index.md").read_text(), re.MULTILINE)
+    assert len(links) == 5
+    assert all((folder / link).is_file() for link in links)
+
+
+def test_the_entry_point_on_the_page_is_the_group_that_is_read():
+    from predictor.own import GROUP
+
+    assert f'[project.entry-points."{GROUP}"]' in PAGES["own-predictor"].read_text()
+
+
+@pytest.mark.slow
+def test_a_dask_scheduler_and_workers_give_the_table_of_the_page(tmp_path, monkeypatch, capsys):
+    from distributed import LocalCluster
+
+    from validation.campaign import main
+
+    ((_, output),) = [one for one in SHOWN.findall(PAGES["cluster-campaign"].read_text()) if "--out" in one[0]]
+    monkeypatch.chdir(ROOT)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        arguments = ["--scheduler", cluster.scheduler_address, "--store", str(tmp_path / "store")]
+        assert main(["examples/first-campaign.toml", *arguments]) == 0
+    assert capsys.readouterr().out == output
