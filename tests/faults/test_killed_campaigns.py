@@ -40,7 +40,10 @@ def test_a_campaign_killed_at_fifty_random_moments_has_the_results_of_an_undistu
 @pytest.mark.parametrize("death", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP])
 def test_a_signal_ends_a_command_and_all_that_it_started(marked, tmp_path, death):
     command, environment = validation(marked, tmp_path, *LONG.split(), "--no-store")
-    started = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    listening = ["env", f"--default-signal={death.name}"]  # nohup may have started these tests
+    started = subprocess.Popen(
+        [*listening, *command], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
     started.stderr.readline()  # a run is finished, and others have begun
     started.send_signal(death)
     _, errors = started.communicate(timeout=30)
