@@ -19,6 +19,7 @@ from statistics import mean
 
 from platforms.errors import UserError
 from platforms.read import read_platform
+from platforms.simgrid import compiler_flags
 from validation.run import main as validate
 
 _RANKS, _MOST_PER_HOST = (8, 6, 5, 4, 3, 2, 1), 4  # 7 are too many for class S of LU
@@ -97,7 +98,7 @@ def compiled(source: Path, folder: Path) -> Path:
     """The .so of a platform in C++.  Raises UserError with the compiler's first complaint."""
     library = folder / source.with_suffix(".so").name
     done = subprocess.run(
-        ["g++", "-std=gnu++17", "-O1", "-shared", "-fPIC", "-o", library, source, "-lsimgrid"],
+        ["g++", "-std=gnu++17", *compiler_flags(), "-O1", "-shared", "-fPIC", "-o", library, source, "-lsimgrid"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:

@@ -12,7 +12,7 @@ from platforms.caching import cache_folder, unusable, write_atomically
 from platforms.errors import UserError
 from platforms.process import die_with_parent
 from platforms.scratch import scratch_folder
-from platforms.simgrid import simgrid_version
+from platforms.simgrid import compiler_flags, simgrid_version
 
 TIME_LIMIT_S = 300.0
 _MOST_NAME = 80  # characters of a program's name in that of its file
@@ -38,6 +38,8 @@ def compile_once(
     processes may compile the same at once.  Raises UserError without a compiler and where compiling fails.
     """
     program = _find_compiler(compiler[0])
+    if "-lsimgrid" in libraries:
+        flags = [*flags, *compiler_flags()]
     name = _UNUSUAL.sub("_", name)[:_MOST_NAME]
     sources = [Path(source).resolve() for source in sources]
     command = [str(program), *compiler[1:], *flags]

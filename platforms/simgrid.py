@@ -62,6 +62,18 @@ def _smpirun() -> Path:
     return Path(found).resolve()
 
 
+def compiler_flags() -> list[str]:
+    """Where a compiler finds this SimGrid's headers and library, and the program its library when it runs.
+
+    Nothing for one that is where every compiler looks.  Without these a SimGrid of the distribution would be taken
+    beside a newer one that was built by hand.
+    """
+    prefix = _smpirun().parent.parent
+    if prefix == Path("/usr") or not (prefix / "include" / "simgrid" / "version.h").is_file():
+        return []
+    return [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
+
+
 def _ask_smpirun(smpirun: Path) -> str:
     try:
         answer = subprocess.run([smpirun, "-version"], capture_output=True, text=True, timeout=30, check=False)
