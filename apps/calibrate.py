@@ -19,7 +19,7 @@ from apps.errors import KernelError
 from apps.options import exit_status
 from apps.spec import RunSpec, Target
 from platforms.caching import cache_folder, write_atomically
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 
 _FILE = "efficiency.json"
 _HOST_SPEED_FILE = "host-speed.json"
@@ -141,7 +141,7 @@ def _run() -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return CommandParser(
         prog="python -m apps.calibrate",
         description="Measure which share of its peak speed this machine sustains with the kernels.",
         epilog=EXIT_STATUSES,

@@ -25,7 +25,7 @@ from apps.options import (
 from apps.record import RunRecord
 from apps.spec import MODES, Target
 from apps.wording import number_of
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.options import (
     add_placement_arguments,
     add_platform_arguments,
@@ -35,7 +35,7 @@ from platforms.options import (
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m apps.run",
         description="Run one kernel, or a program of your own, on a platform and print its record.",
         epilog=EXIT_STATUSES,

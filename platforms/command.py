@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from platforms.errors import UserError, printable
 
@@ -16,6 +17,14 @@ EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
     "130 interrupted; 141 nobody reads the output any more."
 )
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The options of a command; what is wrong with them is one line too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the command with the status of bad input."""
+        self.exit(2, f"error: {printable(message).rstrip('.')}. See {self.prog} --help.\n")
 
 
 def exit_status(command: Callable[[], int]) -> int:

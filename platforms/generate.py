@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.command import exit_status
+from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.options import add_scenario_arguments, grid_from_arguments, system_from_arguments
 from platforms.system.convert import platform_file
@@ -13,7 +13,7 @@ from platforms.xml import platform_xml
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m platforms.generate", description=__doc__.partition(":")[0] + ".")
+    parser = CommandParser(prog="python -m platforms.generate", description=__doc__.partition(":")[0] + ".")
     add_scenario_arguments(parser)
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
     return parser

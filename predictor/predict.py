@@ -30,7 +30,7 @@ from apps.options import (
     settings_from_arguments,
 )
 from apps.spec import RunSpec, Target
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.options import (
     add_placement_arguments,
@@ -160,7 +160,7 @@ def predictors_from_arguments(args: argparse.Namespace) -> list[Predictor]:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.predict", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
     )
     add_platform_arguments(parser)

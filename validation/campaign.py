@@ -22,6 +22,7 @@ from apps.engine import simulate
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from apps.spec import RunSpec, Settings, Target, parse_iterations
 from platforms.checked_toml import CheckedTable, read_checked
+from platforms.command import CommandParser
 from platforms.errors import UserError
 from platforms.options import check_usable, read_platforms
 from platforms.part import part_hash
@@ -281,7 +282,7 @@ def _file_help() -> str:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.campaign",
         description="Predict and simulate a product of platforms, networks, programs, mappings and efficiencies.\n"
         "Finished runs are kept in the store: a campaign that was interrupted goes on where it stopped.",

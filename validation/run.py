@@ -19,6 +19,7 @@ from apps.options import (
     settings_from_arguments,
 )
 from apps.spec import Target
+from platforms.command import CommandParser
 from platforms.errors import UserError
 from platforms.options import (
     add_placement_arguments,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.run",
         description="Predict the run times of MPI kernels on a grid from a cheap probe, simulate the full runs with "
         "SimGrid, and say how wrong each prediction is and what it cost.",

@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command import exit_status
+from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.reading import input_text
 
@@ -20,7 +20,7 @@ _SHOWN = 3  # differences of a file
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.same",
         description="Compares the CSV files in two folders, to the last digit: all but how fast the computer was, and "
         "the order of rows, which is that in which they were asked for.",

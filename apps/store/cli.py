@@ -17,6 +17,7 @@ from apps.store.database import DATABASE, StoreError
 from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.store import KINDS, Entry, Store
 from platforms.caching import cache_folder
+from platforms.command import CommandParser
 from platforms.errors import UserError
 
 _DAY_S = 86400.0
@@ -24,7 +25,7 @@ _LIST_HEADER = ("key", "kind", "app", "ranks", "mode", "iterations", "platform",
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m apps.store", description="Look at what has been run, take it elsewhere, clear it away."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

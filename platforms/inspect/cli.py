@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.command import EXIT_STATUSES, exit_status
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.options import add_platform_arguments, platform_from_arguments
 from platforms.writing import PICTURES, check_picture
@@ -16,7 +16,7 @@ of an idle network before the factors of SimGrid's network model, from a sample 
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m platforms.inspect",
         description=_DESCRIPTION,
         epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from platforms.command import EXIT_STATUSES, exit_status
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.placement import write_host_file
 from platforms.system.model import System
@@ -18,7 +18,7 @@ _MOST_DIGITS = 18  # of a number of processes
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m platforms.system", description=__doc__.partition(":")[0] + ".", epilog=EXIT_STATUSES
     )
     parser.add_argument("system", metavar="SYSTEM", help="a system file, a scenario file, or the name of a scenario")

@@ -7,14 +7,14 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.command import EXIT_STATUSES, exit_status
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 
 _SUFFIX = "_command"
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command's module has ``add_parser(subparsers)``, which sets ``run``: arguments to exit status."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.blocks",
         description="Applications as blocks of computation and communication: time, energy, probability of success.",
         epilog=EXIT_STATUSES,

@@ -23,7 +23,7 @@ from apps.options import (
     settings_from_arguments,
 )
 from apps.spec import Settings
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.placement import write_host_file
 from platforms.writing import check_writable, write_text
@@ -54,7 +54,7 @@ _QUICK: Mapping[str, Callable[[Request, Settings, Runner], Times]] = {"dpgraph-k
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.design",
         description=__doc__,
         epilog=EXIT_STATUSES,

@@ -17,7 +17,7 @@ from apps.options import (
     problem_from_arguments,
     runner_from_arguments,
 )
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.writing import check_picture, check_writable
 
@@ -29,7 +29,7 @@ COLLECTIVES = ("points", "messages")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.dpgraph",
         description="Record what a program does and write its graph: sequential segments, messages, synchronisation. "
         "Flops are those that the program counts.",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from predictor.base import Cost
 from predictor.frequency.levels import Point
 from predictor.frequency.study import (
@@ -28,7 +28,7 @@ from predictor.frequency.study import (
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.frequency",
         description=__doc__,
         epilog=EXIT_STATUSES,

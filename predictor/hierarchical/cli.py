@@ -10,14 +10,14 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from platforms.command import EXIT_STATUSES, exit_status
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
 from predictor.hierarchical.beta import BETAS
 from predictor.hierarchical.model import SCALING, VARIANTS
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.hierarchical",
         description=__doc__,
         epilog=EXIT_STATUSES,

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.placement import Placement, configured, write_host_file
 from platforms.writing import check_writable
@@ -79,7 +79,7 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, runner: Runner
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,

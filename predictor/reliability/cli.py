@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from predictor.reliability.names import INTERVALS, SEGMENTS
 
@@ -27,7 +27,7 @@ _RATES = ("rate", "node_mtbf_years", "node_mtbf_hours", "model")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m predictor.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
@@ -171,7 +171,7 @@ def run_times_from_arguments(args: argparse.Namespace) -> RunTimes:
 
 def _refuse_predictor_options(args: argparse.Namespace) -> None:
     """What only a predictor and its evidence look at is not ignored in silence."""
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = CommandParser(add_help=False)
     _add_predictor_arguments(parser)
     for name, default in vars(parser.parse_args([])).items():
         if getattr(args, name) != default:

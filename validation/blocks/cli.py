@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from predictor.blocks.options import (
     add_model_arguments,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.blocks",
         description="Evaluate an application of blocks, simulate the same description with one rank per process, and "
         "compare times, energies and costs (docs/blocks/applications.md).",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.writing import write_csv
 from predictor.frequency.cli import frequency_cautions, to_json
@@ -28,7 +28,7 @@ from validation.output import usable_folder
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m validation.frequency", description=__doc__, epilog=EXIT_STATUSES)
+    parser = CommandParser(prog="python -m validation.frequency", description=__doc__, epilog=EXIT_STATUSES)
     add_arguments(parser)
     parser.add_argument(
         "--optimum", action="store_true", help="simulate all choices, and say how far the chosen one is from the best"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from predictor.hierarchical.model import SCALING
 from validation.frames import records
@@ -28,7 +28,7 @@ INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.hierarchical",
         description=__doc__,
         epilog=EXIT_STATUSES,

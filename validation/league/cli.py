@@ -18,6 +18,7 @@ from apps.options import (
     runner_from_arguments,
     settings_from_arguments,
 )
+from platforms.command import CommandParser
 from platforms.errors import UserError
 from platforms.options import add_platform_arguments, check_usable
 from platforms.placement import MAPPINGS
@@ -31,7 +32,7 @@ PROBED = ("subset", "grid")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m validation.league", description=__doc__)
+    parser = CommandParser(prog="python -m validation.league", description=__doc__)
     parser.epilog = EXIT_STATUSES_AND_LIMIT
     add_platform_arguments(parser, all_scenarios=True)
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")

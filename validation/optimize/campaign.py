@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from apps.options import add_runner_arguments, runner_from_arguments
+from platforms.command import CommandParser
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.npt.configuration import Configuration
@@ -212,9 +213,9 @@ class Outcomes:
 
 def refuse_search_arguments(args: argparse.Namespace) -> None:
     """Raises UserError for an option that the campaign file has a key for, or that means nothing beside it."""
-    parser = argparse.ArgumentParser()
+    parser = CommandParser()
     add_search_arguments(parser)
-    add_runner_arguments(own := argparse.ArgumentParser())
+    add_runner_arguments(own := CommandParser())
     for name, usual in vars(parser.parse_args([])).items():
         if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
             option = f"--{name.replace('_', '-')}"

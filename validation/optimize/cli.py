@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from predictor.optimize.arguments import (
     add_search_arguments,
@@ -26,7 +26,7 @@ from validation.optimize.errors import Judged, judge
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,

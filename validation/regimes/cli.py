@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from apps.catalog import app_names, problem, sized_names
 from apps.options import add_runner_arguments, exit_status, print_failure, runner_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.network import network_names
 from platforms.placement import MAPPINGS
@@ -35,7 +35,7 @@ _NOT_OF_THE_MAP = ("help", "jobs", "store", "no_store", "out", "write_map", "jso
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.regimes",
         description=__doc__,
         epilog=EXIT_STATUSES,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_RUNS = 10_000_000
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
@@ -79,7 +79,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _refuse_simulation_options(args: argparse.Namespace) -> None:
     """What only runs in SimGrid look at is not ignored in silence."""
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = CommandParser(add_help=False)
     _add_simulation_arguments(parser)
     for name, default in vars(parser.parse_args([])).items():
         if getattr(args, name) != default:

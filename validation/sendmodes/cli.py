@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from validation.sendmodes.fit import CLUSTERS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.sendmodes",
         description="Simulate one message in each of MPI's send modes on a machine of the Li paper, fit its lines to "
         "the simulated times, and say how wrong they are for longer and shorter messages.",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from apps.runner import Runner
-from platforms.command import EXIT_STATUSES
+from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.platform import Platform
 from predictor.dpgraph import li_tables
@@ -40,7 +40,7 @@ def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m validation.sendmodes.fit", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
     )
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
