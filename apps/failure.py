@@ -14,12 +14,13 @@ _SPEAKER = r"^\[(?P<host>[^]]*):(?:rank-)?(?P<rank>\d+):\(\d+\) [\d.]+\] .*"  # 
 _ABORT = re.compile(_SPEAKER + "MPI_Abort was called", re.MULTILINE)
 _ABORT_CODE = re.compile(r"^abort: rank (\d+), code (-?\d+)$", re.MULTILINE)  # the recorder's
 _STATUS = re.compile(_SPEAKER + r"did not return 0\. Return value : (?P<status>-?\d+)", re.MULTILINE)
-_WAITING_ACTOR = re.compile(r"Actor \d+ \((?:rank-)?(\d+)@[^)]*\)")
+_WAITING_ACTOR = re.compile(r"(?:Actor|- pid) \d+ \((?:rank-)?(\d+)@[^)]*\)")  # SimGrid 3.32 and 4.1
 _WAITING_CALL = re.compile(r"^waits: rank (\d+) in (\w+)$", re.MULTILINE)  # the recorder's
 # SimGrid's allocator, C++, our kernels and the recorder, Python, the system's word for ENOMEM.
 _NO_MEMORY = re.compile(
     r"Memory allocation of \d+ bytes failed|std::bad_alloc|out of memory|MemoryError|Cannot allocate memory"
 )
+_STACK = re.compile(r"try increasing the stack size\s+--cfg=contexts/stack-size:XXX \(current size is (\d+) KiB\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 _NAMED = 3  # ranks that are named; of more only the number is said
 _SILENCE = "nothing was said"
@@ -96,6 +97,10 @@ def _ended_badly(done: Finished) -> Failure:
         return Failure(f"the simulation aborted: {telling_line(done.log)}", by_platform=True)
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
         return Failure(f"the simulation was killed ({name})")
+    stack = _STACK.search(done.log)  # amid a dozen lines of SimGrid's advice
+    if stack:
+        too_small = f"its stack of {stack[1]} KiB is too small (--cfg contexts/stack-size:KIB)"
+        return Failure(f"the simulation crashed ({name}): a fault of the program or of SimGrid, or {too_small}")
     return Failure(f"the simulation crashed ({name}): {telling_line(done.log)}")
 
 

@@ -17,6 +17,7 @@ from apps.memorybus.library import bus_arguments
 from apps.spec import RunSpec, check_host_names
 from apps.user_program import executable
 from platforms.process import die_with_parent
+from platforms.repairs import loaded_first, repairs_library
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,9 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
         raise KernelError(f"folder {folder}", "smpirun cannot use a name like this", "Set TMPDIR to another one")
     (folder / "program").symlink_to(started.program)
     (folder / "hosts").write_text("".join(f"{host}\n" for host in spec.target.placement))
-    wrapper = die_with_parent()
-    if recorder is not None:  # not for smpirun itself and all that it starts
-        (folder / "recorder.so").symlink_to(recorder)
-        wrapper = [*wrapper, "env", f"LD_PRELOAD={name}/recorder.so"]
+    # Loaded first by the program, not by smpirun itself and all that it starts.
+    first = [] if recorder is None else [recorder]
+    wrapper = [*die_with_parent(), *loaded_first(folder, *first, called=name)]
     return [
         "smpirun",
         *(["-wrapper", shlex.join(wrapper)] if wrapper else []),
@@ -128,7 +128,10 @@ def _is_of_traces(key: str) -> bool:
 
 def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
     """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line."""
-    return ("smpirun", *_command(spec, started, host_file="HOSTS", program=str(started.program), traces={}))
+    repairs = repairs_library()
+    wrapper = [] if repairs is None else ["-wrapper", shlex.join(["env", f"LD_PRELOAD={repairs}"])]
+    command = _command(spec, started, host_file="HOSTS", program=str(started.program), traces={})
+    return ("smpirun", *wrapper, *command)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

@@ -24,8 +24,8 @@ from platforms.grid import Grid
 from platforms.platform import Change, Host, Link, Platform, Power, PState, Route
 from platforms.process import die_with_parent
 from platforms.reading import input_bytes
+from platforms.repairs import loaded_first, simulator
 from platforms.scratch import scratch_folder
-from platforms.simgrid import simgrid_version
 from platforms.xml import platform_xml
 from platforms.xml_check import MOST_BYTES, MOST_PROFILE_BYTES, check_platform_xml
 
@@ -151,7 +151,7 @@ def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[s
     """What the helper says of the platform, from memory, the cache folder, or itself."""
     if path.suffix == ".so":  # what it does may depend on more than its content: asked anew in each process
         return _asked(path, content_hash, request, *mode)
-    asked = " ".join([content_hash, _helper_hash(), simgrid_version(), *mode, request])
+    asked = " ".join([content_hash, _helper_hash(), simulator(), *mode, request])
     return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), request, *mode)
 
 
@@ -182,7 +182,6 @@ def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
     options = [] if path.suffix == ".so" else check_platform_xml(path)
     helper = compile_once("describe", [_HELPER], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
     command = [
-        *die_with_parent(),
         str(helper),
         str(path),
         *mode,
@@ -193,7 +192,7 @@ def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
     try:
         with scratch_folder("describe") as folder:  # a <config> may have SimGrid write files
             done = subprocess.run(
-                command, input=request.encode(), cwd=folder,
+                [*die_with_parent(), *loaded_first(folder), *command], input=request.encode(), cwd=folder,
                 capture_output=True, timeout=TIME_LIMIT_S, check=False,
             )  # fmt: skip
     except subprocess.TimeoutExpired as err:
@@ -215,7 +214,8 @@ def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
 
 @functools.cache
 def _helper_hash() -> str:
-    files = (_HELPER, Path(__file__), Path(__file__).with_name("xml_check.py"))
+    beside = ("xml_check.py", "repairs.py")
+    files = (_HELPER, Path(__file__), *(Path(__file__).with_name(name) for name in beside))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

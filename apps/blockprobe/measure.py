@@ -22,8 +22,9 @@ from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
 from platforms.process import die_with_parent
+from platforms.repairs import loaded_first, simulator
 from platforms.scratch import scratch_folder
-from platforms.simgrid import check_simgrid, simgrid_version
+from platforms.simgrid import check_simgrid
 
 MPI_BLOCKS = ("compute", "idle", "p2p", "send", "bcast", "scatter", "gather", "alltoall", "barrier")
 DISK_BLOCKS = ("disk_read", "disk_write")
@@ -81,7 +82,7 @@ class BlockPlan:
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
             "program_hash": _program_hash(),
-            "simgrid": simgrid_version(),
+            "simgrid": simulator(),
         }
 
 
@@ -164,7 +165,7 @@ def _run_mpi(
         hosts, lines = mpi_plan(experiments)
         (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
         (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
-        guard = die_with_parent()
+        guard = [*die_with_parent(), *loaded_first(folder)]
         command = [
             "smpirun",
             *(["-wrapper", shlex.join(guard)] if guard else []),
@@ -224,7 +225,8 @@ def _disk_probe(
     flags = ["-O1", "-std=gnu++17"]
     program = compile_once("diskprobe", [_DISK_SOURCE], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
     (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
-    command = ["sh", "-c", '"$@" < plan', "sh", str(program), str(platform.path), *_kept(options)]
+    words = [*loaded_first(folder), str(program), str(platform.path), *_kept(options)]
+    command = ["sh", "-c", '"$@" < plan', "sh", *words]
     done = run_bounded(
         command, folder=folder, time_limit_s=time_limit_s, environment={**os.environ, "TMPDIR": str(folder)}
     )

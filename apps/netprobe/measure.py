@@ -15,8 +15,9 @@ from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
 from platforms.process import die_with_parent
+from platforms.repairs import loaded_first, simulator
 from platforms.scratch import scratch_folder
-from platforms.simgrid import check_simgrid, simgrid_version
+from platforms.simgrid import check_simgrid
 
 _SOURCE = Path(__file__).with_name("netprobe.c")
 
@@ -67,7 +68,7 @@ class Plan:
             "experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
             "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
-            "simgrid": simgrid_version(),
+            "simgrid": simulator(),
         }
 
     def lines(self) -> list[str]:
@@ -121,7 +122,7 @@ def _prepare(plan: Plan, program: Path, folder: Path) -> list[str]:
     (folder / "netprobe").symlink_to(program)
     (folder / "hosts").write_text("".join(f"{host}\n" for host in plan.hosts))
     (folder / "plan").write_text("".join(f"{line}\n" for line in plan.lines()))
-    guard = die_with_parent()
+    guard = [*die_with_parent(), *loaded_first(folder)]
     options = {**ENGINE_OPTIONS, **dict(plan.options)}
     return [
         "smpirun",

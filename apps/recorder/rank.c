@@ -267,7 +267,7 @@ void recorder_mark(int moment)
   leave(r);
 }
 
-int MPI_Pcontrol(const int level, ...) /* SMPI's own does nothing, or aborts (3.32) */
+int MPI_Pcontrol(const int level, ...) /* SMPI's own does nothing, or aborts (3.32, 4.1) */
 {
   recorder_mark(level - FIRST_MARK_LEVEL);
   return MPI_SUCCESS;

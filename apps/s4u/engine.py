@@ -23,6 +23,7 @@ from apps.spec import RunSpec
 from apps.verdict import check_success
 from apps.wording import number_of
 from platforms.errors import UserError
+from platforms.repairs import loaded_first
 from platforms.scratch import scratch_folder
 from platforms.simgrid import INSTALL, check_simgrid
 
@@ -85,12 +86,14 @@ def _run(
         told = _job(spec, iterations)
         told["options"] |= trace_options(spec, folder)
         job.write_text(json.dumps({**told, "energy": energy, "events": None if notes is None else str(notes)}))
+        work = None if spec.target.problem.program is None else working_folder(folder)
+        words = loaded_first(folder, called=os.path.relpath(folder, work or folder))
         done = run_bounded(
-            [sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
+            [*words, sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
             folder=folder,
             time_limit_s=time_limit_s,
             environment=_environment(folder),
-            working_folder=None if spec.target.problem.program is None else working_folder(folder),
+            working_folder=work,
             stop=stop,
             output_limit_bytes=LOG_LIMIT_BYTES,
         )

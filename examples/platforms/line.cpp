@@ -1,13 +1,24 @@
 /* Four hosts of 8 cores in a row, made by a program: an example of docs/platforms/own-platform.md. */
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 #include <string>
 
 namespace s4u = simgrid::s4u;
 
-extern "C" void load_platform(const s4u::Engine& engine);
-void load_platform(const s4u::Engine&)
+/* In which messages find their way along the cables. */
+static s4u::NetZone* outermost_zone([[maybe_unused]] const s4u::Engine& engine, const std::string& name)
 {
-  auto* row        = s4u::create_floyd_zone("row"); // messages find their way along the cables
+#if SIMGRID_VERSION >= 40000 // has a root already
+  return engine.get_netzone_root()->add_netzone_floyd(name);
+#else
+  return s4u::create_floyd_zone(name);
+#endif
+}
+
+extern "C" void load_platform(const s4u::Engine& engine);
+void load_platform(const s4u::Engine& engine)
+{
+  auto* row        = outermost_zone(engine, "row");
   s4u::Host* left = nullptr;
   for (int i = 0; i < 4; i++) {
     const auto number = std::to_string(i);

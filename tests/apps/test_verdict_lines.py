@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.failure import failure
 from apps.process import Finished
 from apps.verdict import check_success, telling_line
 from platforms.errors import PlatformError
@@ -19,6 +20,52 @@ NO_WAY = "You're trying to send data from d0 to d0 but there is no connecting pa
 
 def test_an_exception_of_an_actor_is_told_by_its_own_text():
     assert telling_line(GATEWAYS) == "Bad gateways for route from 'host1' to 'node-0.simgrid.org'."
+
+
+# Three ranks of five wait, in the words of both; the recorder tells of one in which call.
+DEADLOCK_3_32 = """\
+[0.1] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are still around.
+[0.1] [ker_engine/INFO] 3 actors are still running, waiting for something.
+[0.1] [ker_engine/INFO] Legend of the following listing: "Actor <pid> (<name>@<host>): <status>"
+[0.1] [ker_engine/INFO] Actor 1 (0@h0): waiting for communication activity 0x5 () in state WAITING to finish
+[0.1] [ker_engine/INFO] Actor 3 (2@h2): waiting for communication activity 0x6 () in state WAITING to finish
+[0.1] [ker_engine/INFO] Actor 5 (4@h4) simcall CommIsend
+waits: rank 2 in MPI_Recv
+"""
+DEADLOCK_4_1 = """\
+[0.1] ../src/kernel/EngineImpl.cpp:720: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are still around.
+[0.1] [ker_engine/INFO] 3 actors are still active, awaiting something. Here is their status:
+[0.1] [ker_engine/INFO]  - pid 1 (0@h0): waiting for a communication activity 0x5 () in state WAITING
+[0.1] [ker_engine/INFO]  - pid 3 (2@h2): waiting for 2 activities to finish
+[0.1] [ker_engine/INFO]      - communication activity 0x6 () in state WAITING
+[0.1] [ker_engine/INFO]      - communication activity 0x7 () in state WAITING
+[0.1] [ker_engine/INFO]  - pid 5 (4@h4) simcall CommIsend
+waits: rank 2 in MPI_Recv
+"""
+
+
+@pytest.mark.parametrize("log", [DEADLOCK_3_32, DEADLOCK_4_1], ids=["3.32", "4.1"])
+def test_ranks_that_wait_are_named_in_the_log_of_either_simgrid(log):
+    told = failure(Finished(status=0, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
+    assert told.text.startswith("deadlock: ranks 0, 2 in MPI_Recv and 4 wait for messages")
+
+
+# As SimGrid writes it where memory is touched that is not the program's.
+ACCESS_VIOLATION = """\
+Access violation or Bus error detected.
+This probably comes from a programming error in your code, or from a stack
+overflow. If you are certain of your code, try increasing the stack size
+   --cfg=contexts/stack-size:XXX (current size is 8192 KiB).
+
+Failing hardware can sometimes generate such errors too.
+Segmentation fault
+"""
+
+
+def test_of_an_access_violation_the_likely_causes_are_told():
+    told = failure(Finished(status=139, output="", log=ACCESS_VIOLATION, wall_s=0.1, peak_memory_bytes=1))
+    stack = "its stack of 8192 KiB is too small (--cfg contexts/stack-size:KIB)"
+    assert told.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
 
 
 def test_a_message_without_a_way_is_the_platforms_fault():

@@ -29,7 +29,8 @@ if [ ! -f "$prefix/installed" ]; then
     fi
     # The compiler's own options come last: -g0 takes back SimGrid's -g3, a gigabyte of it.
     PATH="$prefix/bin:$PATH" cmake -S simgrid-4.1 -B objects \
-        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_PROJECT_simgrid_INCLUDE="$here/faster.cmake" \
+        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_RPATH="$prefix/lib" \
+        -DCMAKE_PROJECT_simgrid_INCLUDE="$here/faster.cmake" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE='-O1 -g0 -DNDEBUG' -DCMAKE_CXX_FLAGS_RELEASE='-O1 -g0 -DNDEBUG' \
         -Denable_smpi=ON -Denable_sthread=OFF -Denable_python=ON -Dminimal-bindings=ON -Denable_java=OFF -Denable_lto=OFF \
         -Denable_model-checking=OFF -Denable_documentation=OFF \

@@ -7,11 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import apps.blockprobe.measure
-import apps.netprobe.measure
-import apps.record_events
-import apps.smpi
 import platforms.compiling
+import platforms.repairs
 import platforms.simgrid
 from apps.blockprobe.measure import BlockPlan
 from apps.catalog import problem
@@ -28,18 +25,11 @@ from platforms.read import materialise
 from platforms.scenario import named_grid
 from predictor.dpgraph.known import known_network
 
-OWNERS = (apps.smpi, apps.netprobe.measure, apps.blockprobe.measure, apps.record_events)
-
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """``pretended(version)``: from now on this SimGrid is installed, to whoever asks."""
-
-    def pretend(version):
-        for module in OWNERS:
-            monkeypatch.setattr(module, "simgrid_version", lambda: version)
-
-    return pretend
+    """``pretended(version)``: from now on this SimGrid is installed, to whoever asks what results are of."""
+    return lambda version: monkeypatch.setattr(platforms.repairs, "simgrid_version", lambda: version)
 
 
 @pytest.fixture
@@ -105,7 +95,7 @@ def versions(monkeypatch):
     told = []
     module = SimpleNamespace(Actor=SimpleNamespace(create=lambda *given: told.append(given)))
     monkeypatch.setitem(sys.modules, "simgrid", module)
-    names = runpy.run_path(str(Path(apps.smpi.__file__).parent / "s4u" / "versions.py"))
+    names = runpy.run_path(str(Path(platforms.__file__).parents[1] / "apps" / "s4u" / "versions.py"))
     return SimpleNamespace(told=told, **{name: names[name] for name in ("start_actor", "get_async")})
 
 

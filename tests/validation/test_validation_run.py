@@ -177,7 +177,8 @@ def test_a_failed_simulation_gives_status_1(capsys):
         main(["--scenario", "grid4x2", "--app", "mg", "--class", "S", "--no-store", "--cfg", "smpi/bw-factor:none"])
         == 1
     )
-    assert "Invalid factor" in capsys.readouterr().err  # SimGrid's own words
+    errors = capsys.readouterr().err
+    assert "Invalid factor" in errors or "parse error at 'none'" in errors  # SimGrid's own words: 3.32's, 4.1's
 
 
 def test_an_unknown_simgrid_option_is_bad_input(capsys):

@@ -7,6 +7,7 @@
  * other or, with overlap = 1, side by side; then each core sends x / rounds bytes to the next node.  A bandwidth of 0: no
  * limit.  One line of JSON: {"times_s": [...]}. */
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -29,9 +30,18 @@ struct World {
   s4u::Link* network;
 };
 
+static s4u::NetZone* outermost_zone()
+{
+#if SIMGRID_VERSION >= 40000 // has a root already
+  return s4u::Engine::get_instance()->get_netzone_root();
+#else
+  return s4u::create_full_zone("world");
+#endif
+}
+
 static World build(double core_flops, double memory_Bps, int nodes, int cores)
 {
-  auto* zone = s4u::create_full_zone("world");
+  auto* zone = outermost_zone();
   World world;
   world.network = zone->create_link("network", NO_LIMIT_BPS)->set_latency(0)->seal();
   for (int i = 0; i < nodes; i++) {

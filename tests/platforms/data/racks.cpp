@@ -1,5 +1,6 @@
 /* Two racks of dual-core hosts behind switches, a millisecond apart: a platform as a program. */
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 #include <string>
 
 namespace sg4 = simgrid::s4u;
@@ -21,7 +22,11 @@ static sg4::NetZone* make_rack(const sg4::NetZone* site, const std::string& name
 extern "C" void load_platform(const sg4::Engine& engine);
 void load_platform(const sg4::Engine& engine)
 {
-  auto* site  = sg4::create_full_zone("site");
+#if SIMGRID_VERSION >= 40000 // has a root already
+  auto* site = engine.get_netzone_root()->add_netzone_full("site");
+#else
+  auto* site = sg4::create_full_zone("site");
+#endif
   auto* left  = make_rack(site, "left", 3, 4e9);
   auto* right = make_rack(site, "right", 2, 6e9);
   auto* wan   = site->create_link("wan", 250e6)->set_latency(1e-3)->seal();

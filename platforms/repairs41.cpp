@@ -1,0 +1,91 @@
+/* Loaded before SimGrid 4.1 (platforms/repairs.py): what it then reads and routes is what 3.32 does.
+ *
+ * Two faults of 4.1 end with a segmentation fault:
+ * - from a zone's gateway on, it looks for the way as if no gateway were inside a zone of that zone, and otherwise asks
+ *   one zone for a way between points of another (NetZoneImpl::get_interzone_route, new in 4.1);
+ * - a <cluster> of topology TORUS, FAT_TREE or DRAGONFLY that no <zone> encloses has no parent
+ *   (sg_platf_new_cluster_hierarchical calls a function of none).
+ * SimGrid's library calls these functions by their names, and so finds those below. */
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+static_assert(SIMGRID_VERSION >= 40100 && SIMGRID_VERSION < 40200, "other versions have other functions, and faults");
+
+namespace simgrid::kernel::routing {
+
+/* The search between any two points finds the gateway wherever it is: thus it went on before 4.1. */
+void NetZoneImpl::get_interzone_route(const NetPoint* netpoint, NetPoint* gateway, const bool gateway_to_netpoint,
+                                      std::vector<resource::StandardLinkImpl*>& links, double* latency,
+                                      std::vector<NetZoneImpl*>* /* the zones around netpoint */)
+{
+  if (netpoint == gateway)
+    return;
+  if (gateway_to_netpoint)
+    get_global_route(gateway, netpoint, links, latency);
+  else
+    get_global_route(netpoint, gateway, links, latency);
+}
+
+} // namespace simgrid::kernel::routing
+
+namespace simgrid::s4u {
+
+/* SimGrid's own function, behind the one here of the same name; a pointer to a member begins with its address. */
+template <typename Function> static Function next(Function here)
+{
+  void* address;
+  Dl_info about;
+  std::memcpy(&address, &here, sizeof address);
+  dladdr(address, &about);
+  address = dlsym(RTLD_NEXT, about.dli_sname);
+  std::memcpy(&here, &address, sizeof address);
+  return here;
+}
+
+/* Needs -fno-delete-null-pointer-checks: compilers take "this" for some zone. */
+static NetZone* zone_or_root(NetZone* zone)
+{
+  return zone ? zone : Engine::get_instance()->get_netzone_root();
+}
+
+NetZone* NetZone::add_netzone_torus(const std::string& name, const std::vector<unsigned long>& dimensions,
+                                    double bandwidth, double latency, Link::SharingPolicy policy)
+{
+  using Add = NetZone* (NetZone::*)(const std::string&, const std::vector<unsigned long>&, double, double,
+                                    Link::SharingPolicy);
+  return (zone_or_root(this)->*next<Add>(&NetZone::add_netzone_torus))(name, dimensions, bandwidth, latency, policy);
+}
+
+using Counts = std::vector<unsigned int>;
+
+NetZone* NetZone::add_netzone_fatTree(const std::string& name, unsigned int levels, const Counts& down, const Counts& up,
+                                      const Counts& links, double bandwidth, double latency, Link::SharingPolicy policy)
+{
+  using Add = NetZone* (NetZone::*)(const std::string&, unsigned int, const Counts&, const Counts&, const Counts&, double,
+                                    double, Link::SharingPolicy);
+  return (zone_or_root(this)->*next<Add>(&NetZone::add_netzone_fatTree))(name, levels, down, up, links, bandwidth,
+                                                                         latency, policy);
+}
+
+using Parts = std::pair<unsigned int, unsigned int>; // how many, and links between each
+
+NetZone* NetZone::add_netzone_dragonfly(const std::string& name, const Parts& groups, const Parts& chassis,
+                                        const Parts& routers, unsigned int nodes, double bandwidth, double latency,
+                                        Link::SharingPolicy policy)
+{
+  using Add = NetZone* (NetZone::*)(const std::string&, const Parts&, const Parts&, const Parts&, unsigned int, double,
+                                    double, Link::SharingPolicy);
+  return (zone_or_root(this)->*next<Add>(&NetZone::add_netzone_dragonfly))(name, groups, chassis, routers, nodes,
+                                                                           bandwidth, latency, policy);
+}
+
+} // namespace simgrid::s4u
