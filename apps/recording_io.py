@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
+from collections.abc import Sequence, Sized
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,14 @@ MOMENT = np.dtype(
     ]
 )
 
-
-_MOST_UNPACKED_BYTES = 4 << 30
+_MOST_UNPACKED_BYTES = 4 << 30  # beyond, it is no recording
+# What the archive of a recording holds: rows, and whether it is measured.
+_COLUMNS = {
+    **{f"event_{name}": EVENT[name] for name in EVENT_FIELDS},
+    **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends"), np.dtype(np.int64)),
+    "members": np.dtype(np.int32),
+    "measured": np.dtype(np.bool_),
+}
 
 
 class Incomplete(Exception):
@@ -127,41 +134,58 @@ def to_bytes(recording: Recording) -> bytes:
     np.savez_compressed(
         file,
         measured=recording.measured,
-        ends=np.cumsum([len(events) for events in recording.events]),
+        ends=_ends(recording.events),
         counts=np.concatenate(recording.counts),
-        counts_ends=np.cumsum([len(counts) for counts in recording.counts]),
+        counts_ends=_ends(recording.counts),
         members=np.array([rank for members in recording.communicators for rank in members], np.int32),
-        members_ends=np.cumsum([len(members) for members in recording.communicators]),
+        members_ends=_ends(recording.communicators),
         **columns,
     )
     return file.getvalue()
 
 
-def _check_size(content: bytes) -> None:
-    """Raises ValueError for an archive that unpacks to more than any recording holds."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        unpacked = sum(one.file_size for one in archive.infolist())
-    if unpacked > _MOST_UNPACKED_BYTES:
-        raise ValueError(f"it unpacks to {unpacked} bytes")
-
-
 def from_bytes(content: bytes) -> Recording:
     """The inverse of ``to_bytes``.  Raises ValueError for what is no recording, or one of another version."""
+    found = _unpacked(content)
+    lengths = {len(found[f"event_{name}"]) for name in EVENT_FIELDS}
+    if len(lengths) > 1:
+        raise ValueError(f"not a recording: columns of {min(lengths)} to {max(lengths)} events")
+    everything = np.empty(lengths.pop(), EVENT)
+    for name in EVENT_FIELDS:
+        everything[name] = found[f"event_{name}"]
+    return Recording(
+        events=_parts(everything, found["ends"]),
+        counts=_parts(found["counts"], found["counts_ends"]),
+        communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
+        measured=bool(found["measured"]),
+    )
+
+
+def _ends(parts: Sequence[Sized]) -> npt.NDArray[np.int64]:
+    """Where each part ends, of all in one row."""
+    return np.cumsum([len(part) for part in parts], dtype=np.int64)
+
+
+def _parts(row: npt.NDArray[Any], ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], ...]:
+    bounds = [0, *ends.tolist()]
+    if bounds != sorted(bounds) or bounds[-1] != len(row):
+        raise ValueError(f"not a recording: its parts are not parts of a row of {len(row)}")
+    return tuple(row[begin:end] for begin, end in pairwise(bounds))
+
+
+def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an archive, of the types that ``to_bytes`` gives them.  Raises ValueError."""
     try:
-        _check_size(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked_bytes = sum(one.file_size for one in archive.infolist())
+        if unpacked_bytes > _MOST_UNPACKED_BYTES:
+            raise ValueError(f"it unpacks to {unpacked_bytes} bytes")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            columns = {name: file[f"event_{name}"] for name in EVENT_FIELDS}
-            everything = np.empty(len(columns["kind"]), EVENT)
-            for name, column in columns.items():
-                everything[name] = column
-            return Recording(
-                events=tuple(np.split(everything, file["ends"][:-1])),
-                counts=tuple(np.split(file["counts"], file["counts_ends"][:-1])),
-                communicators=tuple(
-                    tuple(map(int, members)) for members in np.split(file["members"], file["members_ends"][:-1])
-                ),
-                measured=bool(file["measured"]),
-            )
-    except (OSError, KeyError, ValueError, TypeError, IndexError, EOFError, NotImplementedError, RuntimeError,
-            SyntaxError, OverflowError, MemoryError, zipfile.BadZipFile, zlib.error) as err:  # fmt: skip
+            found = {name: np.asarray(file[name]) for name in _COLUMNS}
+    except Exception as err:  # nobody says what NumPy's and Python's readers of archives raise for a broken one
         raise ValueError(f"not a recording: {err}") from err
+    for name, dtype in _COLUMNS.items():
+        array, dimensions = found[name], 0 if name == "measured" else 1
+        if array.dtype != dtype or array.ndim != dimensions:
+            raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
+    return found

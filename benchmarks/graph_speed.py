@@ -26,6 +26,7 @@ from platforms.read import materialise
 from platforms.scenario import named_grid
 from predictor.dpgraph import fluid
 from predictor.dpgraph.evaluate import estimate, execute
+from predictor.dpgraph.instructions import Instructions
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.program import Sections
 
@@ -55,7 +56,7 @@ def evaluation(app: str, grid: Grid) -> tuple[float, int]:
     for iterations in (3, 5):
         program = sections.program(iterations)
         messages, paths = network.carry(program, placement)
-        instructions = fluid.Instructions(program.code, program.argument, program.value, program.first)
+        instructions = Instructions(program.code, program.argument, program.value, program.first)
         marks_s = np.empty((program.nranks, 2 * iterations + 8))
         execute(program, network, placement, s_per_flop)
         took = []

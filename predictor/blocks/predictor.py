@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from apps.blockprobe.measure import BlockPlan, Experiment
 from apps.catalog import Problem
@@ -30,6 +30,7 @@ from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import Description, describe
 from predictor.blocks.machines.target_machine import TargetMachine
 from predictor.blocks.model import COLLECTIVES
+from predictor.in_range import in_range
 
 # Iterations that are evaluated; the difference is the period of the others.
 FEW_ITERATIONS, MORE_ITERATIONS = 1, 2
@@ -175,11 +176,7 @@ class BlocksPredictor:
         """Of the targets in range."""
         probes: dict[Target, None] = {}
         platforms: dict[str, Target] = {}
-        for target in targets:
-            try:
-                description_of(self.name, target)
-            except OutOfRange:  # said when it is to be predicted
-                continue
+        for target, _ in in_range(partial(description_of, self.name), targets):
             probes[replace(target, placement=probe_placement(target.platform))] = None
             platforms.setdefault(target.platform.content_hash, target)
         measured = [EvidenceRequest("blocks", t, plan=_experiments(t.platform).plan) for t in platforms.values()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.recording import Mark
-from predictor.dpgraph import fluid
+from predictor.dpgraph.instructions import COMPUTE, MARK
 from predictor.dpgraph.program import Program
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ _BEGIN, _END = 100, 101  # marks of our own, beside apps.recording.Mark
 def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
     """The same with a mark before and one after every computation of these ranks: marks take no time."""
     rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
-    watched = (program.code == fluid.COMPUTE) & np.isin(rank, ranks)
+    watched = (program.code == COMPUTE) & np.isin(rank, ranks)
     copies = np.where(watched, 3, 1)
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in (program.code, program.argument, program.value))
     before = begins[:-1][watched]
     for at, mark in ((before, _BEGIN), (before + 2, _END)):
-        code[at], argument[at], value[at] = fluid.MARK, mark, 0.0
+        code[at], argument[at], value[at] = MARK, mark, 0.0
     return replace(program, code=code, argument=argument, value=value, first=begins[program.first])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from predictor.dpgraph.fluid import COMPUTE, MESSAGE, SEND, WAIT_RECEIVED, Instructions, Paths
+from predictor.dpgraph.instructions import COMPUTE, MESSAGE, SEND, WAIT_RECEIVED, Instructions, Paths
 
 
 def share_cores(

@@ -13,6 +13,7 @@ from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.instructions import Instructions
 from predictor.dpgraph.network import Network
 from predictor.dpgraph.program import Program, Sections
 
@@ -72,7 +73,7 @@ def execute(
     Raises UserError for a program that cannot end: a receive or a send that waits for ever.
     """
     messages, paths = network.carry(program, placement)
-    instructions = fluid.Instructions(program.code, program.argument, program.value, program.first)
+    instructions = Instructions(program.code, program.argument, program.value, program.first)
     if cores is not None:
         instructions, messages, paths = share_cores(
             instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores

@@ -1,6 +1,7 @@
 """The time of rank programs on a network: events, and max-min fair shares of links.
 
-Compiled by numba, on flat arrays; the compiled code is kept beside this file or in numba's cache folder.
+Compiled by numba, on flat arrays; the compiled code is kept beside this file or in numba's cache folder.  It is made
+anew when this file changes, and no other: so all that is compiled together stands here.
 
 A message begins when it is sent and received for (or when it is sent, if it is eager), pays its latency, and is then a
 flow: it crosses links, and progresses at ``factor`` times the rate that the links give it.  Rates are max-min fair,
@@ -19,15 +20,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-# Instructions of a rank program.
-COMPUTE = 0  # value: flops
-SEND = 1  # argument: message
-RECV = 2  # argument: message
-WAIT_SENT = 3  # argument: message
-WAIT_RECEIVED = 4  # argument: message
-PROBE = 5  # argument: message
-MARK = 6
-SLEEP = 7  # value: seconds
+from predictor.dpgraph.instructions import (
+    COMPUTE,
+    MARK,
+    PROBE,
+    RECV,
+    SEND,
+    SLEEP,
+    WAIT_RECEIVED,
+    WAIT_SENT,
+    Instructions,
+    Paths,
+)
 
 # Events so close together, s, are one: SimGrid's own precision (option precision/timing).  Where many messages of equal
 # size end together this saves a solution for each.
@@ -36,46 +40,6 @@ _SLACK = 1 + 1e-9  # relative: rounding of sums of bounds
 _SAME = 1e-12  # relative: rates that differ by less are equal
 _NEVER = -1.0
 _compiled = njit(cache=True, error_model="numpy")
-
-
-class Instructions(NamedTuple):
-    """What the ranks do: rank r executes ``first[r]`` to ``first[r + 1]``."""
-
-    code: np.ndarray  # u1
-    argument: np.ndarray  # i4
-    value: np.ndarray  # f8
-    first: np.ndarray  # i8, ranks + 1
-
-
-# One row per message, all that is needed of it in one line of the processor's cache.
-MESSAGE = np.dtype(
-    [
-        ("amount_bytes", "f8"),  # >= 0: what crosses the links
-        ("latency_s", "f8"),  # paid before the flow begins
-        ("factor", "f8"),  # progress per rate
-        ("path", "i4"),
-        ("detached", "u1"),  # the sender does not wait for it
-        ("eager", "u1"),  # begins without waiting for the receiver
-        # Kept by evaluate().
-        ("sent_s", "f8"),
-        ("received_s", "f8"),  # the receive was posted
-        ("done_s", "f8"),
-        ("sender", "i4"),  # rank that waits for it to be sent, -1: none
-        ("receiver", "i4"),  # rank that waits for it to be received, -1: none; -2 - rank that probes for it
-    ],
-    align=True,
-)
-
-
-class Paths(NamedTuple):
-    """Ways through the network, and the links: path p crosses ``first[p]`` to ``first[p + 1]`` of ``link``."""
-
-    bound_Bps: np.ndarray  # f8, of a flow's rate
-    penalty: np.ndarray  # f8, > 0
-    first: np.ndarray  # i8, paths + 1
-    link: np.ndarray  # i4
-    weight: np.ndarray  # f8, > 0
-    capacity_Bps: np.ndarray  # f8, one per link
 
 
 class _Uses(NamedTuple):

@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from apps.recording import Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
 from predictor.dpgraph import li
-
-if TYPE_CHECKING:  # brings numba
-    from predictor.dpgraph.program import Program
+from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, WAIT_RECEIVED
+from predictor.dpgraph.program import Program, Sections
 
 _POINT = 64  # marks from here on stand for collectives: this and the Op
 
@@ -255,25 +253,22 @@ def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
     Raises UserError for messages that cross the borders of the timed section, and for collectives whose processes call
     different ones.
     """
-    from predictor.dpgraph import fluid
-    from predictor.dpgraph.program import Sections
-
     section = timed_section(recording)
     program = Sections(section if expand else _with_points(section)).program()
-    waited = set(program.argument[program.code == fluid.WAIT_RECEIVED].tolist())
+    waited = set(program.argument[program.code == WAIT_RECEIVED].tolist())
     building = _Building(section)
     code, argument, value = program.code.tolist(), program.argument.tolist(), program.value.tolist()
     for rank in range(program.nranks):
         building.begin(rank)
         for at in range(program.first[rank], program.first[rank + 1]):
             which, what = code[at], argument[at]
-            if which == fluid.COMPUTE:
+            if which == COMPUTE:
                 building.compute(value[at])
-            elif which == fluid.SEND:
+            elif which == SEND:
                 building.message(Element.SEND, program, what)
-            elif which == fluid.WAIT_RECEIVED or (which == fluid.RECV and what not in waited):
+            elif which == WAIT_RECEIVED or (which == RECV and what not in waited):
                 building.message(Element.RECEIVE, program, what)
-            elif which == fluid.MARK and what >= _POINT:
+            elif which == MARK and what >= _POINT:
                 building.point()
         building.end()
     return building.graph()

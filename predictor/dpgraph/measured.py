@@ -19,8 +19,8 @@ import numpy as np
 from apps.netprobe.measure import Exchange, Measurement
 from apps.recording import Mode
 from platforms.platform import Platform
-from predictor.dpgraph import fluid
 from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.network import Network, Protocol, Timing, Way
 from predictor.dpgraph.program import Program
 from predictor.dpgraph.survey import LARGE_BYTES, Layout, Survey, alone_s, layout, loads
@@ -271,8 +271,8 @@ def _root(function: Callable[[float], float], low: float, high: float, *, rising
 
 def _exchange_program(exchanges: Sequence[Exchange]) -> Program:
     """Two agents per exchange: who sends and then waits for the answer, and who waits and then answers."""
-    code = [fluid.RECV, fluid.SEND, fluid.WAIT_SENT, fluid.WAIT_RECEIVED]
-    code += [fluid.RECV, fluid.WAIT_RECEIVED, fluid.SEND, fluid.WAIT_SENT]
+    code = [RECV, SEND, WAIT_SENT, WAIT_RECEIVED]
+    code += [RECV, WAIT_RECEIVED, SEND, WAIT_SENT]
     places = np.array([1, 0, 0, 1, 0, 0, 1, 1])
     count = len(exchanges)
     return Program(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording import Mode
-from predictor.dpgraph.fluid import MESSAGE, Paths
+from predictor.dpgraph.instructions import MESSAGE, Paths
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from apps.recording import Recording
 from apps.spec import Target
 from platforms.platform import Platform
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.together import one_per_platform
 
 if TYPE_CHECKING:  # numba takes a third of a second to import
     from predictor.dpgraph.evaluate import Estimate
@@ -158,7 +159,7 @@ class GraphPredictor:
             EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
             for target in reversed(programs.values())
         ]
-        for target in _by_platform(targets):
+        for target in one_per_platform(targets):
             request = self._plan(target, ()) if self.measures else EvidenceRequest("declared", target)
             asked += [] if request is None else [request]
         return asked
@@ -167,7 +168,7 @@ class GraphPredictor:
         if not self.measures:
             return []
         asked = []
-        for target in _by_platform(targets):
+        for target in one_per_platform(targets):
             with suppress(OutOfRange):  # said by predict
                 request = self._plan(target, _measurements(_of_platform(evidence, target.platform)))
                 asked += [] if request is None else [request]
@@ -188,19 +189,6 @@ class GraphPredictor:
 
         plan = next_plan(target.platform, target.placement, results)
         return None if plan is None else EvidenceRequest("exchange", target, plan=plan)
-
-
-def _by_platform(targets: Sequence[Target]) -> list[Target]:
-    """One target for each platform, on all hosts that any of them uses, in the order of the platform."""
-    grouped: dict[str, list[Target]] = {}
-    for target in targets:
-        grouped.setdefault(target.platform.content_hash, []).append(target)
-    together = []
-    for group in grouped.values():
-        used = {host for target in group for host in target.placement}
-        placement = tuple(host.name for host in group[0].platform.hosts if host.name in used)
-        together.append(replace(group[0], placement=placement))
-    return together
 
 
 def _is_network(evidence: Evidence) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 
 from apps.recording import EVENT, Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
-from predictor.dpgraph import fluid
 from predictor.dpgraph.collectives import Call, steps
+from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 
 _COLLECTIVE_TAG = -1000  # minus the operation: no program's own tag is negative
 _PROGRAMS_KEPT = 4
@@ -19,7 +19,7 @@ _WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # whose sizes sen
 
 @dataclass(frozen=True)
 class Program:
-    """What the ranks do.  Instructions as in predictor.dpgraph.fluid; COMPUTE holds flops."""
+    """What the ranks do.  Instructions as in predictor.dpgraph.instructions; COMPUTE holds flops."""
 
     code: np.ndarray  # u1
     argument: np.ndarray  # i4: the message of SEND, RECV, PROBE and the two WAITs; of MARK the apps.recording.Mark
@@ -47,7 +47,7 @@ class Program:
     def marks(self) -> list[np.ndarray]:
         """The marks of each rank, in their order."""
         rows = [slice(a, b) for a, b in zip(self.first, self.first[1:], strict=False)]
-        return [self.argument[row][self.code[row] == fluid.MARK] for row in rows]
+        return [self.argument[row][self.code[row] == MARK] for row in rows]
 
 
 class Sections:
@@ -195,7 +195,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
         ]
         message[at] = message[same[0]] if len(same) else -1
 
-    code = np.full(len(events), fluid.COMPUTE, np.uint8)
+    code = np.full(len(events), COMPUTE, np.uint8)
     for which, instruction in _CODES.items():
         code[kind == which] = instruction
     waits = np.flatnonzero(kind == Kind.WAIT)
@@ -204,7 +204,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
         _find(_key(rank[waits], events["request"][waits]), _key(rank[posts], events["request"][posts]))
     ]
     message[waits] = message[post_of_wait]
-    code[waits] = np.where(kind[post_of_wait] == Kind.SEND, fluid.WAIT_SENT, fluid.WAIT_RECEIVED)
+    code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
     argument = np.where(kind == Kind.MARK, events["op"], message)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     kept = np.concatenate([[0], np.cumsum(keep)])
@@ -220,7 +220,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     )
 
 
-_CODES = {Kind.SEND: fluid.SEND, Kind.RECV: fluid.RECV, Kind.PROBE: fluid.PROBE, Kind.MARK: fluid.MARK}
+_CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK}
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

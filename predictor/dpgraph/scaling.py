@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from apps.recording import Kind, Mode, Op, Recording
 from predictor.dpgraph.graph import timed_section
+from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
+from predictor.dpgraph.program import Program, Sections
 from predictor.dpgraph.send_model import Side
-
-if TYPE_CHECKING:
-    from predictor.dpgraph.program import Program
 
 # a + b g(P): the shapes of g, in the order in which equally good ones are taken.
 _SHAPES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -121,8 +119,6 @@ def work_of(recording: Recording, iterations: int) -> Work:
 
     A recording without iterations is of the whole program.  Raises UserError as Sections does.
     """
-    from predictor.dpgraph.program import Sections
-
     section = timed_section(recording)
     count: dict[MessageKind, np.ndarray] = {}
     size: dict[MessageKind, np.ndarray] = {}
@@ -184,11 +180,9 @@ def _both_ways(program: Program) -> dict[Side, np.ndarray]:
     What a process begins until it has waited for all that it has begun is under way together.  Messages to oneself do
     not count.
     """
-    from predictor.dpgraph import fluid
-
     code, message = program.code, program.argument
     change = np.zeros(len(code), np.int64)
-    posts = {Side.SENDER: (fluid.SEND, fluid.WAIT_SENT), Side.RECEIVER: (fluid.RECV, fluid.WAIT_RECEIVED)}
+    posts = {Side.SENDER: (SEND, WAIT_SENT), Side.RECEIVER: (RECV, WAIT_RECEIVED)}
     for post, wait in posts.values():
         waits = np.flatnonzero(code == wait)
         waited, firsts = np.unique(message[waits], return_index=True)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from apps.spec import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.extrap import process
+from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags, time_flags
-from predictor.regression.smaller_runs import runs_in_range, smaller_runs
+from predictor.regression.smaller_runs import smaller_runs
 
 POINTS = range(5, 6)  # the fewest that Extra-P asks for
 
@@ -84,7 +85,7 @@ class ExtrapPredictor:
         """The runs for all targets that are in range, for the others none; none at all without Extra-P."""
         if process.python() is None:
             return []
-        return runs_in_range(targets, self.runs)
+        return requests_in_range(self.runs, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []

@@ -12,16 +12,16 @@ from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.batch import MOST_MARGIN, batch_lines, wall_time_s
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.kernels import BETA, KERNELS
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.optima import NO_FORM, Optimum
 from predictor.hierarchical.surface import Surface
-from predictor.hierarchical.systems import System
 
 
 @dataclass(frozen=True)
 class Question:
     """A program on a machine, and how the model is to be taken."""
 
-    system: System
+    system: MulticoreCluster
     app: str
     n: int | None = None  # of a program of the paper's table
     preset: str | None = None  # class of a NAS kernel

@@ -10,6 +10,7 @@ from functools import cache
 from platforms.errors import UserError, nearest
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import PRINTED, check_variant
+from predictor.hierarchical.multicore_cluster import MulticoreCluster, no_v, rows
 from predictor.hierarchical.optima import (
     GROWS,
     PRINTED_CORES,
@@ -26,7 +27,6 @@ from predictor.hierarchical.optima import (
 )
 from predictor.hierarchical.polynomial import Polynomial, Powers, parse
 from predictor.hierarchical.surface import DISTANCES, Surface, terms_of
-from predictor.hierarchical.systems import System, no_v, rows
 
 DOUBLE_BYTES = 8
 GAMMA = parse("1 + 1/12 log2(p)")
@@ -73,7 +73,7 @@ class Application:
         return op
 
     def surface(
-        self, n: int, system: System, *, variant: str, beta: Beta | None = None, overlap: bool = False
+        self, n: int, system: MulticoreCluster, *, variant: str, beta: Beta | None = None, overlap: bool = False
     ) -> Surface:
         """Efficiency on a machine.  ``beta``: beta(q, p) in place of the paper's choice.
 
@@ -93,7 +93,7 @@ class Application:
     def optima(
         self,
         n: int,
-        system: System,
+        system: MulticoreCluster,
         q: float,
         p: float,
         *,
@@ -114,7 +114,7 @@ class Application:
         beta_1 = replace(beta or self.beta, per_core=False)
         return self._printed_cores(n, system, beta_1, p), self._printed_nodes(n, system, beta_1, q)
 
-    def _printed_cores(self, n: int, system: System, beta_1: Beta, p: float) -> Optimum:
+    def _printed_cores(self, n: int, system: MulticoreCluster, beta_1: Beta, p: float) -> Optimum:
         x, v = self._printed_x(n, system), float(_printed_v(system))
         one_over_r = float(terms_of(self.printed_1_over_r, n)(1, p))
         if one_over_r <= 0:
@@ -122,7 +122,7 @@ class Application:
         value = printed_cores(float(beta_1(1, p)), v, 1 / one_over_r, x, p)
         return replace(within(value, "q"), formula=PRINTED_CORES)
 
-    def _printed_nodes(self, n: int, system: System, beta_1: Beta, q: float) -> Optimum:
+    def _printed_nodes(self, n: int, system: MulticoreCluster, beta_1: Beta, q: float) -> Optimum:
         x, v = self._printed_x(n, system), float(_printed_v(system))
         exchange = self.printed_1_over_r / beta_1.polynomial  # 1 / (beta_1 r)
         condition = terms_of(parse("p") * exchange, n).terms  # p G' - G of it is p^2 (1 / (beta_1 r))'
@@ -136,14 +136,14 @@ class Application:
                 return replace(within(value, "p"), formula=PRINTED_TABLE[d])
         return replace(nodes_of(condition, v * x / q**3), formula=PRINTED_NODES_CONSTANT)
 
-    def _printed_x(self, n: int, system: System) -> float:
+    def _printed_x(self, n: int, system: MulticoreCluster) -> float:
         """a / a*, both as printed."""
         a_star = system.a_star if system.printed_a_star is None else system.printed_a_star
         if not a_star:
             raise no_v(system)
         return float(self.printed_a.evaluate(n=n)) / float(a_star)
 
-    def _derived(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
+    def _derived(self, n: int, system: MulticoreCluster, beta: Beta, overlap: bool) -> Surface:
         op = Polynomial.constant(Fraction(self.operations(n)))
         factor = parse("q p") / beta.polynomial
         return Surface(
@@ -153,7 +153,7 @@ class Application:
             f"eq. (5) derived, beta(q, p) = {beta}",
         )
 
-    def _printed(self, n: int, system: System, beta: Beta, overlap: bool) -> Surface:
+    def _printed(self, n: int, system: MulticoreCluster, beta: Beta, overlap: bool) -> Surface:
         x, v = Fraction(self._printed_x(n, system)), Fraction(float(_printed_v(system)))
         memory = parse("q") / x
         if not overlap:  # the simplified line, made for s(z) = z / (1 + z), has lost this beta
@@ -163,7 +163,7 @@ class Application:
         return Surface(terms_of(memory, n), terms_of(network, n), overlap, f"{name} as printed, beta(q, p) = {beta}")
 
 
-def _printed_v(system: System) -> Fraction:
+def _printed_v(system: MulticoreCluster) -> Fraction:
     return system.known_v if system.printed_v is None else system.printed_v
 
 

@@ -109,8 +109,8 @@ def _derivation(as_json: bool) -> int:
 def _answer(args: argparse.Namespace) -> int:
     from predictor.hierarchical.answer import Question, answer, surface_of
     from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
-    from predictor.hierarchical.systems import BATCH_SYSTEMS, read_system
 
     for option in ("system", "app"):
         if getattr(args, option) is None:
@@ -122,7 +122,7 @@ def _answer(args: argparse.Namespace) -> int:
     if args.beta is None and args.beta0 is not None:
         raise UserError(f"--beta0 {args.beta0:g}", "goes with --beta", "Give the form too")
     question = Question(
-        system=read_system(args.system, memory_gbyte_s=args.memory, efficiency=args.efficiency),
+        system=read_cluster(args.system, memory_gbyte_s=args.memory, efficiency=args.efficiency),
         app=args.app,
         n=args.n,
         preset=args.preset,

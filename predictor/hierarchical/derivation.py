@@ -6,13 +6,12 @@ s(z) = z / (1 + z) is x / (x + q + F / (v r)), where F = q p / beta(q, p) by the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from predictor.hierarchical.applications import application, applications, printed_equations
+from predictor.hierarchical.multicore_cluster import MulticoreCluster, hardware_table, paper_cluster
 from predictor.hierarchical.polynomial import Polynomial, parse
-from predictor.hierarchical.systems import System, hardware_table, paper_system
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Finding:
 EQUAL, SLIP, TRUNCATED, LEADING = "equal", "does not follow", "cut off, not rounded", "leading term for large n"
 
 
-def derived_efficiency(app: str, system: System) -> tuple[Polynomial, Polynomial]:
+def derived_efficiency(app: str, system: MulticoreCluster) -> tuple[Polynomial, Polynomial]:
     """Numerator and denominator of eta(q, p, n): x, and x + q + q p / (beta(q, p) v r)."""
     one = application(app)
     x = one.a / system.a_star
@@ -59,7 +58,7 @@ def equation_findings() -> list[Finding]:
     """(6) to (9), coefficient by coefficient."""
     findings = []
     for one in printed_equations():
-        numerator, denominator = in_the_form_of(*derived_efficiency(one.app, paper_system(one.system)), one.numerator)
+        numerator, denominator = in_the_form_of(*derived_efficiency(one.app, paper_cluster(one.system)), one.numerator)
         for part, printed, derived in (
             ("numerator", one.numerator, numerator),
             ("denominator", one.denominator, denominator),
@@ -237,8 +236,3 @@ def _leading(printed: Polynomial, exact: Polynomial) -> str:
     if printed == exact:
         return EQUAL
     return LEADING if printed.terms < exact.terms else SLIP
-
-
-def disagreements(found: Iterable[Finding]) -> list[Finding]:
-    """Those that do not follow."""
-    return [one for one in found if one.verdict == SLIP]

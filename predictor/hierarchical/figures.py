@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.errors import UserError
-from platforms.writing import save_figure, usable_folder, write_picture
+from platforms.writing import save_figure, usable_folder, write_picture, written_into
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
+from predictor.hierarchical.multicore_cluster import paper_cluster
 from predictor.hierarchical.optima import cores_optimum, nodes_optimum
 from predictor.hierarchical.surface import Surface, general
-from predictor.hierarchical.systems import paper_system
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,7 +131,7 @@ def general_figure(d: str) -> Figure:
 def equation_figure(number: int) -> Figure:
     """S of one of (6) to (9) for two sizes, printed and derived, or once where the two are equal."""
     one = next(one for one in printed_equations() if one.number == number)
-    system, program = paper_system(one.system), application(one.app)
+    system, program = paper_cluster(one.system), application(one.app)
     panels = []
     for n in _SIZES[number]:
         surfaces = {variant: program.surface(n, system, variant=variant) for variant in VARIANTS}
@@ -155,12 +154,9 @@ def write_paper_figures(folder: str) -> list[Path]:
         **{f"equation-{number}": partial(equation_figure, number) for number in _SIZES},
     }
     place = usable_folder("--figures", folder)
-    try:
+    with written_into("--figures", folder):
         for name, draw in drawn.items():
             save_figure(draw(), place / f"{name}.png", dpi=110)
-    except OSError as err:
-        problem = f"cannot be written: {err.strerror or err}"
-        raise UserError(f"--figures {folder}", problem, "Choose another folder") from err
     return [place / f"{name}.png" for name in drawn]
 
 

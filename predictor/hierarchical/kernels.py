@@ -21,8 +21,8 @@ from apps.catalog import app
 from platforms.errors import UserError
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, Term, Terms
-from predictor.hierarchical.systems import System
 
 Params = Mapping[str, Any]  # of a problem: those that are read here are numbers
 
@@ -56,7 +56,13 @@ class Kernel:
         return self.exchanged_bytes(params, q * p if inside else p) / (beta * bandwidth_Bps)
 
     def surface(
-        self, params: Params, system: System, *, variant: str = DERIVED, beta: Beta | None = None, overlap: bool = False
+        self,
+        params: Params,
+        system: MulticoreCluster,
+        *,
+        variant: str = DERIVED,
+        beta: Beta | None = None,
+        overlap: bool = False,
     ) -> Surface:
         """As of a program of the paper's table.  Raises UserError for a variant that the paper does not print."""
         if variant != DERIVED:

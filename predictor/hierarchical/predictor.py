@@ -22,6 +22,7 @@ from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Predicti
 from predictor.hierarchical.kernels import KERNELS, Kernel
 from predictor.hierarchical.model import node_time_s
 from predictor.hierarchical.table_kernels import TABLE_KERNELS, TableKernel
+from predictor.in_range import requests_in_range
 
 _SHORTEST_S = 1e-30  # no operation or message is shorter; rounding may leave nothing
 _LARGE_BYTES = 4_000_000  # long against latencies
@@ -208,23 +209,21 @@ class HierarchicalPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """The probes of all targets that are in range; for the others none."""
-        asked: dict[EvidenceRequest, None] = {}
-        for target in targets:
-            try:
-                kernel_of(target.problem)
-                of = shape(target)
-            except OutOfRange:  # said when it is to be predicted
-                continue
-            asked[EvidenceRequest("run", core_probe(target))] = None
-            if (plan := network_plan(target, of)) is not None:
-                asked[EvidenceRequest("exchange", target, plan=plan)] = None
-        return list(asked)
+        return requests_in_range(_requests, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HierarchicalModel:
         return HierarchicalModel({one.request: one for one in evidence})
+
+
+def _requests(target: Target) -> list[EvidenceRequest]:
+    """Raises OutOfRange as ``HierarchicalModel.predict`` does."""
+    kernel_of(target.problem)
+    plan = network_plan(target, shape(target))
+    probe = EvidenceRequest("run", core_probe(target))
+    return [probe] if plan is None else [probe, EvidenceRequest("exchange", target, plan=plan)]
 
 
 HIERARCHICAL = HierarchicalPredictor("hierarchical")

@@ -14,6 +14,7 @@ import numpy as np
 from apps.spec import Target
 from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.in_range import requests_in_range
 from predictor.npt.fit import Fit, fit
 from predictor.npt.smaller import Sized, comparable_time_s, program_equations, size_of, smaller
 from predictor.npt.terms import columns, size_part
@@ -48,13 +49,7 @@ class NtPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """The runs for all targets that are in range; for the others none."""
-        runs: dict[EvidenceRequest, None] = {}
-        for target in targets:
-            try:
-                runs |= dict.fromkeys(_request(target, one) for one in _sized(target))
-            except OutOfRange:  # said when it is to be predicted
-                continue
-        return list(runs)
+        return requests_in_range(lambda target: [_request(target, one) for one in _sized(target)], targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []

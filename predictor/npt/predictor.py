@@ -17,6 +17,7 @@ from apps.catalog import Problem
 from apps.spec import Target
 from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.in_range import in_range, requests_in_range
 from predictor.npt.configuration import Configuration
 from predictor.npt.fitting import fit_models
 from predictor.npt.homogeneous import Run, one_pe, several_pes, shares
@@ -96,14 +97,8 @@ class NptPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """The runs for all targets that are in range; for the others none."""
-        by_part = {part: target for target in targets for part in _parts_in_range(target)}
-        runs: dict[EvidenceRequest, None] = {}
-        for part, target in by_part.items():
-            try:
-                runs |= dict.fromkeys(run.request for run in self.runs(target, part))
-            except OutOfRange:  # said when it is to be predicted
-                continue
-        return list(runs)
+        example = {part: target for target, found in in_range(parts, targets) for part in found}
+        return requests_in_range(lambda part: [run.request for run in self.runs(example[part], part)], example)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []
@@ -141,13 +136,6 @@ class NptPredictor:
 
         most_ranks = max(run.pes * run.processes for run in runs)
         return FittedPart(time_s, max(run.N for run in runs), most_ranks, tuple(evidence))
-
-
-def _parts_in_range(target: Target) -> Iterator[Part]:
-    try:
-        yield from parts(target)
-    except OutOfRange:
-        return
 
 
 def _flags(target: Target, fitted: Mapping[str, FittedPart]) -> Iterator[str]:

@@ -13,9 +13,10 @@ from typing import Protocol
 
 from apps.spec import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.lines import fit_log_line, fit_power_law
-from predictor.regression.smaller_runs import FEW, runs_in_range, smaller_runs
+from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import AMDAHL, fit_combination
 
 
@@ -63,7 +64,7 @@ class LawPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """The runs for all targets that are in range; for the others none."""
-        return runs_in_range(targets, self.runs)
+        return requests_in_range(self.runs, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []

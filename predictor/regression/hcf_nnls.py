@@ -13,8 +13,9 @@ from apps.spec import Target
 from platforms.placement import probe_placement
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.hcf import Hcf, constant_communication_time, node_compute_time, read_probe
+from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags
-from predictor.regression.smaller_runs import FEW, runs_in_range, smaller_runs
+from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import fit_combination
 
 
@@ -59,7 +60,7 @@ class HcfNnls:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """The runs for all targets that are in range; for the others none."""
-        return runs_in_range(targets, lambda target: (probe_request(target), *self.runs(target)))
+        return requests_in_range(lambda target: (probe_request(target), *self.runs(target)), targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return []

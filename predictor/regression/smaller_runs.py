@@ -8,8 +8,7 @@ has given the same number, or all that the target uses of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, zip_longest
 
 from apps.catalog import Problem
@@ -31,17 +30,6 @@ def smaller_runs(target: Target, points: range, *, predictor: str) -> list[Evide
     ``points``; ``predictor``: who says so.
     """
     return [EvidenceRequest("run", part(target, nodes)) for nodes in sizes(target, points, predictor=predictor)]
-
-
-def runs_in_range(
-    targets: Iterable[Target], runs: Callable[[Target], Iterable[EvidenceRequest]]
-) -> list[EvidenceRequest]:
-    """What ``runs`` names for all targets, each once; targets that are out of its range have none."""
-    found: dict[EvidenceRequest, None] = {}
-    for target in targets:
-        with suppress(OutOfRange):  # said when it is to be predicted
-            found |= dict.fromkeys(runs(target))
-    return list(found)
 
 
 def sizes(target: Target, points: range, *, predictor: str) -> tuple[int, ...]:

@@ -21,6 +21,8 @@ from apps.traffic import DECLARED, declares, traffic
 from platforms.placement import probe_placement
 from platforms.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.in_range import in_range
+from predictor.together import one_per_platform
 
 if TYPE_CHECKING:  # NumPy and numba take their time
     from predictor.structural.setting import Setting
@@ -91,16 +93,16 @@ class Structural:
     name: str = NAME
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        known = _in_range(targets)
+        known = _described(targets)
         probes = dict.fromkeys(Target(t.problem, t.platform, probe_placement(t.platform)) for t in known)
         asked = [EvidenceRequest("run", probe) for probe in probes]
-        return asked + [_network_request(together) for together in _together(known) if together.nodes > 1]
+        return asked + [_network_request(together) for together in one_per_platform(known) if together.nodes > 1]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         if any(_has_sizes(e) for e in evidence):
             return []
         asked = []
-        known = _in_range(targets)
+        known = _described(targets)
         for network in filter(_is_network, evidence):
             here = [t for t in known if t.platform.content_hash == network.request.target.platform.content_hash]
             for problem in dict.fromkeys(t.problem for t in here):
@@ -121,25 +123,8 @@ class Structural:
         )
 
 
-def _in_range(targets: Sequence[Target]) -> list[Target]:
-    found = []
-    for target in targets:
-        with suppress(OutOfRange):  # said by predict
-            check_range(target)
-            found.append(target)
-    return found
-
-
-def _together(targets: Sequence[Target]) -> list[Target]:
-    """One target for each platform, on all hosts that any of them uses, in the order of the platform."""
-    used: dict[str, set[str]] = {}
-    for target in targets:
-        used.setdefault(target.platform.content_hash, set()).update(target.placement)
-    first = {target.platform.content_hash: target for target in reversed(targets)}
-    return [
-        replace(first[key], placement=tuple(host.name for host in first[key].platform.hosts if host.name in hosts))
-        for key, hosts in used.items()
-    ]
+def _described(targets: Sequence[Target]) -> list[Target]:
+    return [target for target, _ in in_range(check_range, targets)]
 
 
 def _network_request(together: Target) -> EvidenceRequest:

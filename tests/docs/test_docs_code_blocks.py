@@ -105,7 +105,7 @@ def toml_readers():
     from platforms.system.description import read_system
     from predictor.blocks.description import read_application
     from predictor.design.request import read_request
-    from predictor.hierarchical.systems import read_system as read_machine
+    from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.campaign import read_campaign
     from validation.optimize.campaign_file import read_allocation_campaign
 
@@ -113,7 +113,7 @@ def toml_readers():
         "budget": read_request,
         "studies": read_allocation_campaign,
         "clusters": read_grid,
-        "core_gflops": read_machine,
+        "core_gflops": read_cluster,
         "labels": read_application,
         "cpus": lambda file: read_hardware([file]),
         "lan": read_system,

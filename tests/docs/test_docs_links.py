@@ -8,9 +8,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from markdown_pages import DOCS, ROOT, anchors, links, pages
 
-# Of which it is known that it has no https.
-PLAIN_HTTP = {"http://www.ffte.jp/"}
-
 
 @pytest.fixture(scope="module")
 def tracked():
@@ -30,7 +27,7 @@ def test_every_link_leads_somewhere(page, tracked):
     for target in links(page):
         url = urlsplit(target)
         if url.scheme or url.netloc:
-            good = target in PLAIN_HTTP or (url.scheme == "https" and re.fullmatch(r"[\w-]+(\.[\w-]+)+", url.netloc))
+            good = url.scheme == "https" and re.fullmatch(r"[\w-]+(\.[\w-]+)+", url.netloc)
         else:
             there = (page.parent / unquote(url.path)).resolve() if url.path else page
             good = there in tracked and (not url.fragment or (there.suffix == ".md" and url.fragment in anchors(there)))

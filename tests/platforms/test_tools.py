@@ -105,6 +105,66 @@ def test_another_version_than_the_installed_one_is_refused(own_cache, monkeypatc
     assert "\n" not in str(error.value)
 
 
+# --- SimGrid's headers and library ---
+
+
+@pytest.fixture
+def by_hand(own_cache, monkeypatch, tmp_path):
+    """The prefix of a SimGrid 5.0 built by hand, first on the PATH: a header and a library that no other one has."""
+    prefix = tmp_path / "prefix"
+    (prefix / "include" / "simgrid").mkdir(parents=True)
+    (prefix / "include" / "simgrid" / "version.h").write_text("#define OF_THIS_HEADER 3\n")
+    (prefix / "lib").mkdir()
+    source = tmp_path / "library.c"
+    source.write_text("int of_this_library(void) { return 40; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", prefix / "lib" / "libsimgrid.so", source], check=True)
+    fake_smpirun(prefix / "bin", "5.0")
+    monkeypatch.setenv("PATH", f"{prefix / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    return prefix
+
+
+def test_a_program_takes_headers_and_library_of_the_simgrid_on_the_path(by_hand, tmp_path):
+    source = tmp_path / "user.c"
+    source.write_text(
+        "#include <simgrid/version.h>\nint of_this_library(void);\n"
+        "int main(void) { return of_this_library() + OF_THIS_HEADER; }\n"
+    )
+    program = compile_once("user", [source], compiler=["gcc"], libraries=["-lsimgrid"])
+    assert subprocess.run([program], check=False).returncode == 43  # 40 of the library, 3 of the header
+
+
+def test_a_program_without_simgrid_does_not_see_it(by_hand, tmp_path):
+    (by_hand / "include" / "simgrid" / "nowhere_else.h").touch()
+    source = tmp_path / "user.c"
+    source.write_text(
+        "#if __has_include(<simgrid/nowhere_else.h>)\n#error it is seen\n#endif\nint main(void) { return 0; }\n"
+    )
+    program = compile_once("user", [source], compiler=["gcc"])
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_a_link_to_smpirun_leads_to_its_own_headers_and_library(by_hand, monkeypatch, tmp_path):
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "smpirun").symlink_to(by_hand / "bin" / "smpirun")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'links'}:{os.environ['PATH']}")
+    include, library, found_when_it_runs = simgrid.compiler_flags()
+    assert include == f"-I{by_hand / 'include'}"
+    assert library == f"-L{by_hand / 'lib'}"
+    assert found_when_it_runs == f"-Wl,-rpath,{by_hand / 'lib'}"
+
+
+def test_a_simgrid_without_headers_beside_it_is_left_to_the_compiler(by_hand):
+    (by_hand / "include" / "simgrid" / "version.h").unlink()
+    assert simgrid.compiler_flags() == []
+
+
+@pytest.mark.skipif(not Path("/usr/bin/smpirun").is_file(), reason="the distribution's SimGrid is not installed")
+def test_the_distributions_simgrid_needs_no_flags(monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert simgrid.compiler_flags() == []
+
+
 # --- generated platforms ---
 
 

@@ -1,6 +1,11 @@
-"""What tests of the predictors share."""
+"""What tests of the predictors share; the modules beside this one too."""
+
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -5,17 +5,18 @@ import pytest
 
 from predictor.dpgraph import fluid
 from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.instructions import COMPUTE, MESSAGE, Instructions, Paths
 
-NO_MESSAGES = np.zeros(0, fluid.MESSAGE)
-NO_PATHS = fluid.Paths(np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
+NO_MESSAGES = np.zeros(0, MESSAGE)
+NO_PATHS = Paths(np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 
 def end_s(flops, placement, *, speed_flops, cores):
     """When each rank has done its computations, one list of them per rank."""
     first = np.concatenate([[0], np.cumsum([len(row) for row in flops])])
     values = np.array([value for row in flops for value in row], float)
-    instructions = fluid.Instructions(
-        np.full(len(values), fluid.COMPUTE, np.uint8), np.full(len(values), -1, np.int32), values, first
+    instructions = Instructions(
+        np.full(len(values), COMPUTE, np.uint8), np.full(len(values), -1, np.int32), values, first
     )
     s_per_flop = [1 / speed_flops] * len(flops)
     program, messages, paths = share_cores(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from apps.recording import Mark
-from predictor.dpgraph import fluid
 from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.instructions import COMPUTE, MARK
 from predictor.dpgraph.network import Network, Timing
 from predictor.dpgraph.program import Program
 
@@ -23,8 +23,8 @@ class Alternating:
     def program(self, iterations):
         amounts = [1e9 * (1 + i % 2) for i in range(iterations)]
         after = 0.25e9 if iterations % 2 else 0.5e9
-        steps = [step for flops in amounts for step in ((fluid.COMPUTE, 0, flops), (fluid.MARK, Mark.ITERATION, 0))]
-        code, argument, value = zip(*steps, (fluid.COMPUTE, 0, after), strict=True)
+        steps = [step for flops in amounts for step in ((COMPUTE, 0, flops), (MARK, Mark.ITERATION, 0))]
+        code, argument, value = zip(*steps, (COMPUTE, 0, after), strict=True)
         nothing = np.empty(0, np.int32)
         return Program(
             code=np.array(code, np.uint8),

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from three_clusters import three_clusters
 
 from apps.netprobe.measure import Measurement, measure
-from platforms.grid import Grid, GridCluster, WanLink, Wire
 from platforms.placement import block
 from platforms.read import materialise
 from platforms.scenario import named_grid
@@ -20,26 +20,11 @@ LARGE_FACTOR = 0.940694  # smpi/bw-factor of large messages, SimGrid's default
 BREAKS = [257, 732, 1426, 3484, 5776, 9376, 15424, 65472]
 
 
-def grid():
-    """Three clusters of 4, 3 and 1 nodes; a narrow WAN link, a wide one, and one that is as good as none."""
-    node = [Wire(125e6, 50e-6), Wire(50e6, 50e-6), Wire(125e6, 50e-6)]
-    clusters = tuple(
-        GridCluster(f"c{i}", nodes, 50e9, wire, Wire(200e6, 50e-6))
-        for i, (nodes, wire) in enumerate(zip((4, 3, 1), node, strict=True), 1)
-    )
-    links = (
-        WanLink("c1", "c2", Wire(40e6, 1e-3)),
-        WanLink("c1", "c3", Wire(10e9, 1e-4)),
-        WanLink("c2", "c3", Wire(10e9, 1e-4)),
-    )
-    return Grid("three", "made up", clusters, "mesh", links)
-
-
 @cache
 def measured(options=()):
     from dataclasses import replace
 
-    platform = materialise(grid())
+    platform = materialise(three_clusters())
     placement, results = block(platform, len(platform.hosts)), []
     while plan := next_plan(platform, placement, results):
         results.append(measure(replace(plan, options=options)))
@@ -148,7 +133,7 @@ def test_sizes_of_ping_pongs_are_as_many_as_the_documentation_says():
 
 
 def test_only_the_hosts_in_use_take_part():
-    platform = materialise(grid())
+    platform = materialise(three_clusters())
     where = layout(platform, ["c2-2", "c1-3", "c1-1"])
     assert where.hosts == {"c1": ("c1-1", "c1-3"), "c2": ("c2-2",)}
     assert set(next_plan(platform, ["c2-2", "c1-3", "c1-1"]).hosts) == {"c1-1", "c1-3", "c2-2"}

@@ -10,12 +10,12 @@ import pytest
 from matplotlib.image import imread
 
 from platforms.scenario import NAMED, named_grid
-from platforms.system.description import read_system as levels
+from platforms.system.description import read_system
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.batch import batch_lines, wall_time_s
 from predictor.hierarchical.cli import main
+from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
 from predictor.hierarchical.optima import PRINTED_TABLE
-from predictor.hierarchical.systems import hardware_table, read_system
 
 OWN = """
 source = "by hand"
@@ -139,11 +139,11 @@ def test_a_system_file_of_equal_nodes_is_a_machine(ask, tmp_path):
     path = tmp_path / "levels.toml"
     unit = 'cpu = "core-i7-2600k"\n'
     path.write_text(f'[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "a"\ncount = 32\n{unit}')
-    system = read_system(str(path), memory_gbyte_s=20)
-    (group,) = levels(path).groups
+    system = read_cluster(str(path), memory_gbyte_s=20)
+    (group,) = read_system(path).groups
     assert (system.cores, system.nodes, system.memory_Bps) == (group.unit.cores, 32, 20 * 10**9) == (4, 32, 20 * 10**9)
     assert (float(system.core_flops), float(system.network_Bps)) == (group.unit.speed_flops, 125e6)
-    half = read_system(str(path), memory_gbyte_s=20, efficiency=0.5)
+    half = read_cluster(str(path), memory_gbyte_s=20, efficiency=0.5)
     assert half.core_flops == system.core_flops / 2
     arguments = ("--system", str(path), *"--memory 20 --app hpl --n 100".split())
     assert any("--efficiency" in caution for caution in ask(*arguments)["cautions"])
@@ -181,7 +181,7 @@ def test_unknown_machines_are_told_the_near_ones_once(capsys):
 
 
 def test_a_system_of_one_s_own(ask, own):
-    system = read_system(str(own))
+    system = read_cluster(str(own))
     # The decimal of the file, exactly.
     assert (system.name, system.a_star) == ("mine", Fraction(331, 890))
     assert (system.v, system.cores, system.nodes) == (Fraction(3, 89), 16, 100)
@@ -213,7 +213,7 @@ def test_the_paper_s_machines_are_scenarios_too():
 
 
 def test_a_machine_is_known_in_small_letters_and_without_the_space():
-    assert read_system("bwforhlr1") == read_system("bwForHLR 1") == read_system("BWFORHLR-1")
+    assert read_cluster("bwforhlr1") == read_cluster("bwForHLR 1") == read_cluster("BWFORHLR-1")
 
 
 def test_a_scenario_and_a_scenario_file_are_systems(ask, tmp_path):

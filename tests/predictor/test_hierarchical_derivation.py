@@ -11,7 +11,6 @@ from predictor.hierarchical.derivation import (
     TRUNCATED,
     derivative,
     derived_efficiency,
-    disagreements,
     equation_findings,
     findings,
     in_the_form_of,
@@ -20,8 +19,8 @@ from predictor.hierarchical.derivation import (
     stationary,
     table_findings,
 )
+from predictor.hierarchical.multicore_cluster import hardware_table, table_cluster
 from predictor.hierarchical.polynomial import Polynomial, parse
-from predictor.hierarchical.systems import hardware_table, table_system
 
 
 def test_a_polynomial_reads_what_it_writes():
@@ -69,8 +68,12 @@ def test_derivatives_are_those_of_calculus():
 )
 def test_equations_follow_from_the_definitions(number, numerator, denominator):
     one = next(one for one in printed_equations() if one.number == number)
-    derived = in_the_form_of(*derived_efficiency(one.app, table_system(one.system)), one.numerator)
+    derived = in_the_form_of(*derived_efficiency(one.app, table_cluster(one.system)), one.numerator)
     assert derived == (parse(numerator), parse(denominator))
+
+
+def disagreements(found):
+    return [one for one in found if one.verdict == SLIP]
 
 
 def test_of_6_to_9_one_coefficient_does_not_follow():

@@ -15,8 +15,8 @@ from platforms.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
 from predictor.evidence import Broker
 from predictor.hierarchical.kernels import KERNELS
+from predictor.hierarchical.multicore_cluster import table_cluster
 from predictor.hierarchical.predictor import HIERARCHICAL, core_probe, network_plan, shape
-from predictor.hierarchical.systems import table_system
 from predictor.predict import predict
 from predictor.registry import predictor
 
@@ -70,7 +70,7 @@ def test_one_node_exchanges_nothing(app):
 
 def test_a_kernel_s_surface_by_hand():
     # bwGRiD: l_c / b_cl = 85/14; q p / beta = 8 with beta = p.  EP, 2^29 numbers, fetches nothing and sums 96 bytes.
-    system = table_system("bwGRiD")
+    system = table_cluster("bwGRiD")
     sums = 85 / 14 * 8 * 96 * 16 * 4 / 2**29
     assert KERNELS["ep"].surface(params("ep", "A"), system).efficiency(8, 16) == pytest.approx(1 / (1 + sums))
     # IS, class S, on 2 nodes: half of the keys and two vectors of bucket sizes, ten times.

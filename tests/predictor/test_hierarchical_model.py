@@ -9,11 +9,11 @@ from platforms.errors import UserError
 from predictor.hierarchical import model
 from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.beta import BETAS, Beta, named_beta
+from predictor.hierarchical.multicore_cluster import MulticoreCluster, table_cluster
 from predictor.hierarchical.surface import general
-from predictor.hierarchical.systems import System, table_system
 
 # 1 Gflop/s cores, 2 GB/s of memory, 0.5 GB/s of network.
-SYSTEM = System("by hand", Fraction(10**9), Fraction(2 * 10**9), Fraction(5 * 10**8), cores=8, nodes=64)
+SYSTEM = MulticoreCluster("by hand", Fraction(10**9), Fraction(2 * 10**9), Fraction(5 * 10**8), cores=8, nodes=64)
 
 
 def simplified_efficiency(q, p, *, x, r, v, beta, variant="derived"):
@@ -85,7 +85,7 @@ def test_a_program_s_surface_is_eq_5_with_its_numbers(name, overlap):
 
 def test_eq_8_by_hand_printed_and_derived():
     # n = 20000, q = 4, p = 8: 24/5 q = 19.2, 308/9 q^2 p = 4380.44; log2 p = 3: 77/17 384 = 1739.29 or 77/27 384.
-    hpl, system = application("hpl"), table_system("bwUniCluster")
+    hpl, system = application("hpl"), table_cluster("bwUniCluster")
     for variant, last in (("printed", 1739.294), ("derived", 1095.111)):
         eta = hpl.surface(20000, system, variant=variant).efficiency(4, 8)
         assert eta == pytest.approx(20000 / (20000 + 19.2 + 4380.444 + last), rel=1e-6)
@@ -96,14 +96,14 @@ def test_eq_8_by_hand_printed_and_derived():
 )
 def test_6_7_and_9_printed_are_derived(app, system):
     q, p = np.arange(1, 9)[:, None], np.arange(1, 33)
-    printed, derived = (application(app).surface(10_000, table_system(system), variant=v) for v in model.VARIANTS)
+    printed, derived = (application(app).surface(10_000, table_cluster(system), variant=v) for v in model.VARIANTS)
     np.testing.assert_allclose(printed.efficiency(q, p), derived.efficiency(q, p), rtol=1e-12)
 
 
 def test_where_the_paper_has_no_equation_the_printed_values_are_put_in():
     # hpl on bwGRiD: x = n / 24 / 1.41, 1 / r = gamma / 3, v = 0.233, beta = 1; q = 2, p = 4, gamma = 7/6.
     x = 6000 / 24 / 1.41
-    eta = application("hpl").surface(6000, table_system("bwGRiD"), variant="printed").efficiency(2, 4)
+    eta = application("hpl").surface(6000, table_cluster("bwGRiD"), variant="printed").efficiency(2, 4)
     assert eta == pytest.approx(x / (x + 2 + 16 * (7 / 18) / 0.233), rel=1e-12)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from predictor.hierarchical.allocation import allocation, best, smallest_within
 from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.beta import BETAS, Beta, named_beta
+from predictor.hierarchical.multicore_cluster import MulticoreCluster, table_cluster
 from predictor.hierarchical.optima import (
     FIRST_OF,
     FLAT,
@@ -25,7 +26,6 @@ from predictor.hierarchical.optima import (
     printed_nodes,
 )
 from predictor.hierarchical.surface import DISTANCES, Surface, Term, Terms, general
-from predictor.hierarchical.systems import System, table_system
 
 LN2 = math.log(2)
 MOST = 4000  # the search's; optima beyond are left out
@@ -95,7 +95,7 @@ def test_p_E_is_what_a_search_finds(x, v, c, d, q, beta, printed, overlap):
 )  # fmt: skip
 def test_optima_of_programs_are_what_a_search_finds(l_c, b_m, b_cl, n, name, q, p, overlap):
     gflops, memory, network = (Fraction(value) * 10**9 for value in (l_c, b_m, b_cl))
-    system = System("random", gflops, memory, network, 64, 1000)
+    system = MulticoreCluster("random", gflops, memory, network, 64, 1000)
     surface = application(name).surface(n, system, variant="derived", overlap=overlap)
     cores, nodes = application(name).optima(n, system, q, p, variant="derived", overlap=overlap)
     if cores.interior and cores.value < MOST:
@@ -158,7 +158,7 @@ def test_no_optimum_is_said_and_why():
 
 def test_the_programs_of_the_table_without_a_best_number_of_nodes():
     # mm: 1 / (beta_1 r) = p^(-1/2); FFT: log2(p) / p: the exchange shrinks as fast as, or faster than, links are added.
-    system = table_system("bwUniCluster")
+    system = table_cluster("bwUniCluster")
     why = {name: application(name).optima(10**5, system, 4, 8, variant="derived")[1].why for name in applications()}
     assert why == {"scalar-product": "", "matrix-product": GROWS, "hpl": "", "fft": GROWS, "fftw": ""}
 
@@ -166,14 +166,14 @@ def test_the_programs_of_the_table_without_a_best_number_of_nodes():
 def test_printed_optima_are_the_printed_formulas():
     # fftw on bwUniCluster: x = log2(n) / 8 / 0.20, c = n, d = log2 p, beta_0 = 1, v = 0.070.
     n, q, p = 2**14, 2, 8
-    cores, nodes = application("fftw").optima(n, table_system("bwUniCluster"), q, p, variant="printed")
+    cores, nodes = application("fftw").optima(n, table_cluster("bwUniCluster"), q, p, variant="printed")
     x = 14 / 8 / 0.2
     assert cores.value == pytest.approx(printed_cores(1, 0.07, n / 3, x, p))
     assert nodes.value == pytest.approx(printed_nodes("log2(p)", beta_0=1, v=0.07, x=x, c=n, q=q))
 
 
 def printed_nodes_of(name, n, system, q, beta=None):
-    asked = application(name).optima(n, table_system(system), q, 8, variant="printed", beta=beta and named_beta(*beta))
+    asked = application(name).optima(n, table_cluster(system), q, 8, variant="printed", beta=beta and named_beta(*beta))
     return asked[1]
 
 
@@ -207,7 +207,7 @@ def test_p_E_as_printed_where_the_table_does_not_have_it():
 def test_the_table_s_programs_have_no_best_q_and_p_together():
     # Both conditions at once need p G' = 2 G + q / x with N = q^2 G(p), more than G = p^2 and less ever have: more
     # nodes of fewer cores are always better, as far as there are nodes.
-    system = table_system("bwUniCluster")
+    system = table_cluster("bwUniCluster")
     for name in applications():
         surface = application(name).surface(5000, system, variant="derived")
         top = best(surface, range(1, 17), range(1, 3000))
@@ -247,6 +247,6 @@ def test_p_log_p_is_solved_by_halving_where_no_form_is_closed():
 
 def test_the_scale_of_beta_moves_the_optimum_by_its_root():
     one, four = (application("hpl").optima(
-        10**5, table_system("bwUniCluster"), 4, 8, variant="derived", beta=named_beta("1/q", scale))[0].value
+        10**5, table_cluster("bwUniCluster"), 4, 8, variant="derived", beta=named_beta("1/q", scale))[0].value
         for scale in (1, 4))  # fmt: skip
     assert four == pytest.approx(2 * one)

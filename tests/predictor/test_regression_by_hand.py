@@ -16,7 +16,7 @@ from predictor.regression.fits import FIT_AMDAHL, FIT_LOG, FIT_LOGLINEAR
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.hcf_nnls import HCF_NNLS, probe_request
 from predictor.regression.lines import LogLine, PowerLaw, fit_log_line, fit_power_law
-from predictor.regression.smaller_runs import FEW, part, runs_in_range, sizes, smaller_runs
+from predictor.regression.smaller_runs import FEW, part, sizes, smaller_runs
 from predictor.regression.terms import AMDAHL, TERMS, Combination, fit_combination
 
 PROBLEM = Problem("cg", (("niter", 15),), "S")
@@ -157,12 +157,6 @@ def test_the_smaller_runs_are_requests_for_parts_of_the_target():
     found = smaller_runs(target, FEW, predictor="any")
     assert [(one.kind, one.target.nranks) for one in found] == [("run", 2), ("run", 4), ("run", 6)]
     assert found[1].target == part(target, 4) == Target(PROBLEM, target.platform, ("c1-0", "c1-1", "c2-0", "c2-1"))
-
-
-def test_targets_out_of_range_ask_for_nothing_and_others_once():
-    good, bad = whole(4, 4), whole(1)
-    asked = runs_in_range([bad, good, good], lambda one: smaller_runs(one, FEW, predictor="any"))
-    assert asked == smaller_runs(good, FEW, predictor="any")
 
 
 # Predictors.

@@ -6,12 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from three_clusters import three_clusters
 
 from apps.catalog import problem
 from apps.netprobe.measure import measure
 from apps.runner import Runner
 from apps.spec import Settings, Target
-from platforms.grid import Grid, GridCluster, WanLink, Wire
 from platforms.placement import block, cyclic
 from platforms.read import materialise
 from platforms.scenario import named_grid
@@ -41,21 +41,6 @@ LARGE_FACTOR = 0.940694
 SMALL_LATENCY, LATENCY_9376, LATENCY_65472 = 2.01467, 2.59299, 11.6436
 FACTOR_9376 = 0.58729
 BACK = 0.05
-
-
-def three_clusters():
-    """Of 4, 3 and 1 nodes; backbones of 200 MB/s; a narrow WAN link, and two that are as good as none."""
-    node = [Wire(125e6, 50e-6), Wire(50e6, 50e-6), Wire(125e6, 50e-6)]
-    clusters = tuple(
-        GridCluster(f"c{i}", nodes, 50e9, wire, Wire(200e6, 50e-6))
-        for i, (nodes, wire) in enumerate(zip((4, 3, 1), node, strict=True), 1)
-    )
-    links = (
-        WanLink("c1", "c2", Wire(40e6, 1e-3)),
-        WanLink("c1", "c3", Wire(10e9, 1e-4)),
-        WanLink("c2", "c3", Wire(10e9, 1e-4)),
-    )
-    return Grid("three", "made up", clusters, "mesh", links)
 
 
 @cache

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from platforms.writing import written_into
 from predictor.hierarchical.model import SCALING
 from validation.frames import records
-
-if TYPE_CHECKING:
-    pass
 
 _CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
 _ANY_BETA = "hpl"  # the program for which every beta(q, p) is tried
@@ -88,7 +85,7 @@ def _choice(value: str | None, default: str, known: Collection[str], option: str
 
 def _world(args: argparse.Namespace, folder: Path | None) -> int:
     from predictor.hierarchical.beta import BETAS
-    from predictor.hierarchical.systems import hardware_table, read_system
+    from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
     from validation.hierarchical.output import world_table, world_text, write_csv
     from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, simulate_world
 
@@ -97,7 +94,7 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
             raise UserError(f"{option} {value}", "goes with --app", "Give that too, or leave it out")
     systems = [row.system for row in hardware_table()]
     if args.system is not None:
-        systems = [read_system(args.system, memory_gbyte_s=args.memory)]
+        systems = [read_cluster(args.system, memory_gbyte_s=args.memory)]
     scalings = [_choice(args.scaling, "", SCALING, "--scaling")] if args.scaling else list(SCALING)
     points = []
     for system in systems:
@@ -110,20 +107,21 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
         points += simulate_world(cases, cores, nodes)
     table = world_table(points)
     if folder is not None:
-        _written(folder, lambda: write_csv(table, folder, "world"))
+        with written_into("--out", folder):
+            write_csv(table, folder, "world")
     print(json.dumps({"points": records(table)}) if args.json else world_text(points))
     return 0 if max(abs(point.error) for point in points) <= TOLERANCE else 1
 
 
 def _communication(args: argparse.Namespace, folder: Path | None) -> int:
     from predictor.hierarchical.beta import named_beta
-    from predictor.hierarchical.systems import read_system
+    from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.hierarchical.communication import Study, region_errors, simulate_points
     from validation.hierarchical.output import points_table, study_json, study_text, write_csv
 
     if args.n is None:
         raise UserError(f"--app {args.app}", "its size is not given", "Give --n, such as 4096")
-    system = read_system(args.system or "bwUniCluster", memory_gbyte_s=args.memory)
+    system = read_cluster(args.system or "bwUniCluster", memory_gbyte_s=args.memory)
     some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
     study = Study(
         system,
@@ -143,18 +141,11 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         from validation.hierarchical.plots import write_figure
 
         name = f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}"
-        _written(folder, lambda: write_csv(points_table(points), folder, name))
-        _written(folder, lambda: write_figure(points, folder, name))
+        with written_into("--out", folder):
+            write_csv(points_table(points), folder, name)
+            write_figure(points, folder, name)
     print(json.dumps(study_json(study, points, regions)) if args.json else study_text(study, points, regions))
     return 0
-
-
-def _written(folder: Path, write: Callable[[], object]) -> None:
-    try:
-        write()
-    except OSError as err:
-        problem = f"cannot be written: {err.strerror or err}"
-        raise UserError(f"--out {folder}", problem, "Choose another folder") from err
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -22,8 +22,8 @@ from platforms.platform import Platform
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import VARIANTS
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of
-from predictor.hierarchical.systems import System
 from validation.hierarchical.machine import machine
 
 REGIONS = ("one core", "one node", "one core per node", "several of each")
@@ -60,7 +60,7 @@ def _square_rows(ranks: int) -> int:
 class Study:
     """A program on a machine, and how it is simulated."""
 
-    system: System
+    system: MulticoreCluster
     app: str
     n: int
     cores: tuple[int, ...]

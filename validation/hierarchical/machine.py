@@ -9,7 +9,7 @@ from platforms.network import named_network
 from platforms.platform import Platform
 from platforms.read import kept_file, read_platform
 from platforms.xml import HEADER, number_text, wire_attributes
-from predictor.hierarchical.systems import System
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 
 _NETWORK = "infiniband"
 INSIDE = ("network", "memory")  # where messages between the ranks of a node go
@@ -17,7 +17,7 @@ INSIDE = ("network", "memory")  # where messages between the ranks of a node go
 _NO_LATENCY_S = 1e-12
 
 
-def machine(system: System, nodes: int, *, inside: str = "memory", latency: bool = True) -> Platform:
+def machine(system: MulticoreCluster, nodes: int, *, inside: str = "memory", latency: bool = True) -> Platform:
     """``nodes`` nodes of the system on one switch that blocks nobody: each has a full-duplex link of b_cl to it.
 
     Latency, protocol and headers are those of network infiniband; without ``latency`` none of its own takes time.

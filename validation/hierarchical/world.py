@@ -21,8 +21,8 @@ from platforms.simgrid import check_simgrid
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of
-from predictor.hierarchical.systems import System
 
 _SOURCE = Path(__file__).with_name("world.cpp")
 # Messages take latency + bytes / share of the bandwidth, nothing else: no factors by size, no headers, no answers.
@@ -44,7 +44,7 @@ SIZES = {"scalar-product": 10**9, "matrix-product": 20_000, "hpl": 20_000, "fft"
 class WorldCase:
     """A program of the paper's table on a machine, and how the network and s(z) are taken."""
 
-    system: System
+    system: MulticoreCluster
     app: str
     n: int
     beta: Beta | None = None  # None: the program's

@@ -7,7 +7,7 @@ from readers.common import file_of, platform_of, seeds
 
 from platforms import read as platforms_read
 from platforms.errors import UserError
-from predictor.hierarchical.systems import read_system
+from predictor.hierarchical.multicore_cluster import read_cluster
 from validation.campaign import estimate, read_campaign
 from validation.optimize.campaign_file import read_allocation_campaign
 
@@ -25,7 +25,7 @@ WORDS = (
 def read(content: bytes) -> None:
     path = file_of(content, ".toml")
     with suppress(UserError):
-        read_system(str(path))
+        read_cluster(str(path))
     with patch.object(platforms_read, "materialise", platform_of):
         with suppress(UserError):
             estimate(read_campaign(path), 1)

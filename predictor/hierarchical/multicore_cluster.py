@@ -20,7 +20,7 @@ from platforms.errors import PlatformError, UserError, nearest
 
 if TYPE_CHECKING:
     from platforms.grid import Grid, Wire
-    from platforms.system.model import System as LevelSystem
+    from platforms.system.model import System
 
 BATCH_SYSTEMS = ("slurm", "moab")
 _GIGA = 10**9
@@ -33,8 +33,8 @@ _LEAST, _MOST = 1e-9, 1e9
 
 
 @dataclass(frozen=True)
-class System:
-    """p nodes of q cores.  Exact numbers, so that what is derived from them is exact."""
+class MulticoreCluster:
+    """The paper's multi-core cluster-computer: p nodes of q cores.  Exact numbers, so that what is derived is exact."""
 
     name: str
     core_flops: Fraction  # l_c, flop/s
@@ -70,7 +70,7 @@ class System:
         return self.core_flops / self.network_Bps
 
 
-def no_v(system: System) -> UserError:
+def no_v(system: MulticoreCluster) -> UserError:
     """That a machine has none, where an equation needs it."""
     return UserError(f"system {system.name!r}", "eq. (5) as printed needs v = b_cl / b_m", "Give its memory")
 
@@ -79,7 +79,7 @@ def no_v(system: System) -> UserError:
 class PrintedRow:
     """A row of the hardware table, for comparison."""
 
-    system: System
+    system: MulticoreCluster
     a_star: str  # as printed
     v: str
     processor: str
@@ -91,7 +91,7 @@ def hardware_table() -> tuple[PrintedRow, ...]:
     machines = {row["system"]: row for row in rows("machines.csv")}
     return tuple(
         PrintedRow(
-            System(
+            MulticoreCluster(
                 row["system"],
                 Fraction(row["l_c_gflops"]) * _GIGA,
                 Fraction(row["b_m_gbyte_s"]) * _GIGA,
@@ -110,17 +110,19 @@ def hardware_table() -> tuple[PrintedRow, ...]:
     )
 
 
-def table_system(name: str) -> System | None:
+def table_cluster(name: str) -> MulticoreCluster | None:
     """The machine of the paper's table; capitals, spaces and hyphens do not count.  None: not there."""
     return next((row.system for row in hardware_table() if _plain(row.system.name) == _plain(name)), None)
 
 
-def paper_system(name: str) -> System:
+def paper_cluster(name: str) -> MulticoreCluster:
     """The machine of the paper's table of exactly this name, as the paper's equations have it."""
     return next(row.system for row in hardware_table() if row.system.name == name)
 
 
-def read_system(name: str, *, memory_gbyte_s: float | None = None, efficiency: float | None = None) -> System:
+def read_cluster(
+    name: str, *, memory_gbyte_s: float | None = None, efficiency: float | None = None
+) -> MulticoreCluster:
     """A machine of the table, a scenario of the project's, or a TOML file: a scenario, a system, or in the form
 
     ::
@@ -140,7 +142,7 @@ def read_system(name: str, *, memory_gbyte_s: float | None = None, efficiency: f
     Raises PlatformError for what does not fit.
     """
     is_file = name.endswith(".toml") or os.path.isfile(name)
-    known = None if is_file else table_system(name)
+    known = None if is_file else table_cluster(name)
     if known is not None or (is_file and not _is_of_platforms(Path(name))):
         for option, value in (("--memory", memory_gbyte_s), ("--efficiency", efficiency)):
             if value is not None:
@@ -162,7 +164,7 @@ def _memory_Bps(gbyte_s: float | None) -> Fraction | float | None:
     return Fraction(str(gbyte_s)) * _GIGA
 
 
-def _sustained(machine: System, efficiency: float | None) -> System:
+def _sustained(machine: MulticoreCluster, efficiency: float | None) -> MulticoreCluster:
     if efficiency is None:
         return machine
     if not _LEAST <= efficiency <= 1:
@@ -170,7 +172,7 @@ def _sustained(machine: System, efficiency: float | None) -> System:
     return replace(machine, core_flops=machine.core_flops * Fraction(str(efficiency)), is_peak=False)
 
 
-def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None) -> System:
+def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None) -> MulticoreCluster:
     """A scenario by name or file, or a file of a system of levels."""
     from platforms.scenario import NAMED, named_grid, read_grid
     from platforms.system.description import is_system_file, read_system
@@ -179,13 +181,13 @@ def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None)
         return _from_levels(read_system(name), memory_Bps)
     if not is_file and name not in NAMED:
         table = [row.system.name for row in hardware_table()]
-        others = [one for one in NAMED if table_system(one) is None]  # those of the table are scenarios too
+        others = [one for one in NAMED if table_cluster(one) is None]  # those of the table are scenarios too
         remedy = f"{nearest(name, [*table, *others], limit=12)}, or give a TOML file"
         raise PlatformError(f"system {name!r}", "no such machine", remedy)
     return _from_grid(read_grid(name) if is_file else named_grid(name), memory_Bps)
 
 
-def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> System:
+def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> MulticoreCluster:
     """The machine that a scenario of equal nodes on one network is.  Raises PlatformError for another."""
     where = f"system {grid.name!r}"
     first = grid.clusters[0]
@@ -197,7 +199,7 @@ def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> System:
     return _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
 
 
-def _from_levels(system: LevelSystem, memory_Bps: Fraction | float | None) -> System:
+def _from_levels(system: System, memory_Bps: Fraction | float | None) -> MulticoreCluster:
     """The machine that a LAN of equal nodes with cores is.  Raises PlatformError for another system."""
     where = f"system {system.name!r}"
     if len(system.groups) > 1:
@@ -213,13 +215,13 @@ def _from_levels(system: LevelSystem, memory_Bps: Fraction | float | None) -> Sy
 
 def _peak(
     name: str, core_flops: float, memory_Bps: Fraction | float | None, link: Wire, cores: int, nodes: int
-) -> System:
+) -> MulticoreCluster:
     if memory_Bps is None:
         problem = "it says nothing of the bandwidth of a node's memory"
         remedy = "Give --memory GB/S of a node, or --memory inf where it never limits"
         raise PlatformError(f"system {name!r}", problem, remedy)
     memory = None if memory_Bps == float("inf") else Fraction(memory_Bps)
-    return System(
+    return MulticoreCluster(
         name, Fraction(core_flops), memory, Fraction(link.bandwidth_Bps), cores, nodes, is_peak=True
     )  # fmt: skip
 
@@ -228,14 +230,14 @@ def _is_of_platforms(path: Path) -> bool:
     return not set(_OF_PLATFORMS).isdisjoint(read_toml(path, "machine file"))
 
 
-def _from_file(path: Path) -> System:
+def _from_file(path: Path) -> MulticoreCluster:
     entry = read_checked(path, _KEYS, "machine file")
     entry.text("source", "")
     batch = entry.text("batch", "slurm")
     if batch not in BATCH_SYSTEMS:
         raise PlatformError(entry.where, f"no batch system {batch!r}", f"Known: {', '.join(BATCH_SYSTEMS)}")
     memory = _finite_or_none(entry, "memory_gbyte_s")
-    return System(
+    return MulticoreCluster(
         entry.text("name", path.stem),
         _finite(entry, "core_gflops") * _GIGA,
         None if memory is None else memory * _GIGA,

@@ -1,0 +1,62 @@
+"""Recordings as they are kept: what is read back, and what is no recording."""
+
+import io
+
+import numpy as np
+import pytest
+
+from apps.recording import EVENT, Recording
+from apps.recording_io import from_bytes, to_bytes
+
+
+def rows(count):
+    return np.zeros(count, EVENT)
+
+
+# Two ranks with 2 events and 1, counts of the second alone, and the halves of MPI_COMM_WORLD.
+KEPT = to_bytes(Recording((rows(2), rows(1)), (np.zeros(0, np.int64), np.array([8])), ((0, 1), (0,), (1,)), True))
+
+
+def changed(**arrays):
+    """The archive with other arrays; None: without."""
+    with np.load(io.BytesIO(KEPT)) as file:
+        everything = {**{name: file[name] for name in file.files}, **arrays}
+    content = io.BytesIO()
+    np.savez(content, **{name: array for name, array in everything.items() if array is not None})
+    return content.getvalue()
+
+
+def test_ranks_and_communicators_come_back_apart():
+    again = from_bytes(changed())
+    assert [len(events) for events in again.events] == [2, 1]
+    assert [counts.tolist() for counts in again.counts] == [[], [8]]
+    assert again.communicators == ((0, 1), (0,), (1,))
+    assert again.measured
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"ends": np.array([2, 1])}, "parts"),
+        ({"ends": np.array([2, 4])}, "parts"),
+        ({"ends": np.array([2])}, "parts"),  # of one rank, and events of nobody
+        ({"counts_ends": np.array([-1, 1])}, "parts"),
+        ({"members_ends": np.zeros(0, np.int64)}, "parts"),
+        ({"event_tag": np.zeros(1, np.int32)}, "columns of 1 to 3 events"),  # not one tag for all of them
+        ({"event_kind": np.zeros(3)}, "event_kind is 1-dimensional, of float64"),
+        ({"members": np.zeros((2, 2), np.int32)}, "members is 2-dimensional"),
+        ({"measured": np.array([True, False])}, "measured is 1-dimensional"),
+        ({"counts": None}, "counts"),
+        ({"ends": np.array([None])}, "pickle"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_other_arrays_are_no_recording(arrays, words):
+    with pytest.raises(ValueError, match=f"not a recording: .*{words}"):
+        from_bytes(changed(**arrays))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", KEPT[:-30], KEPT[: len(KEPT) // 2], np.zeros(3).tobytes()])
+def test_what_is_cut_off_is_no_recording(content):
+    with pytest.raises(ValueError, match="not a recording"):
+        from_bytes(content)
