@@ -43,7 +43,7 @@ test-simgrid4: simgrid4
 coverage: setup
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term --cov-report=html $(ARGS)
 
-# Whether the tests of the equations notice a wrong one: an hour (tests/mutation/README.md).
+# Whether the tests of the equations notice a wrong one: half an hour (tests/mutation/README.md).
 mutation: setup
 	sh setup.sh mutation
 	.venv/bin/mutmut run $(ARGS)

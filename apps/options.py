@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
 from apps.failure import telling_line
-from apps.spec import COMPUTE, ENGINES, Settings, parse_iterations, parse_memory_bus, parse_options
+from apps.spec import COMPUTE, ENGINES, Settings, not_timed, parse_iterations, parse_memory_bus, parse_options
 from apps.verdict import readable
 from platforms.command import exit_status as command_status
 from platforms.errors import UserError
@@ -142,6 +142,8 @@ def add_settings_arguments(parser: argparse._ActionsContainer) -> None:
 
 def settings_from_arguments(args: argparse.Namespace) -> Settings:
     """Raises KernelError for what does not fit."""
+    if args.compute == "measured" and getattr(args, "program", None) is None:  # some commands take kernels alone
+        raise not_timed()
     return Settings(
         compute=args.compute,
         efficiency=args.efficiency,

@@ -122,8 +122,7 @@ class RunSpec:
             raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
         if self.target.problem.program is None:
             if self.compute == "measured":
-                problem = "kernels inject their computation, and a skeleton does none"
-                raise KernelError("--compute measured", problem, "It is for programs of your own (--program)")
+                raise not_timed()
             return
         if self.mode != "skeleton":
             raise KernelError(f"--mode {self.mode}", "a program of your own has no modes", "Leave it out")
@@ -300,6 +299,12 @@ def parse_memory_bus(text: str) -> float | str:
     except ValueError:
         where, problem = f"--memory-bus {text}", "neither a number nor a known word"
         raise KernelError(where, problem, f"Give GB/s of a node, or {PLATFORM_MEMORY}") from None
+
+
+def not_timed() -> KernelError:
+    """The error for a kernel whose computation is to be measured."""
+    problem = "kernels inject their computation, and a skeleton does none"
+    return KernelError("--compute measured", problem, "It is for programs of your own (--program)")
 
 
 def check_host_names(names: Iterable[str]) -> None:

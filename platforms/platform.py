@@ -3,7 +3,7 @@
 SI units.  The values come from SimGrid itself (``platforms.read``), for our own platforms and any other alike.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -156,9 +156,6 @@ class Platform:
 
     def __contains__(self, host_name: object) -> bool:
         return host_name in self._by_name
-
-    def __iter__(self) -> Iterator[Host]:
-        return iter(self.hosts)
 
     def _find(self, name: str) -> tuple[Host, Cluster]:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,9 +46,18 @@ def usable_folder(option: str, text: str) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as err:
-        problem = "not a folder" if os.path.isfile(folder) else f"cannot be written: {err.strerror or err}"
+        problem = "not a folder" if os.path.isfile(folder) else _refused(err)
         raise UserError(f"{option} {text}", problem, "Choose another folder") from err
     return folder
+
+
+@contextmanager
+def written_into(option: str, folder: str | Path) -> Iterator[None]:
+    """Raises UserError where what goes on within cannot write a file into the folder."""
+    try:
+        yield
+    except OSError as err:
+        raise UserError(f"{option} {folder}", _refused(err), "Choose another folder") from err
 
 
 def write_text(option: str, path: str, text: str) -> None:
@@ -110,5 +121,8 @@ def _ending(path: str | Path) -> str:
 
 
 def _unwritable(option: str, path: str, err: Exception) -> UserError:
-    reason = getattr(err, "strerror", None) or err
-    return UserError(f"{option} {path}", f"cannot be written: {reason}", "Choose another place")
+    return UserError(f"{option} {path}", _refused(err), "Choose another place")
+
+
+def _refused(err: Exception) -> str:
+    return f"cannot be written: {getattr(err, 'strerror', None) or err}"

@@ -88,8 +88,6 @@ def check_platform_xml(path: Path) -> list[tuple[str, str]]:
     except expat.ExpatError as err:
         problem = f"not XML that can be read: {expat.ErrorString(err.code)}"
         raise PlatformError(f"{path}:{err.lineno}", problem, "Mend the platform") from None
-    except (ValueError, LookupError) as err:  # an encoding that is no text's, or unknown
-        raise PlatformError(str(path), f"not XML that can be read: {err}", "Save it as UTF-8") from None
     return seen.options
 
 

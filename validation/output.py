@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from apps.options import print_failure
 from platforms import writing
 from platforms.errors import UserError
-from platforms.writing import write_csv
+from platforms.writing import write_csv, written_into
 from validation.fail_above import TOO_WRONG, too_wrong
 from validation.frames import records
 
@@ -125,7 +125,7 @@ class Output:
     def _write(
         self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame], folder: Path
     ) -> None:
-        try:
+        with written_into("--out", folder):
             write_csv(results, folder / "results.csv")
             write_csv(summary, folder / "summary.csv")
             if self._figures:
@@ -136,9 +136,6 @@ class Output:
                 from validation.league.output import write_league
 
                 write_league(league, folder)
-        except OSError as err:
-            where = f"--out {folder}"
-            raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
 
 
 def usable_folder(text: str) -> Path:

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +59,7 @@ def main(job_path: str, result_path: str) -> None:
         for number in range(len(job["hosts"]))
     ]
     for rank, host in zip(ranks, job["hosts"], strict=True):
-        start_actor(f"rank-{rank.rank}", simgrid.Host.by_name(host), body, rank)
+        start_actor(f"rank-{rank.rank}", simgrid.Host.by_name(host), _followed, body, rank)
     engine.run()
     stuck = [rank for rank in ranks if rank.waits_for is not None]
     if stuck:
@@ -92,6 +93,12 @@ def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
         _give_up(err, result, job["program"], "")
     program: Callable[[Rank], None] = module.main
     return program
+
+
+def _followed(body: Callable[[Rank], None], rank: Rank) -> None:
+    """Debuggers and coverage follow the threads that Python starts, and those of actors are SimGrid's."""
+    sys.settrace(threading.gettrace())
+    body(rank)
 
 
 def _guarded(program: Callable[[Rank], None], result: Path, path: str | None) -> Callable[[Rank], None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING
 from apps.options import (
     add_runner_arguments,
     add_settings_arguments,
-    cautions,
     exit_status,
     runner_from_arguments,
     settings_from_arguments,
@@ -99,8 +97,6 @@ def _run(args: argparse.Namespace) -> int:
             check_writable(option, path)
     request = request_from_arguments(args)
     settings = settings_from_arguments(args)
-    for caution in cautions(settings):
-        print(f"caution: {caution}", file=sys.stderr)
     search = Search(
         candidates(request),
         [program.weight for program in request.programs],

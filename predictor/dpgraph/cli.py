@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,3 @@ def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -39,6 +39,8 @@ NAS: Mapping[str, Equations] = MappingProxyType(
     }
 )
 
+_LOG_BATCH = 16  # of the pairs of EP that are shared out whole, by powers of two
+
 _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
     "mg": lambda params: params["n"],
@@ -57,12 +59,20 @@ def nas_size(app: str, params: Mapping[str, Any]) -> int:
 
 
 def nas_fits(app: str, params: Mapping[str, Any], ranks: int) -> bool:
-    """Whether a class is large enough for so many ranks: what the kernels would refuse (docs/kernels/index.md)."""
+    """Whether a class is large enough for so many ranks: what the kernels would refuse (docs/kernels/index.md).
+
+    CG's smallest class is large enough for 1400.
+    """
     if app == "lu":  # ranks form a grid, the longer side first; each needs two planes
         shorter = max(side for side in range(1, int(ranks**0.5) + 1) if ranks % side == 0)
         return bool(params["n"] // (ranks // shorter) >= 2)
-    if app == "mg":
-        return bool(ranks <= params["n"])
-    if app == "ft":
-        return bool(ranks <= params["nz"])
+    if app == "mg":  # a box, whose longest side has a point for each
+        from apps.traffic.mg import shape_of
+
+        return bool(max(shape_of(ranks)) <= params["n"])
+    if app == "ft":  # slabs, else a grid of at most so many by so many
+        most = min(params["nx"], params["ny"], ranks)
+        return any(ranks % px == 0 and ranks // px <= params["nz"] for px in range(1, most + 1))
+    if app == "ep":
+        return bool(ranks <= 2 ** (params["m"] - _LOG_BATCH))
     return True

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from apps.options import exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.placement import Placement, configured, write_host_file
@@ -108,7 +108,8 @@ def _run(args: argparse.Namespace) -> int:
     study.space(args.size)  # says what does not fit before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
-    for caution in (*cautions(settings_from_arguments(args)), *objective_cautions(args, study.platform)):
+    settings_from_arguments(args)  # says what does not fit before anything else is said
+    for caution in objective_cautions(args, study.platform):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
         driver = driver_from_arguments(args, study, runner)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -180,7 +179,7 @@ def _refuse_predictor_options(args: argparse.Namespace) -> None:
 
 
 def _predicted(args: argparse.Namespace) -> RunTimes:
-    from apps.options import cautions, problem_from_arguments, runner_from_arguments, settings_from_arguments
+    from apps.options import problem_from_arguments, runner_from_arguments, settings_from_arguments
     from platforms.options import platform_from_arguments
     from predictor.registry import predictor
     from predictor.reliability.run_times import predicted
@@ -190,8 +189,6 @@ def _predicted(args: argparse.Namespace) -> RunTimes:
     model = predictor(args.predictor or "dpgraph-known")
     problem = problem_from_arguments(args, args.app, default_class="B")
     settings = settings_from_arguments(args)
-    for caution in cautions(settings):
-        print(f"caution: {caution}", file=sys.stderr)
     platform = platform_from_arguments(args)
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]

@@ -125,15 +125,17 @@ def test_without_computation_all_hosts_idle():
     assert record.energy_j == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_link_takes_power_by_its_load_as_the_plugin_sees_it(hand_made, tmp_path):
+@pytest.mark.parametrize("engine", ["smpi", "s4u"])
+def test_a_link_takes_power_by_its_load_as_the_plugin_sees_it(hand_made, tmp_path, engine):
     # Factors 1 and a window that does not matter.  One message of 1e8 + 16 bytes over both links: 2 ms, then 1 GB/s.
     # The plugin takes the load of the end of the message, 1, for the whole of it.
     (tmp_path / "send.c").write_text(SEND)
+    (tmp_path / "send.py").write_text(SEND_BY_S4U)
     platform = hand_made(link='<prop id="wattage_range" value="1:3"/>')
-    asked = own_problem(read_program(tmp_path / "send.c"))
+    asked = own_problem(read_program(tmp_path / ("send.c" if engine == "smpi" else "send.py")))
     factors = (("network/TCP-gamma", "0"), ("smpi/bw-factor", "0:1"), ("smpi/lat-factor", "0:1"))
     options = (*factors, ("network/crosstraffic", "0"))
-    record = simulate(RunSpec(Target(asked, platform, ("one", "fast")), options=options))
+    record = simulate(RunSpec(Target(asked, platform, ("one", "fast")), options=options, engine=engine))
     taken_s = 0.002 + (1e8 + 16) / 1e9
     assert record.energy_span_s == pytest.approx(taken_s, rel=1e-6)
     on_the_way = pytest.approx(3 * record.energy_span_s, rel=1e-6)
@@ -141,6 +143,13 @@ def test_a_link_takes_power_by_its_load_as_the_plugin_sees_it(hand_made, tmp_pat
     assert record.link_energy_j == {"to-one": on_the_way, "to-two": idle, "to-fast": on_the_way, "to-cold": idle}
 
 
+SEND_BY_S4U = """
+def main(rank):
+    if rank.rank == 0:
+        rank.send(1, 100_000_000)
+    else:
+        rank.recv(0)
+"""
 SEND = """
 #include <mpi.h>
 #include <smpi/smpi.h>

@@ -108,3 +108,45 @@ def test_links_in_a_row_add_their_latencies_and_the_narrowest_counts():
     graph = link_graph({"a": 0, "b": 1}, [Route("a", "b", 3e-3, (wide, narrow)), Route("b", "a", 3e-3, (narrow, wide))])
     (span,) = graph.spans
     assert (span.latency_s, span.bandwidth_Bps) == (pytest.approx(3e-3), 1e8)
+
+
+def between(parts, *routes):
+    """Names of the links between two parts; ``bus`` stands for one at which many meet.
+
+    A route: source, destination, names of links; hosts of one part begin with its letter.
+    """
+    part_of = {host: parts.index(host[0]) for source, destination, _ in routes for host in (source, destination)}
+    made = [Route(a, b, 1e-3, tuple(Link(name, 1e9, 1e-3, "shared") for name in names)) for a, b, names in routes]
+    graph = link_graph(part_of, made)
+    called = dict(enumerate(parts)) | dict.fromkeys(graph.buses, "bus")
+    return {
+        "".join(sorted((called.get(span.first, "?"), called.get(span.second, "?")))): [link.name for link in span.links]
+        for span in graph.spans
+    }
+
+
+def test_a_way_through_another_part_is_two_links():
+    routes = ("a", "c", ("1", "in", "2")), ("c", "a", ("2", "in", "1")), ("b1", "b2", ("in",))
+    assert between("abc", *routes) == {"ab": ["1"], "bc": ["2"]}
+
+
+def test_parts_whose_own_links_meet_are_joined_without_one():
+    routes = ("a1", "a2", ("left",)), ("b1", "b2", ("right",))
+    ways = ("a1", "b1", ("left", "right")), ("b1", "a1", ("right", "left"))
+    assert between("ab", *routes, *ways) == {"ab": []}
+
+
+def test_a_part_that_stands_where_two_links_meet_is_that_place():
+    assert between("abc", ("c", "b", ("2",)), ("a", "b", ("1", "2"))) == {"ac": ["1"], "bc": ["2"]}
+
+
+def test_a_link_that_joins_more_than_two_is_a_place_at_which_they_meet():
+    joined = {"abus": [], "bbus": [], "busc": []}
+    assert between("abc", ("a", "b", ("l",)), ("c", "b", ("l",))) == joined
+    # The fourth comes to it over a link of its own.
+    assert between("abcd", ("a", "b", ("l",)), ("c", "d", ("k", "l"))) == {
+        "abus": [],
+        "bbus": [],
+        "busc": ["k"],
+        "busd": [],
+    }

@@ -112,3 +112,44 @@ def test_the_same_platform_gives_the_same_picture(tmp_path, capsys):
     for name in ("one.svg", "two.svg"):
         assert main([str(CAMPUS), "--picture", str(tmp_path / name)]) == 0
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def star(folder, links):
+    """A host for each link to the others, of bandwidth and latency as SimGrid writes them; all of other speeds."""
+    hosts = "".join(f'<host id="h{i}" speed="{i + 1}Gf"/>' for i in range(len(links)))
+    wires = "".join(f'<link id="l{i}" bandwidth="{rate}" latency="{wait}"/>' for i, (rate, wait) in enumerate(links))
+    ways = "".join(
+        f'<route src="h{i}" dst="h{j}"><link_ctn id="l{i}"/><link_ctn id="l{j}"/></route>'
+        for i in range(len(links)) for j in range(i)
+    )  # fmt: skip
+    path = folder / "star.xml"
+    path.write_text(f'{HEAD}<zone id="w" routing="Full">{hosts}{wires}{ways}</zone></platform>')
+    return read_platform(path)
+
+
+def test_many_kinds_of_links_are_told_by_samples(tmp_path):
+    # From 10 to 1000 Mbit/s and 1 to 100 us: in the middle the geometric means.
+    links = [(f"{10 ** (1 + i / 7):.3f}Mbps", f"{10 ** (2 * i / 14):.3f}us") for i in range(15)]
+    shown = set(texts(drawn(star(tmp_path, links), tmp_path)))
+    assert {"bandwidth 1 Gbit/s", "bandwidth 100 Mbit/s", "bandwidth 10 Mbit/s"} <= shown
+    assert {"latency 1 µs", "latency 10 µs", "latency 100 µs"} <= shown
+
+
+def test_a_latency_by_distance_between_two_is_a_line(tmp_path):
+    hosts = "".join(f'<host id="h{i}" speed="{i + 1}Gf" coordinates="{3 * i}.0 0.0 1.0"/>' for i in range(2))
+    (tmp_path / "far.xml").write_text(f'{HEAD}<zone id="w" routing="Vivaldi">{hosts}</zone></platform>')
+    # Heights of 1 ms twice, and 3 ms between.
+    shown = texts(drawn(read_platform(tmp_path / "far.xml"), tmp_path))
+    assert "no link, latency by distance: 5 ms" in shown
+
+
+def test_long_names_lose_their_middle(tmp_path):
+    name = "a-very-long-name-of-a-host-that-nobody-would-want-to-read-in-a-picture"
+    (tmp_path / "long.xml").write_text(
+        f'{HEAD}<zone id="w" routing="Full"><host id="{name}" speed="1Gf"/><host id="b" speed="2Gf"/>'
+        f'<link id="l" bandwidth="1GBps" latency="1us"/><route src="{name}" dst="b"><link_ctn id="l"/></route>'
+        "</zone></platform>"
+    )
+    (shown,) = [text for text in texts(drawn(read_platform(tmp_path / "long.xml"), tmp_path)) if "…" in text]
+    start, end = shown.split("…")
+    assert name.startswith(start) and name.endswith(end) and len(shown) < 40

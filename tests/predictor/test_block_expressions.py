@@ -20,6 +20,9 @@ not index % 3 | 10 - index | n - index > 0 | (7 - index) // 3 | (7 - index) // -
  index % 5 | abs(index % 4 - 1) | ceil(index % 3) | (index % 4) // 2
 index % 4 + index % 3 | min(index % 4, 2) | index % 4 < 2 | floor(sqrt(index)) | n / (index + 1) | index * index
 index % 7 == index % 5 | -index % 6 == 5 | index % 6 == 9 | index % 3 == 1.5
+max(index % 4, 2, index) | +index | index ** 1 | index ** 2 | ceil(index) | floor(-index) | n % (index + 1)
+1 if index % 4 else 2 | index if index else 9 | index % 4 != 2 | index <= 3 | 3 >= index % 5 | index / 2 % 2
+index / (index + 1) | index % 2 % 2 | 5 if index % 127 == 4 else 6 | index % 58 == 3 | index == n | (index / 2) // 1
 """.replace("\n", "|")
 
 
@@ -43,6 +46,13 @@ def of_each(expression, first, step, count):
 def test_many_indices_at_once_have_the_values_that_python_gives_each(text, first, step, count):
     expected = {i: eval(text, PYTHON, {"index": i, "n": 7}) for i in range(first, first + step * count, step)}
     assert of_each(Expression.of(text), first, step, count) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", sorted({text.strip() for text in EXPRESSIONS.split("|") if text.strip()}))
+def test_no_expression_is_left_to_chance(text):
+    for first, step, count in ((0, 1, 30), (3, 2, 17), (5, 6, 1), (0, 3, 2)):
+        expected = {i: eval(text, PYTHON, {"index": i, "n": 7}) for i in range(first, first + step * count, step)}
+        assert of_each(Expression.of(text), first, step, count) == pytest.approx(expected)
 
 
 def test_a_million_indices_are_split_into_the_powers_of_two_that_differ():

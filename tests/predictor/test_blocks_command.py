@@ -63,6 +63,7 @@ def test_a_disk_block_is_of_one_node(capsys):
         ("--block p2p --size 8 --model tianhe", "model 'tianhe': no such model"),
         ("--block p2p --size 8 --shapes paper", "model galera+ is published"),
         ("--block p2p --size 8 --model missing.json", "missing.json: cannot be read"),
+        ("--block p2p --size 8 --model some.json --power-law printed", "goes with a published model"),
     ],
 )
 def test_bad_input_gives_one_line(arguments, message, capsys):

@@ -1,6 +1,7 @@
 """DP*Graphs: by hand as in the Li paper's Figures 3 to 5, of recorded kernels, as GraphML and as pictures."""
 
 import json
+import re
 from functools import cache
 
 import networkx
@@ -390,3 +391,65 @@ def test_the_beginning_of_a_short_graph_is_all_of_it():
     target = Target(problem("ep", "S"), platform, tuple(host.name for host in platform.hosts))
     graph = graph_of(record_events(RunSpec(target), 1), expand=False)
     assert graph.first(1000).nodes == graph.nodes
+
+
+# --- recordings and files that are not whole ---
+
+
+def iterations(count):
+    return [part for number in range(count) for part in (compute(1e6 * (number + 1)), mark(Mark.ITERATION))]
+
+
+def test_iterations_are_those_of_all_ranks_and_are_not_made_of_two():
+    with pytest.raises(UserError, match=r"its ranks mark different numbers of iterations \(1 to 2\)"):
+        Sections(recording(iterations(1), iterations(2)))
+    with pytest.raises(UserError, match=r"2 iterations were recorded, 5 are asked for\. Record"):
+        Sections(recording(iterations(2), iterations(2))).program(5)
+
+
+def test_few_programs_are_kept_and_those_made_again_are_the_same():
+    # By hand: the first and the last as recorded, 1 and 3 Mflop; those between are copies of the second, of 2 Mflop.
+    sections = Sections(recording(iterations(3)))
+    first = sections.program(4)
+    assert sections.flops(4).tolist() == [1e6 + 2 * 2e6 + 3e6]
+    for count in range(5, 40):
+        sections.program(count)
+    again = sections.program(4)
+    assert again is not first and len(sections._programs) < 35
+    assert sections.program(4) is again
+
+
+def test_who_waits_for_what_was_never_begun_is_refused():
+    wait = [(Kind.WAIT, 0, 0, 0, -1, 0, 7, 0, 0, 0)]
+    with pytest.raises(UserError, match="it waits for an operation that it has not begun"):
+        graph_of(recording([compute(1), wait]))
+
+
+def test_a_message_that_is_waited_for_twice_comes_once():
+    twice = [*receive(0, 8, 0), (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0)]
+    assert len(messages(graph_of(recording([send(1, 8, 0)], [twice])))) == 1
+
+
+def test_a_message_to_oneself_goes_round_its_own_column():
+    to_itself = [
+        (Kind.SEND, Mode.STANDARD, 0, 0, 0, 0, 0, 8, 0, 0),
+        *receive(0, 8, 1),
+        (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0),
+    ]
+    graph = graph_of(recording([compute(0.5), to_itself]))
+    figure = graph_figure(graph)
+    (arrow,) = [patch for patch in figure.axes[0].patches if type(patch).__name__ == "FancyArrowPatch"]
+    (x1, _), (x2, _) = arrow._posA_posB
+    assert x1 == x2 > 0  # from the right side of process 0 to the same side
+    assert "0.5 flop" in {text.get_text() for text in figure.axes[0].texts}
+
+
+def test_files_that_cannot_be_written_or_hold_no_program_are_said(tmp_path):
+    graph = graph_of(figure_5())
+    with pytest.raises(UserError, match=r"cannot be written: No such file or directory\. Choose another place"):
+        write_graphml(graph, tmp_path / "no" / "graph.graphml")
+    path = tmp_path / "graph.graphml"
+    write_graphml(graph, path)
+    path.write_text(re.sub(r"<edge .*?</edge>", "", path.read_text(), flags=re.DOTALL))
+    with pytest.raises(UserError, match=r"graph\.graphml: .* has no end. Mend the file"):
+        read_graphml(path)

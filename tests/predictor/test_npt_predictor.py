@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from apps.catalog import own_problem, problem, sized_problem
+from apps.errors import KernelError
 from apps.record import Extrapolation
 from apps.spec import Settings, Target
+from apps.traffic import traffic
 from apps.user_program import UserProgram
 from platforms.placement import block, cyclic
 from platforms.platform import Cluster, Host, Platform
@@ -221,6 +223,19 @@ def test_fem_is_measured_where_its_iterations_are_known():
     assert n == 72
     assert fem[0].fits(4)
     assert not fem[0].fits(5)  # no divisor
+
+
+@pytest.mark.parametrize("app", ["cg", "ep", "ft", "lu", "mg"])
+def test_ranks_that_a_kernel_refuses_are_not_measured(app):
+    # What the kernel takes is declared, and equal to what it does (apps/traffic); class S has the least room.
+    asked = problem(app, "S")
+    for ranks in (*range(1, 70), 96, 121, 127, 128, 192, 250, 256, 257):
+        try:
+            traffic(asked, ranks)
+        except KernelError:
+            assert not nas_fits(app, dict(asked.params), ranks), ranks
+        else:
+            assert nas_fits(app, dict(asked.params), ranks), ranks
 
 
 def test_ranks_that_lu_refuses_are_not_measured():

@@ -268,3 +268,10 @@ def test_without_the_work_of_the_runs_there_is_no_performance(noisy, measurement
     figure = models_figure(noisy, measurements.assign(work_flops=np.nan))
     assert len(figure.axes) == 2
     assert not any("glitch" in label for axes in figure.axes for label in labels(axes))
+
+
+def test_delta_of_many_programs_has_rows_of_panels_and_huge_ones_a_scale_that_says_so():
+    rows = [row(app=f"app{number}", delta=5.0) for number in range(5)]
+    figure = delta_figure(pd.DataFrame(rows))
+    assert [axes.get_visible() for axes in figure.axes[:8]] == [True] * 5 + [False] * 3
+    assert figure.axes[0].get_yscale() == "symlog" and "(linear to 20 %)" in figure.axes[0].get_ylabel()

@@ -1,6 +1,7 @@
 """Applications of blocks against their simulation, one rank per process."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from apps.runner import Runner
 from platforms.errors import UserError
 from platforms.system.named import system_named
+from predictor.base import OutOfRange
 from predictor.blocks.application import (
     AllToAll,
     Application,
@@ -27,7 +29,7 @@ from predictor.blocks.application import (
 from predictor.blocks.description import read_application
 from predictor.blocks.setting import Setting
 from validation.blocks import cli
-from validation.blocks.comparison import compare, simulate
+from validation.blocks.comparison import Comparison, compare, simulate
 from validation.blocks.program import block_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -213,3 +215,60 @@ def test_the_command_compares_a_series(capsys):
         assert 1 - row["success"] == pytest.approx(1e-6 * nodes * row["evaluated_s"], rel=1e-3)
     assert cli.main([*arguments, "--vary", "slave=1"]) == 2
     assert "no label or variable 'slave'" in capsys.readouterr().err
+
+
+def test_a_series_is_told_as_a_table(capsys):
+    arguments = [str(EXAMPLES / "blocks" / "master-slave.toml"), "--system", "grid4x8", "--no-store", "--jobs", "1"]
+    assert cli.main([*arguments, "--model", "kask", "--vary", "slave1=1"]) == 0
+    title, heading, row = capsys.readouterr().out.splitlines()
+    assert title.endswith(" on grid4x8, model kask")
+    assert heading.split()[:2] == ["slave1", "processes"] and row.split()[:2] == ["1", "2"]
+    assert row.split()[5] == row.split()[7] == "-"  # kask has no parameters for power
+    assert "success" not in heading
+
+
+def program_of(*labels):
+    application = Application("a", labels)
+    setting = Setting(application, system_named("grid4x8"))
+    return block_program(application, setting.system, setting.schedule)
+
+
+def test_messages_among_equals_leave_out_oneself():
+    made = program_of(Label("p", 3, (If("1", (), (Send("p", 8, buffered=True),)), Send("p", 8, buffered=True))))
+    assert made.programs == ("post 1 2 8\nend", "post 0 1 8\npost 2 1 8\nend", "post 0 2 8\nend")
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((Send("p", 8, 5),), "step 1: no process 5 of p, which has 2. Count from 0"),
+        ((ReadDisk(8),), "system grid4x8: it has no disks"),
+    ],
+)
+def test_what_no_program_can_do_is_refused(steps, words):
+    with pytest.raises((UserError, OutOfRange), match=words):
+        program_of(Label("p", 2, steps))
+
+
+def test_programs_are_bounded(monkeypatch):
+    with pytest.raises(UserError, match="20000 processes, but a simulation has one rank for each"):
+        application = Application("a", (Label("p", 20_000, ()),))
+        block_program(application, system_named("grid4x8"), None)
+    monkeypatch.setattr("validation.blocks.program._MOST_LINES", 10)
+    with pytest.raises(UserError, match=r"label p, step 1\.1: more than 10 instructions. Simulate fewer"):
+        program_of(Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)))
+
+
+def test_an_error_of_nothing_is_none():
+    comparison = Comparison(
+        "a", "s", "m", 1, {}, evaluated_s=0.0, simulated_s=0.0, labels={}, evaluated_j=None, simulated_j=1.0,
+        evaluation_wall_s=0.0, simulation_wall_s=0.0, messages=0,
+    )  # fmt: skip
+    assert comparison.error_pct == 0 and comparison.energy_error_pct is None
+    assert replace(comparison, evaluated_s=1.0).error_pct == float("inf")
+
+
+def test_a_series_has_no_empty_values(capsys):
+    arguments = [str(EXAMPLES / "blocks" / "master-slave.toml"), "--system", "grid4x8"]
+    assert cli.main([*arguments, "--vary", "slave1=1,,2"]) == 2
+    assert "--vary slave1=1,,2: an empty value" in capsys.readouterr().err

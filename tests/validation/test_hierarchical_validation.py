@@ -9,7 +9,7 @@ import pytest
 from apps.runner import Runner
 from predictor.hierarchical.beta import BETAS
 from predictor.hierarchical.model import DERIVED, PRINTED, cluster_time_s, node_performance
-from predictor.hierarchical.systems import hardware_table, read_system, table_system
+from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
 from validation.hierarchical.cli import main
 from validation.hierarchical.communication import REGIONS, Study, region_errors, simulate_points
 from validation.hierarchical.machine import machine
@@ -20,7 +20,7 @@ from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_tim
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_a_world_of_cores_memories_and_a_network_takes_the_times_of_the_model(overlap):
-    system = table_system("bwGRiD")
+    system = table_cluster("bwGRiD")
     cases = [WorldCase(system, app, n, overlap=overlap) for app, n in SIZES.items()]
     points = simulate_world(cases, (1, 3, 8), (1, 5, 16))
     assert len(points) == 5 * 9
@@ -28,7 +28,7 @@ def test_a_world_of_cores_memories_and_a_network_takes_the_times_of_the_model(ov
 
 
 def test_every_way_to_share_the_network_takes_the_times_of_the_model():
-    system = table_system("bwUniCluster")
+    system = table_cluster("bwUniCluster")
     cases = [WorldCase(system, "hpl", 20_000, beta) for beta in BETAS.values()]
     points = simulate_world(cases, (1, 4), (1, 9))
     assert max(abs(point.error) for point in points) < 1e-4
@@ -45,7 +45,7 @@ def test_the_world_of_all_machines_is_within_2_percent_on_16_cores_of_64_nodes()
 
 def test_the_models_time_is_that_of_eq_3():
     # Kredel, Kruse, Richling 2015: bwGRiD, matrix product with beta = p / q, by the paper's tables.
-    system, q, p, n = table_system("bwGRiD"), 4, 9, 20_000
+    system, q, p, n = table_cluster("bwGRiD"), 4, 9, 20_000
     op, b, x = 2 * n**3 - n**2, 2 * n * n * 8, 2 * n * n * 3 * 8
     l_m = node_performance(q, op / b / (8.5 / 6), 8.5e9)
     expected_s = cluster_time_s(op, x, p, l_m, 1.4e9 * p / q)
@@ -55,7 +55,7 @@ def test_the_models_time_is_that_of_eq_3():
 def test_without_a_memory_only_cores_and_network_take_time(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text("core_gflops = 10\nmemory_gbyte_s = inf\nnetwork_gbyte_s = 2\ncores_per_node = 4\nnodes = 8\n")
-    system = read_system(str(path))
+    system = read_cluster(str(path))
     (point,) = simulate_world([WorldCase(system, "hpl", 30_000)], (2,), (4,))
     # By hand: 2/3 n^3 on 8 cores; q #x over one network, #x = n^2 w (1 + 2/12) with alpha = 1/3.
     n = 30_000
@@ -69,7 +69,7 @@ def test_without_a_memory_only_cores_and_network_take_time(tmp_path):
 
 def study(app, n, cores, nodes, **how):
     with Runner(jobs=min(2, os.cpu_count() or 1)) as runner:
-        return simulate_points(Study(table_system("bwUniCluster"), app, n, cores, nodes, **how), runner)
+        return simulate_points(Study(table_cluster("bwUniCluster"), app, n, cores, nodes, **how), runner)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,10 @@ def test_a_small_scalar_product_fails_by_latency_and_the_table_has_its_own_bytes
 def test_messages_within_a_node_use_its_memory_or_its_link():
     memory, network = (study("matrix-product", 300, (4,), (1,), inside=way)[0] for way in ("memory", "network"))
     assert network.simulated.network > 5 * memory.simulated.network
-    routes_differ = machine(table_system("bwUniCluster"), 2), machine(table_system("bwUniCluster"), 2, inside="network")
+    routes_differ = (
+        machine(table_cluster("bwUniCluster"), 2),
+        machine(table_cluster("bwUniCluster"), 2, inside="network"),
+    )
     assert routes_differ[0].content_hash != routes_differ[1].content_hash
     assert routes_differ[0].hosts[0].memory_Bps == 77e9
 
@@ -152,6 +155,32 @@ def test_the_command_checks_the_world(capsys):
     assert max(abs(point["error_pct"]) for point in points) < 2
 
 
+def test_the_command_tells_the_largest_error_of_every_case(tmp_path, capsys):
+    options = "--system bwForCluster --cores 1,2 --nodes 1,2 --scaling overlap"
+    assert main([*options.split(), "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    with open(tmp_path / "world.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    errors_pct = [abs(float(row["error_pct"])) for row in rows if row["app"] == "matrix-product"]
+    (line,) = [line for line in said.splitlines() if line.split()[1:2] == ["matrix-product"]]
+    assert [abs(float(cell)) for cell in line.split() if cell[0] in "+-"] == [round(max(errors_pct), 4)]
+    assert said.splitlines()[-1].endswith(" %, within 2 %")
+
+
+def test_tables_say_the_same_as_json(capsys):
+    options = "--app scalar-product --n 1000000 --cores 1,2 --nodes 1 --no-store --jobs 1 --json"
+    assert main(options.split()) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["app"], found["n"], [point["nodes"] for point in found["points"]]) == (
+        "scalar-product",
+        10**6,
+        [1, 1],
+    )
+    one, two = found["points"]
+    assert two["speedup"] / one["speedup"] == pytest.approx(one["time_s"] / two["time_s"])  # the same operations
+    assert {region["variant"] for region in found["regions"]} == {"printed", "derived"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -159,6 +188,8 @@ def test_the_command_checks_the_world(capsys):
         ("--app linpack --n 10", "no such program of the paper's table"),
         ("--app hpl --n 100 --cores 32", "bwUniCluster has 16"),
         ("--app hpl --n 100 --nodes 1,x", "not a list of whole numbers"),
+        ("--app hpl --n 100 --nodes 9999", "--nodes 9999: bwUniCluster has "),
+        ("--cores 0", "--cores 0: not a list of whole numbers from 1 on"),
         ("--app fft --n 64 --cores 3", "rule does not allow"),
         ("--app hpl --n 100 --bytes mine", "--bytes mine: no such choice"),
         ("--app hpl --n 100 --inside vacuum", "--inside vacuum: no such choice"),

@@ -15,8 +15,11 @@ from validation.league.deciding import (
     Choice,
     decisions,
 )
+from validation.league.front import pareto
 from validation.league.standing import RANKING_COLUMNS, SIMULATE, ranking, simulated
+from validation.league.text import decisions_text, ranking_text
 from validation.metrics import statistics
+from validation.report.league import league_pictures, league_tables, league_text
 
 
 def row(predictor, predicted_s, simulated_s=10.0, *, cost_s=1.0, wall_s=1.0, **where):
@@ -294,3 +297,32 @@ def test_the_kinds_of_decisions_and_what_they_leave_open():
     ]
     for one in DECISIONS:
         assert {"app", "class", "efficiency"} <= set(one.fixed) and not set(one.chosen) & set(one.fixed)
+
+
+def test_the_table_of_choices_is_shown_with_a_column_for_each_app_and_drawn():
+    # By hand as above: of 10 and 15 s p takes the second, 50 %; of 20, 10 and 40 s one of the first two, 0 or 100 %.
+    rows = scenarios("p", [8, 7], [10.0, 15.0]) + scenarios("p", [3, 3, 5], [20.0, 10.0, 40.0], app="mg")
+    table = decisions(results(rows))
+    lines = [line.split() for line in decisions_text(table).splitlines()]
+    heading = next(line for line in lines if line[:1] == ["predictor"])
+    assert " ".join(heading).endswith("mean cg mean mg")
+    assert next(line for line in lines if line[0] == "p")[-2:] == ["50", "50"]
+    (_, _, shown) = league_tables(ranking(results(rows)), pareto(ranking(results(rows))), table)
+    cells = [[getattr(cell, "text", cell) for cell in row] for row in shown.rows]
+    of_cg = next(row for row in cells if row[1:3] == ["cg", "p"])
+    assert of_cg == ["scenario", "cg", "p", "1", "2", "\N{MINUS SIGN}1.00", "\N{MINUS SIGN}1.00", "50", "50", "0"]
+    assert [row[1] for row in cells if row[2] == "p"].count("all programs") == 1
+    (regret,) = league_pictures(pareto(ranking(results(rows))).iloc[:0], table)
+    assert regret.name == "regret" and "choosing scenario" in regret.svg
+
+
+def test_where_nobody_answers_enough_there_are_no_ranks():
+    rows = [
+        row("p", 1, scenario="x"),
+        row("p", None, scenario="y"),
+        row("q", None, scenario="x"),
+        row("q", 1, scenario="y"),
+    ]
+    table = ranking(results(rows).assign(truth="measurement"))
+    assert "without ranks: of 2 cases none is answered by all who answer three quarters" in ranking_text(table)
+    assert league_text(table) == ["No predictor is ranked: there is none of the 2 cases that all of them answer."]

@@ -257,3 +257,12 @@ def test_a_second_time_nothing_is_simulated_and_json_has_it_all(made, capsys):
 )  # fmt: skip
 def test_bad_input_is_said_in_one_line(refused, arguments, message):
     refused(cli.main, [*arguments, "--no-store"], message)
+
+
+def test_random_grids_alone_have_no_means_and_are_drawn_all_the_same():
+    lone = rows_of(("random-1-0", 1, 0.2, 90.0), ("random-1-1", 10, 0.9, 4.0), base_network="random")
+    table = thresholds(results_table(lone))
+    assert table["mean_from"].isna().all()
+    assert table["cases_from"].to_list() == [0.9, 0.9, 0.9]
+    (axes,) = regimes_figure(results_table(lone), "cg").axes
+    assert "hcf" in {line.get_label() for line in axes.lines}

@@ -95,3 +95,15 @@ def test_a_compiled_platform_cannot_be_given_failures(ep_on_four_nodes, tmp_path
 def test_bad_input_gives_one_line(arguments, capsys):
     assert main(arguments.split()) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_command_tells_what_it_drew_and_what_simgrid_did(capsys):
+    assert main("--runs 200 --simulations 6 --success 0.5 --seed 1 --ranks 2".split()) == 0
+    heading, *rows, in_simgrid, verdict = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["quantity", "runs", "formula", "estimate", "99", "%", "from", "to"]
+    assert [row.split()[-1] for row in rows] == ["inside"] * 13
+    # The failure rate was chosen so that half of the runs succeed; of each the draw says whether it does.
+    assert rows[-1].startswith("success, ep S on 2 nodes in SimGrid, ")
+    assert rows[-1].split("s  ")[-1].split()[:2] == ["6", "0.5"]
+    assert in_simgrid.startswith("in SimGrid: ") and in_simgrid.endswith("; 6 of 6 as their draws say")
+    assert verdict.startswith("13 of 13 inside")

@@ -231,3 +231,16 @@ def test_numbers_are_written_alike(value, text):
 def test_what_rounds_to_zero_has_no_sign(value, form, text):
     assert tables.written(value, form) == text
     assert tables.interval(value, value, form).text == f"{text} to {text}"
+
+
+def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
+    results = a_page_of(2)
+    results.loc[results["predictor"] == "q", ["predicted_s", "error_pct", "abs_error_pct"]] = np.nan
+    assert "q" not in {line.get_label() for line in distribution_figure(results, "cg").axes[0].lines}
+    timeline = Timeline(None, 1, (np.array([0.0, 1.0]),) * 2, (np.array([0, -1]),) * 2, np.zeros(2), np.ones(2))
+    assert not gantt_figure(timeline, ["c1", "c1"]).axes[0].child_axes  # where names of clusters stand
+
+
+def test_hardware_files_are_among_the_words_of_a_platform():
+    args = build_parser().parse_args(["--scenario", "own.toml", "--hardware", "cpus.toml"])
+    assert platform_words(args) == ("--scenario", "own.toml", "--hardware", "cpus.toml")

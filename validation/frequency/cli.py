@@ -11,8 +11,7 @@ from typing import Any
 
 from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
-from platforms.writing import write_csv
+from platforms.writing import write_csv, written_into
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.study import (
     Study,
@@ -113,14 +112,10 @@ def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row],
 
     from validation.frequency.plots import write_figures
 
-    try:
+    with written_into("--out", option):
         table = pd.DataFrame([row.to_json() for _, rows, _ in compared for row in rows])
         write_csv(table, folder / "frequencies.csv")
         write_figures([rows for _, rows, _ in compared], folder)
-    except OSError as err:
-        raise UserError(
-            f"--out {option}", f"cannot be written: {err.strerror or err}", "Choose another folder"
-        ) from err
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from apps.options import exit_status, runner_from_arguments, settings_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from predictor.optimize.arguments import (
@@ -55,7 +55,7 @@ def _run(args: argparse.Namespace) -> int:
     settings = settings_from_arguments(args)
     space = study.space(args.size)  # says what does not fit before anything runs
     study.check_iterations((args.size, ranks) for ranks in space.ranks)
-    for caution in (*cautions(settings), *objective_cautions(args, study.platform)):
+    for caution in objective_cautions(args, study.platform):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
         from validation.optimize.truth import simulate_space

@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from platforms.errors import UserError
-from platforms.writing import write_csv
+from platforms.writing import write_csv, written_into
 from validation.frames import grouped, records, rows_of
 from validation.output import usable_folder
 
@@ -82,7 +81,7 @@ class AllocationOutput:
         else:
             print(summary_text(summary))
         if self._folder is not None:
-            try:
+            with written_into("--out", self._folder):
                 write_csv(rows, self._folder / "choices.csv")
                 write_csv(summary, self._folder / "choices-summary.csv")
                 configurations = pd.DataFrame(self._configurations, columns=list(_CONFIGURATION_COLUMNS))
@@ -92,9 +91,6 @@ class AllocationOutput:
                 from validation.optimize.plots import write_figures
 
                 write_figures(rows, measurements, self._folder)
-            except OSError as err:
-                where = f"--out {self._folder}"
-                raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.errors import UserError
-from platforms.writing import save_figure, write_csv
+from platforms.writing import save_figure, write_csv, written_into
 from predictor.registry import HCF_FAMILY
 from validation.frames import records
 from validation.metrics import published_errors
@@ -43,13 +42,10 @@ def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder:
     from validation.regimes.figure import regimes_figure
 
     results = tables["results"]
-    try:
+    with written_into("--out", folder):
         for name, table in tables.items():
             write_csv(table, folder / f"{name}.csv")
         for app in dict.fromkeys(results["app"]):
             figure = regimes_figure(results, app, published.get(app))
             for suffix in ("png", "svg"):
                 save_figure(figure, folder / f"regimes-{app}.{suffix}", dpi=150)
-    except OSError as err:
-        where = f"--out {folder}"
-        raise UserError(where, f"cannot be written: {err.strerror or err}", "Choose another folder") from err

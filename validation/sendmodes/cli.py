@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
+from platforms.writing import written_into
 from validation.sendmodes.fit import CLUSTERS
 
 if TYPE_CHECKING:
@@ -55,19 +55,11 @@ def _write(done: Study, folder: Path) -> None:
     from validation.sendmodes.plots import write_figures
     from validation.sendmodes.tables import write_tables
 
-    try:
+    with written_into("--out", folder):
         write_tables(done, folder)
         write_figures(done, folder)
-    except OSError as err:
-        raise UserError(
-            f"--out {folder}", f"cannot be written: {err.strerror or err}", "Choose another folder"
-        ) from err
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from apps.options import add_runner_arguments, exit_status, runner_from_arguments
 from apps.runner import Runner
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
 from platforms.platform import Platform
+from platforms.writing import write_text
 from predictor.dpgraph import li_tables
 from predictor.dpgraph.send_model import Side
 from validation.sendmodes.costs import MessageCosts, costs_csv, fit_cost
@@ -57,12 +56,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.output == "-":
         sys.stdout.write(text)
         return 0
-    try:
-        Path(args.output).write_text(text, encoding="utf-8")
-    except OSError as err:
-        raise UserError(
-            f"--output {args.output}", f"cannot be written: {err.strerror}", "Choose another place"
-        ) from err
+    write_text("--output", args.output, text)
     return 0
 
 

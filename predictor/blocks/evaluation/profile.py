@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, fsum
+from math import ceil
 
 import numpy as np
 
@@ -60,9 +60,6 @@ class Profile:
 
     def most(self) -> float:
         return max(max(piece.first, piece.last) for piece in self.pieces)
-
-    def total(self) -> float:
-        return fsum(piece.count * (piece.first + piece.last) / 2 for piece in self.pieces)
 
     def values(self) -> np.ndarray:
         return np.concatenate([piece.first + piece.step * np.arange(piece.count) for piece in self.pieces])
@@ -212,13 +209,9 @@ def _pieces_of(values: np.ndarray) -> Iterator[Piece]:
     breaks = np.flatnonzero(np.abs(np.diff(steps)) > near) + 1  # the step after value i differs from the one before
     begin = 0
     for at in (*breaks.tolist(), len(values) - 1):
-        if at < begin:
+        if begin == at < len(values) - 1:  # the step before it is that from the piece that has ended
             continue
         count = at - begin + 1
         first, last = float(values[begin]), float(values[at])
         yield Piece(count, first, (last - first) / (count - 1) if count > 1 else 0.0)
         begin = at + 1
-        if begin == len(values):
-            return
-    if begin < len(values):
-        yield Piece(len(values) - begin, float(values[begin]), 0.0)

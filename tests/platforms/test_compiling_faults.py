@@ -1,0 +1,50 @@
+"""Compilers that do not come to an end, or lack a part, and a cache that they cannot write."""
+
+import pytest
+
+from platforms import compiling
+from platforms.compiling import compile_once
+from platforms.errors import UserError
+
+
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """``compiled(script)``: something by a compiler that is this shell script."""
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
+    source, compiler = tmp_path / "a.c", tmp_path / "cc"
+    source.write_text("int main(void) { return 0; }\n")
+
+    def run(script):
+        compiler.write_text(f"#!/bin/sh\n{script}\n")
+        compiler.chmod(0o755)
+        return compile_once("a", [source], compiler=[str(compiler)])
+
+    return run
+
+
+def test_a_compiler_without_end_is_given_up(compiled, monkeypatch):
+    monkeypatch.setattr(compiling, "TIME_LIMIT_S", 0.2)
+    with pytest.raises(UserError, match=r"compiling a: no end after 0\.2 s"):
+        compiled("exec sleep 9")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'gcc: not found' >&2; exit 127", "compiling a: gcc: not found. Run: apt-get install gcc g++ gfortran."),
+        ("exit 1", "compiling a: the compiler said nothing. The full log is in "),
+        ("exit 0", "compiling a: the compiler said nothing. The full log is in "),
+        ("echo one; echo 'a.c:1: error: two' >&2; exit 1", "compiling a: a.c:1: error: two. The full log is in "),
+    ],
+)
+def test_a_compiler_that_fails_is_quoted(compiled, script, said):
+    with pytest.raises(UserError) as error:
+        compiled(script)
+    assert str(error.value).startswith(said)
+
+
+def test_a_cache_that_takes_no_folder_is_said(compiled, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "compiled").write_text("in the way")
+    with pytest.raises(UserError, match=r"cache folder .*: cannot be used: File exists"):
+        compiled("exit 0")

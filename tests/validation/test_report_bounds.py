@@ -1,0 +1,193 @@
+"""What a report leaves out, and says so; and what it tells of what cannot be had again."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from lxml import html
+
+from apps.catalog import problem
+from apps.errors import SimulationError
+from apps.spec import Settings, Target
+from apps.timeline import Timeline
+from platforms.errors import UserError
+from platforms.placement import block
+from platforms.read import materialise, read_platform
+from platforms.scenario import named_grid
+from validation.compare import COLUMNS
+from validation.metrics import summarise
+from validation.report import facts, pictures, platforms, repeat, runs, timelines
+from validation.report.errors import _evidence
+from validation.report.gather import Asked, Case, Gathered, Run, Told
+from validation.report.lede import lede
+from validation.report.tables import number
+from validation.run import main
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return materialise(named_grid("grid2x40", speeds_flops=[1e10, 2e10]))
+
+
+def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
+    target = Target(problem(app, "S"), platform, block(platform, ranks))
+    run = Run(Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "apps.run"), "")
+    return Case(target, "block", False, 2.0, 1.0, None, run)
+
+
+def measured(case):
+    """The same with computation that is timed, as a program of the user's own has it."""
+    return replace(case, run=replace(case.run, spec=SimpleNamespace(target=case.target, compute="measured")))
+
+
+def whole_run(ranks):
+    """Each computes from 0 to 3 s, and is in a message until the end at 4 s."""
+    clock_s, activity = np.array([0.0, 3.0, 4.0]), np.array([0, 1, -1])
+    return Timeline(None, 1, (clock_s,) * ranks, (activity,) * ranks, np.zeros(ranks), np.full(ranks, 4.0))
+
+
+def pictures_of(cases, monkeypatch, record):
+    monkeypatch.setattr(timelines, "record_timeline", record)
+    return list(timelines.timeline_pictures(Gathered(Asked(()), cases=cases), progress=lambda what: None))
+
+
+def test_a_timeline_of_many_ranks_is_told_by_cluster(monkeypatch, grid):
+    case = a_case(grid, ranks=70)
+    (made,) = pictures_of([case], monkeypatch, lambda *_, **__: whole_run(70))
+    assert made.caption.startswith("ep S on 70 ranks of grid2x40: the whole run, 4 s. Ranks compute for 75.0 %")
+    rows = [[getattr(cell, "text", cell) for cell in row] for row in made.data.rows]
+    assert rows == [["c1", "35", "3000", "1000", "0"], ["c2", "35", "3000", "1000", "0"]]
+
+
+def test_a_timeline_of_measured_computation_is_of_another_run(monkeypatch, grid):
+    case = measured(a_case(grid))
+    (made,) = pictures_of([case], monkeypatch, lambda *_, **__: whole_run(4))
+    assert made.caption.endswith("Recorded in a run of its own: measured computation varies from run to run.")
+
+
+def test_timelines_that_are_not_there_have_their_reasons(monkeypatch, grid):
+    def record(spec, **_):
+        raise SimulationError("it hangs") if spec.target.problem.app == "cg" else UserError("cg", "unknown", "Mend it")
+
+    monkeypatch.setattr(timelines, "MOST_TIMELINES", 3)
+    cases = [
+        a_case(grid, app="cg"),
+        a_case(grid, app="mg"),
+        a_case(grid, app="ep", messages=10**9),
+        a_case(grid, app="is"),
+    ]
+    said = pictures_of(cases, monkeypatch, record)
+    # By hand: 1e9 messages of 1e5 in a second, on 4 ranks (1 + 4 / 250) times as long.
+    assert said == [
+        "Not drawn: is.",
+        "cg S on 4 ranks of grid2x40: could not be recorded: it hangs",
+        "mg S on 4 ranks of grid2x40: could not be recorded: cg: unknown. Mend it.",
+        "ep S on 4 ranks of grid2x40: not recorded, because that would take about 10,160 s.",
+    ]
+
+
+def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
+    def figure(platform):
+        raise UserError("picture", "too many hosts", "Take fewer")
+
+    other = materialise(named_grid("grid4x2"))
+    monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
+    monkeypatch.setattr(platforms, "platform_figure", figure)
+    said = list(platforms.platform_pictures(Gathered(Asked(()), cases=[a_case(grid), a_case(other)])))
+    assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
+
+
+def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatch, grid):
+    def commands(run, file):
+        if run.spec.target.problem.app == "mg":
+            raise UserError("program", "it is gone", "Give it again")
+        return ()
+
+    monkeypatch.setattr(repeat, "commands", commands)
+    monkeypatch.setattr(runs, "MOST_RUNS", 2)
+    made, left_out = runs.repeated([a_case(grid, app=app).run for app in ("mg", "ep", "cg")], {})
+    assert [one.note for one in made] == [
+        "No command: program: it is gone. Give it again.",
+        "No command line can name it.",
+    ]
+    assert left_out == 1
+
+
+def test_a_run_by_s4u_is_repeated_by_its_record_s_command(grid):
+    run = a_case(grid).run
+    own = replace(run, spec=replace(run.spec, engine="s4u"))
+    assert repeat.commands(own, None)[-1] == "python -m apps.run"
+    assert repeat.commands(replace(own, command=()), None) == ()
+
+
+def test_a_measured_computation_is_said_to_vary(monkeypatch, grid):
+    monkeypatch.setattr(repeat, "commands", lambda run, file: ("smpirun",))
+    made, _ = runs.repeated([measured(a_case(grid, app="cg", iterations=5)).run], {})
+    assert made[0].note == (
+        "Simulates 5 of 15 iterations; the others were extrapolated to 2 s. "
+        "Computation is timed as it runs: times vary."
+    )
+
+
+def test_a_platform_that_its_options_do_not_describe_keeps_its_path(tmp_path, grid):
+    path = tmp_path / "own.xml"
+    path.write_bytes(grid.path.read_bytes())
+    own = read_platform(path)
+    assert repeat.scenario_words(own) == ()
+    for words in (("--scenario", "nowhere"), ("--no-such-option",)):
+        assert repeat.platform_file(own, words).command is None
+    gathered = Gathered(Asked((), platform_words=("--scenario", "nowhere")), cases=[a_case(own)])
+    (file,) = runs.platform_files(gathered)[0].values()
+    assert (file.name, file.command) == (str(path), None)
+
+
+def test_bars_that_find_no_room_are_counted(monkeypatch, grid):
+    monkeypatch.setattr(pictures, "MOST_BARS", 6)
+    cases = [replace(a_case(grid), mapping=f"m{number}") for number in range(5)]
+    rows = [
+        {"app": "ep", "scenario": "g", "class": "S", "ranks": 4, "mapping": case.mapping, "predictor": "p",
+         "predicted_s": 1.0, "simulated_s": 2.0, "truth": "simulation"}
+        for case in cases
+    ]  # fmt: skip
+    told = [Told(number, {}, None, ()) for number in range(len(cases))]
+    (picture,) = pictures.parts_pictures(Gathered(Asked(()), rows=rows, told=told, cases=cases))
+    assert "Not drawn: 2 more targets." in picture.caption  # two bars for each
+
+
+def test_small_words(monkeypatch):
+    assert number(float("inf")).text == "∞" and number(float("-inf")).text == "-∞"
+    assert _evidence(("run", "run", "trace", "declared")) == "2 runs, 1 recording, what the user says"
+    monkeypatch.setattr(facts, "_PACKAGES", ("no-such-package",))
+    assert ("no-such-package", "not installed as a package") in facts.version_facts()
+
+
+def test_targets_that_failed_are_counted_in_the_first_lines(made):
+    gathered = SimpleNamespace(
+        answered=1, cases=[1], told=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
+    )
+    assert lede(gathered, made.results, made.summary)[-1] == "2 targets failed."
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The page of a run with energies and settings of its own; and its results and summary."""
+    path = tmp_path_factory.mktemp("bounds") / "report.html"
+    options = "--scenario grid4x2 --app is --class S --predictor hcf-constant --energy --memory-bus 20 --no-store"
+    assert main([*options.split(), "--cfg", "network/optim:Full", "--json", "--report", str(path)]) == 0
+    page = html.document_fromstring(path.read_text("utf-8"))
+    rows = [{"app": "is", "scenario": "grid4x2", "predictor": "hcf-constant", "predicted_s": 1.0, "simulated_s": 1.0,
+             "abs_error_pct": 0.0, "error_pct": 0.0, "truth": "simulation"}]  # fmt: skip
+    results = pd.DataFrame(rows, columns=list(COLUMNS))
+    return SimpleNamespace(page=page, results=results, summary=summarise(results))
+
+
+def test_energies_and_settings_stand_in_the_page(made):
+    titles = [heading.text_content() for heading in made.page.xpath('//table[@id="results-table"]/thead/tr/th')]
+    cells = [cell.text_content() for cell in made.page.xpath('//table[@id="results-table"]/tbody/tr[1]/*')]
+    row = dict(zip(titles, cells, strict=True))
+    energies = [float(row[name].replace(",", "")) for name in titles if name.endswith(" J")]
+    assert len(energies) == 2 and all(0 < one < 1e6 for one in energies)
+    text = made.page.text_content()
+    assert "20 GB/s" in text and "network/optim:Full" in text
