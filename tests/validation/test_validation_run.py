@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import os
 import re
 import subprocess
 import sys
@@ -226,12 +225,8 @@ def loaded(*arguments):
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1].split())
 
 
-def test_help_is_quick():
+def test_help_is_shown_without_what_is_slow_to_import():
     assert loaded("--help") == set()
-    started = os.times()
-    subprocess.run([sys.executable, "-m", "validation.run", "--help"], check=True, capture_output=True)
-    ended = os.times()
-    assert ended.children_user - started.children_user < 0.5  # 0.1 s on an idle machine
 
 
 def test_known_results_are_shown_without_what_is_slow_to_import(tmp_path):
