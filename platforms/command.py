@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from platforms.errors import UserError, printable
 
@@ -20,7 +20,10 @@ EXIT_STATUSES = (
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The options of a command; what is wrong with them is one line too."""
+    """The options of a command, by their whole names; what is wrong with them is one line too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
         """Ends the command with the status of bad input."""

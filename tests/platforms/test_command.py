@@ -30,3 +30,8 @@ def test_an_option_with_newlines_stays_one_line(capsys):
     assert said(capsys, "list", "name", "--no\nsuch") == (
         "error: unrecognized arguments: --no\\nsuch. See python -m some.command --help.\n"
     )
+
+
+def test_options_have_their_whole_names(capsys):
+    line = "error: unrecognized arguments: --job 3. See python -m some.command --help.\n"
+    assert said(capsys, "list", "name", "--job", "3") == line
