@@ -3,7 +3,7 @@ PYTHON := .venv/bin/python
 ARGS ?=
 
 # Another SimGrid comes first on the PATH, and brings a Python of its own.
-WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH" LD_LIBRARY_PATH="$(CURDIR)/.venv-simgrid4/lib"
+WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
 .PHONY: setup run test coverage mutation test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
 setup: .venv/ready

@@ -11,7 +11,8 @@ from apps.process import Finished
 _EXCEPTION = re.compile(r"Uncaught exception [\w:]+(?: by \S+)?: (.*)")
 _PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
 _SPEAKER = r"^\[(?P<host>[^]]*):(?:rank-)?(?P<rank>\d+):\(\d+\) [\d.]+\] .*"  # a rank's own line
-_ABORT = re.compile(_SPEAKER + "MPI_Abort was called", re.MULTILINE)
+_ABORTED = "MPI_Abort was called"
+_ABORT = re.compile(_SPEAKER + _ABORTED, re.MULTILINE)
 _ABORT_CODE = re.compile(r"^abort: rank (\d+), code (-?\d+)$", re.MULTILINE)  # the recorder's
 _STATUS = re.compile(_SPEAKER + r"did not return 0\. Return value : (?P<status>-?\d+)", re.MULTILINE)
 _WAITING_ACTOR = re.compile(r"(?:Actor|- pid) \d+ \((?:rank-)?(\d+)@[^)]*\)")  # SimGrid 3.32 and 4.1
@@ -22,6 +23,7 @@ _NO_MEMORY = re.compile(
 )
 _STACK = re.compile(r"try increasing the stack size\s+--cfg=contexts/stack-size:XXX \(current size is (\d+) KiB\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+_DEADLOCK = "Deadlock detected"
 _NAMED = 3  # ranks that are named; of more only the number is said
 _SILENCE = "nothing was said"
 _SIGNALLED = 128  # what a shell adds to the number of the signal that ended a program
@@ -40,13 +42,13 @@ def failure(done: Finished) -> Failure | None:
     """None: there is no sign of one, which is no success yet."""
     if done.timed_out:
         return Failure(f"time limit reached after {done.wall_s:.1f} s of wall time")
-    if "MPI_Abort was called" in done.log:
+    if _ABORTED in done.log:
         return Failure(f"the program called MPI_Abort{_who_aborted(done.log)}")
     if done.status != 0:
         lack = _lack(done)
         if lack is not None:
             return Failure(lack)
-    if "Deadlock detected" in done.log:
+    if _DEADLOCK in done.log:
         return Failure(
             f"deadlock: {_who_waits(done.log)} for messages that are never sent or received", by_platform=True
         )
@@ -65,6 +67,13 @@ def telling_line(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip() and not any(word in line for word in _NOISE)]
     complaints = [line for line in lines if "CRITICAL" in line or "ERROR" in line or "error" in line.lower()]
     return _PREFIX.sub("", (complaints or lines or [_SILENCE])[-1])
+
+
+def recorders_words(log: str) -> frozenset[str]:
+    """The recorder's lines that would mislead a reader: all, but the calls of ranks that are in a deadlock."""
+    deadlocked = _DEADLOCK in log and _ABORTED not in log
+    noted = [_ABORT_CODE] if deadlocked else [_ABORT_CODE, _WAITING_CALL]
+    return frozenset(match[0] for pattern in noted for match in pattern.finditer(log))
 
 
 def no_room(done: Finished) -> str | None:
@@ -97,11 +106,14 @@ def _ended_badly(done: Finished) -> Failure:
         return Failure(f"the simulation aborted: {telling_line(done.log)}", by_platform=True)
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
         return Failure(f"the simulation was killed ({name})")
+    told = telling_line(done.log)
     stack = _STACK.search(done.log)  # amid a dozen lines of SimGrid's advice
-    if stack:
-        too_small = f"its stack of {stack[1]} KiB is too small (--cfg contexts/stack-size:KIB)"
-        return Failure(f"the simulation crashed ({name}): a fault of the program or of SimGrid, or {too_small}")
-    return Failure(f"the simulation crashed ({name}): {telling_line(done.log)}")
+    if stack or told.removesuffix(" (core dumped)") in (_SILENCE, signal.strsignal(number)):  # the shell's word for it
+        told = "a fault of the program or of SimGrid"
+        if number in (signal.SIGSEGV, signal.SIGBUS):
+            size = f" of {stack[1]} KiB" if stack else ""
+            told += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
+    return Failure(f"the simulation crashed ({name}): {told}")
 
 
 def _said(log: str) -> str:

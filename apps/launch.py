@@ -79,7 +79,7 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
     """
     _check_hosts(spec)
     name = str(folder)
-    if set(name) & set(" \t\n*?[]\\'\"$`:;&|<>()"):
+    if not _is_plain(name):
         raise KernelError(f"folder {folder}", "smpirun cannot use a name like this", "Set TMPDIR to another one")
     (folder / "program").symlink_to(started.program)
     (folder / "hosts").write_text("".join(f"{host}\n" for host in spec.target.placement))
@@ -93,6 +93,11 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
             spec, started, host_file=f"{name}/hosts", program=f"{name}/program", traces=trace_options(spec, folder)
         ),
     ]
+
+
+def _is_plain(name: str) -> bool:
+    """Whether shells and the loader of libraries take it for one name, without quotes."""
+    return not set(name) & set(" \t\n*?[]\\'\"$`:;&|<>()")
 
 
 def working_folder(folder: Path) -> Path:
@@ -127,9 +132,14 @@ def _is_of_traces(key: str) -> bool:
 
 
 def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
-    """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line."""
+    """The plain command that repeats the run, given a file HOSTS with the record's hosts, one per line.
+
+    Where SimGrid is mended and the cache folder's name has a space or the like, which neither smpirun nor the loader
+    can be given, a link REPAIRS to the repairs_library is needed too.
+    """
     repairs = repairs_library()
-    wrapper = [] if repairs is None else ["-wrapper", shlex.join(["env", f"LD_PRELOAD={repairs}"])]
+    first = repairs if repairs is None or _is_plain(str(repairs)) else "./REPAIRS"
+    wrapper = [] if first is None else ["-wrapper", f"env LD_PRELOAD={first}"]
     command = _command(spec, started, host_file="HOSTS", program=str(started.program), traces={})
     return ("smpirun", *wrapper, *command)
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
 from apps.failure import telling_line
-from apps.spec import COMPUTE, ENGINES, Settings, not_timed, parse_iterations, parse_memory_bus, parse_options
+from apps.spec import (
+    COMPUTE,
+    ENGINES,
+    KERNEL_COMPUTE,
+    Settings,
+    not_timed,
+    parse_iterations,
+    parse_memory_bus,
+    parse_options,
+)
 from apps.verdict import readable
 from platforms.command import exit_status as command_status
 from platforms.errors import UserError
@@ -97,24 +106,29 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
     return own_problem(read_program(args.program, args.program_args or "", args.program_iterations))
 
 
-def add_settings_arguments(parser: argparse._ActionsContainer) -> None:
+def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool = True) -> None:
     """--efficiency, --compute, --host-speed, --iterations, --engine, --memory-bus, --bytes-per-flop and --cfg, as
-    settings_from_arguments reads them."""
+    settings_from_arguments reads them; ``programs``: the command takes --program too, whose computation can be timed.
+    """
     parser.add_argument(
         "--efficiency", default="reference", metavar="E",
         help="share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions "
         "of one real core), or measured (on this machine, by python -m apps.calibrate)",
     )  # fmt: skip
+    computations = COMPUTE if programs else KERNEL_COMPUTE
+    timed = "; measured times what a program of your own computes on this machine, so that results vary from run to run"
     parser.add_argument(
-        "--compute", "--computation", dest="compute", default="injected", metavar="HOW",
-        help=f"{' or '.join(COMPUTE)}: none makes computation free; measured times what a program of your own computes "
-        "on this machine, so that results vary from run to run",
+        "--compute", "--computation", dest="compute", default="injected", metavar="HOW", choices=computations,
+        help=f"{' or '.join(computations)}: none makes computation free{timed if programs else ''}",
     )  # fmt: skip
-    parser.add_argument(
-        "--host-speed", type=float, metavar="GFLOPS",
-        help="of one core of this machine, on the scale of the platform's hosts, for --compute measured (default: its "
-        "speed in a product of matrices, measured once)",
-    )  # fmt: skip
+    if programs:
+        parser.add_argument(
+            "--host-speed", type=float, metavar="GFLOPS",
+            help="of one core of this machine, on the scale of the platform's hosts, for --compute measured (default: "
+            "its speed in a product of matrices, measured once)",
+        )  # fmt: skip
+    else:
+        parser.set_defaults(host_speed=None)
     parser.add_argument(
         "--iterations",
         metavar="steady|full|K",
@@ -142,7 +156,7 @@ def add_settings_arguments(parser: argparse._ActionsContainer) -> None:
 
 def settings_from_arguments(args: argparse.Namespace) -> Settings:
     """Raises KernelError for what does not fit."""
-    if args.compute == "measured" and getattr(args, "program", None) is None:  # some commands take kernels alone
+    if args.compute == "measured" and args.program is None:  # before this machine's speed is measured for it
         raise not_timed()
     return Settings(
         compute=args.compute,
@@ -156,11 +170,12 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
     )
 
 
-def cautions(settings: Settings) -> list[str]:
-    """What a reader of results under these settings must know."""
+def cautions(settings: Settings, *, stored: bool = True) -> list[str]:
+    """What a reader of results under these settings must know; ``stored``: the command has a store."""
     if settings.compute != "measured":
         return []
-    return ["computation is timed on this machine: results vary from run to run, and none is taken from the store"]
+    varying = "computation is timed on this machine: results vary from run to run"
+    return [f"{varying}, and none is taken from the store" if stored else varying]
 
 
 def add_runner_arguments(parser: argparse._ActionsContainer) -> None:

@@ -20,7 +20,7 @@ from apps.store import Store
 from apps.verdict import check_success, final_record
 from apps.wording import number_of
 from platforms.platform import Platform
-from platforms.repairs import simulator
+from platforms.repairs import simgrid_identity
 from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 
@@ -79,7 +79,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "iterations": iterations,
         "ranks": spec.target.nranks,
         "recorder_hash": layer_hash() if default_engine(problem) == "s4u" else recorder_hash(),
-        "simgrid": simulator(),
+        "simgrid": simgrid_identity(),
     }
 
 

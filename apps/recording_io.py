@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Sequence, Sized
 from itertools import pairwise
@@ -178,10 +179,14 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked_bytes = sum(one.file_size for one in archive.infolist())
-        if unpacked_bytes > _MOST_UNPACKED_BYTES:
-            raise ValueError(f"it unpacks to {unpacked_bytes} bytes")
+            if unpacked_bytes > _MOST_UNPACKED_BYTES:
+                raise ValueError(f"it unpacks to {unpacked_bytes} bytes")
+            for name in _COLUMNS:
+                _check_length(archive, name)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             found = {name: np.asarray(file[name]) for name in _COLUMNS}
+    except MemoryError:  # says nothing of the archive, whose arrays are as long as their headers say
+        raise
     except Exception as err:  # nobody says what NumPy's and Python's readers of archives raise for a broken one
         raise ValueError(f"not a recording: {err}") from err
     for name, dtype in _COLUMNS.items():
@@ -189,3 +194,14 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
         if array.dtype != dtype or array.ndim != dimensions:
             raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
     return found
+
+
+def _check_length(archive: zipfile.ZipFile, name: str) -> None:
+    """Raises ValueError where an array's header promises more than follows: NumPy would make room for all of it."""
+    member = archive.getinfo(f"{name}.npy")
+    with archive.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{name}: not NumPy's format 1.0")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if math.prod(shape) * dtype.itemsize > member.file_size:
+        raise ValueError(f"{name}: its header promises {shape} of {dtype}, and the file ends before")

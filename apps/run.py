@@ -137,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
     record = simulate(spec, time_limit_s=time_limit_s)
     print(json.dumps(record.to_json()) if args.json else summary(record))
     if asked.program is not None:
-        for caution in (*cautions(settings), *_own_cautions(record, asked)):
+        for caution in (*cautions(settings, stored=False), *_own_cautions(record, asked)):
             print(f"caution: {caution}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {asked} on {number_of(record.ranks, 'rank')}: verification failed", file=sys.stderr)

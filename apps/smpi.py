@@ -19,7 +19,7 @@ from apps.s4u.program import layer_hash
 from apps.spec import RunSpec
 from apps.verdict import final_record
 from apps.wording import number_of
-from platforms.repairs import simulator
+from platforms.repairs import simgrid_identity
 from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 
@@ -34,7 +34,7 @@ def run_identity(spec: RunSpec) -> dict[str, Any]:
         program_hash = kernel_hash(app(problem.app)) if problem.program is None else user_program_hash(problem.program)
     if spec.memory_bus is not None:
         program_hash += f"-{bus_hash()[:16]}"
-    return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simulator()}
+    return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_identity()}
 
 
 def run_iterations(

@@ -14,7 +14,8 @@ from platforms.platform import Change, Platform
 
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
-COMPUTE = ("injected", "measured", "none")
+KERNEL_COMPUTE = ("injected", "none")
+COMPUTE = ("injected", "measured", "none")  # "measured": programs of the user's own alone
 ITERATION_POLICIES = ("steady", "full")
 PLATFORM_MEMORY = "platform"  # the memory bus of each host is what the platform says
 # Of a method that iterates until it is done; one that is not done then has failed.
@@ -114,16 +115,20 @@ class RunSpec:
 
     def _check_program(self) -> None:
         """What goes with a kernel only, or with a user's program only."""
-        if (self.compute == "measured") != (self.host_speed_flops is not None):
-            problem = "goes with --compute measured, and that with it"
-            raise KernelError("--host-speed", problem, "Give both or none")
-        if self.host_speed_flops is not None and not 0 < self.host_speed_flops < float("inf"):
-            where = f"--host-speed {self.host_speed_flops / 1e9:g}"
-            raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
         if self.target.problem.program is None:
             if self.compute == "measured":
                 raise not_timed()
+            if self.host_speed_flops is not None:
+                problem = "goes with --compute measured, for programs of your own (--program)"
+                raise KernelError("--host-speed", problem, "Leave it out")
             return
+        if self.compute == "measured" and self.host_speed_flops is None:
+            raise KernelError("compute 'measured'", "the speed of this computer is missing", "Give host_speed_flops")
+        if self.compute != "measured" and self.host_speed_flops is not None:
+            raise KernelError("--host-speed", "goes with --compute measured", "Give that too")
+        if self.host_speed_flops is not None and not 0 < self.host_speed_flops < float("inf"):
+            where = f"--host-speed {self.host_speed_flops / 1e9:g}"
+            raise KernelError(where, "not a speed", "Give Gflop/s, more than 0")
         if self.mode != "skeleton":
             raise KernelError(f"--mode {self.mode}", "a program of your own has no modes", "Leave it out")
         if self.efficiency != 1.0:

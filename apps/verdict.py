@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from apps.errors import KernelError, SimulationError
-from apps.failure import failure, no_room, telling_line
+from apps.failure import failure, no_room, recorders_words, telling_line
 from apps.process import Finished
 from platforms.errors import PlatformError
 
@@ -56,6 +56,8 @@ def check_success(done: Finished, what: str) -> None:
 
 
 def readable(log: str) -> list[str]:
-    """The lines of a SimGrid log without settings and backtraces."""
+    """The lines of a SimGrid log without settings, backtraces and what the recorder noted for the verdict."""
+    noted = recorders_words(log)
     noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED")
-    return [line for line in log.splitlines() if line.strip() and not any(word in line for word in noise)]
+    lines = (line for line in log.splitlines() if line.strip() and not any(word in line for word in noise))
+    return [line for line in lines if line not in noted]

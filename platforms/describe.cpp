@@ -160,7 +160,7 @@ static void print_tree(const s4u::NetZone& zone, const HostsByZone& hosts)
   size_t disks      = 0;
   if (auto found = hosts.find(&zone); found != hosts.end())
     for (const auto* host : found->second) {
-      const auto known = host->get_disks(); // those of other hosts that it uses among them, from some version on
+      const auto known = host->get_disks(); // in 4.1 with those of others that its remote_disk names
       disks += std::count_if(known.begin(), known.end(), [host](const auto* disk) { return disk->get_host() == host; });
     }
   std::cout << "{\"name\": " << text(zone.get_name()) << ", \"routing\": " << text(routing_of(zone)) << ", \"routers\": "

@@ -24,7 +24,7 @@ from platforms.grid import Grid
 from platforms.platform import Change, Host, Link, Platform, Power, PState, Route
 from platforms.process import die_with_parent
 from platforms.reading import input_bytes
-from platforms.repairs import loaded_first, simulator
+from platforms.repairs import loaded_first, simgrid_identity
 from platforms.scratch import scratch_folder
 from platforms.xml import platform_xml
 from platforms.xml_check import MOST_BYTES, MOST_PROFILE_BYTES, check_platform_xml
@@ -151,7 +151,7 @@ def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[s
     """What the helper says of the platform, from memory, the cache folder, or itself."""
     if path.suffix == ".so":  # what it does may depend on more than its content: asked anew in each process
         return _asked(path, content_hash, request, *mode)
-    asked = " ".join([content_hash, _helper_hash(), simulator(), *mode, request])
+    asked = " ".join([content_hash, _helper_hash(), simgrid_identity(), *mode, request])
     return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), request, *mode)
 
 
@@ -214,8 +214,7 @@ def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
 
 @functools.cache
 def _helper_hash() -> str:
-    beside = ("xml_check.py", "repairs.py")
-    files = (_HELPER, Path(__file__), *(Path(__file__).with_name(name) for name in beside))
+    files = (_HELPER, Path(__file__), Path(__file__).with_name("xml_check.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

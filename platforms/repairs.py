@@ -10,15 +10,18 @@ from platforms.simgrid import simgrid_version, version_numbers
 
 _MENDED = (4, 1)
 _SOURCES = [Path(__file__).with_name(name) for name in ("repairs41.cpp", "repairs41_links.cpp")]
+_HEADER = Path(__file__).with_name("repairs41.hpp")
 _FLAGS = ("-O1", "-std=gnu++17", "-shared", "-fPIC", "-fno-delete-null-pointer-checks")
 
 
-def simulator() -> str:
+def simgrid_identity() -> str:
     """SimGrid's version and, where it is mended, a hash of what with: part of the identity of every result."""
     if not _is_mended():
         return simgrid_version()
-    mended_with = hashlib.sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()
-    return f"{simgrid_version()}-{mended_with[:16]}"
+    mended_with = hashlib.sha256(repr(_FLAGS).encode())
+    for file in (_HEADER, *_SOURCES):
+        mended_with.update(file.read_bytes())
+    return f"{simgrid_version()}-{mended_with.hexdigest()[:16]}"
 
 
 def repairs_library() -> Path | None:
@@ -28,7 +31,9 @@ def repairs_library() -> Path | None:
     """
     if not _is_mended():
         return None
-    return compile_once("repairs41", _SOURCES, compiler=["g++"], flags=_FLAGS, libraries=["-lsimgrid"])
+    return compile_once(
+        "repairs41", _SOURCES, compiler=["g++"], flags=_FLAGS, libraries=["-lsimgrid"], headers=[_HEADER]
+    )
 
 
 def loaded_first(folder: Path, *libraries: Path, called: str = ".") -> list[str]:

@@ -6,14 +6,13 @@
  * - a <cluster> of topology TORUS, FAT_TREE or DRAGONFLY that no <zone> encloses has no parent
  *   (sg_platf_new_cluster_hierarchical calls a function of none).
  * SimGrid's library calls these functions by their names, and so finds those below. */
+#include "repairs41.hpp"
+
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 
-#include <dlfcn.h>
-
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,18 +37,6 @@ void NetZoneImpl::get_interzone_route(const NetPoint* netpoint, NetPoint* gatewa
 } // namespace simgrid::kernel::routing
 
 namespace simgrid::s4u {
-
-/* SimGrid's own function, behind the one here of the same name; a pointer to a member begins with its address. */
-template <typename Function> static Function next(Function here)
-{
-  void* address;
-  Dl_info about;
-  std::memcpy(&address, &here, sizeof address);
-  dladdr(address, &about);
-  address = dlsym(RTLD_NEXT, about.dli_sname);
-  std::memcpy(&here, &address, sizeof address);
-  return here;
-}
 
 /* Needs -fno-delete-null-pointer-checks: compilers take "this" for some zone. */
 static NetZone* zone_or_root(NetZone* zone)

@@ -4,11 +4,11 @@
  * In 4.1 the plugin hears of communications by s4u::Comm::on_start and on_completion, which are told of those only that
  * have an s4u::Comm (CommImpl::finish, Comm::do_start).  SMPI's have none, so that its messages take no energy.
  * SimGrid's library calls the functions below by their names. */
+#include "repairs41.hpp"
+
 #include <simgrid/plugins/energy.h>
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
-
-#include <dlfcn.h>
 
 #include <string_view>
 #include <unordered_map>
@@ -43,17 +43,12 @@ public:
 
 static std::unordered_map<const CommImpl*, Links> under_way;
 
-template <typename Function> static Function* next(const char* name)
-{
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
 /* Called for every message that is sent or received, but starts only when both sides are there. */
 CommImpl* CommImpl::start()
 {
-  static auto* const theirs = next<CommImpl*(CommImpl*)>("_ZN7simgrid6kernel8activity8CommImpl5startEv");
-  CommImpl* result          = theirs(this);
-  const auto* activity      = reinterpret_cast<const ActivityImpl*>(this); // its first base
+  static const auto theirs = next(&CommImpl::start);
+  CommImpl* result         = (this->*theirs)();
+  const auto* activity     = reinterpret_cast<const ActivityImpl*>(this); // its first base
   if (sg_link_energy_is_inited() && std::string_view(activity->get_state_str()) == "RUNNING")
     look_at(under_way[this] = get_traversed_links());
   return result;
@@ -61,12 +56,12 @@ CommImpl* CommImpl::start()
 
 void CommImpl::finish()
 {
-  static auto* const theirs = next<void(CommImpl*)>("_ZN7simgrid6kernel8activity8CommImpl6finishEv");
+  static const auto theirs = next(&CommImpl::finish);
   if (auto found = under_way.find(this); found != under_way.end()) {
     look_at(found->second); // its load is still there
     under_way.erase(found);
   }
-  theirs(this);
+  (this->*theirs)();
 }
 
 } // namespace simgrid::kernel::activity

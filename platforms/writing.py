@@ -46,7 +46,7 @@ def usable_folder(option: str, text: str) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as err:
-        problem = "not a folder" if os.path.isfile(folder) else _refused(err)
+        problem = "not a folder" if os.path.exists(folder) and not os.path.isdir(folder) else _refused(err)
         raise UserError(f"{option} {text}", problem, "Choose another folder") from err
     return folder
 

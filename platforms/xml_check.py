@@ -25,6 +25,7 @@ MOST_VALUE = 100_000  # characters of any other attribute
 MOST_HOSTS = 1_000_000  # beyond what SimGrid could simulate
 MOST_PROFILE_BYTES = 64 << 20  # of a file that it names
 
+_CPP = (".cpp", ".cc", ".cxx", ".c++", ".C")
 _NAMES = ("id", "prefix", "suffix", "router_id")
 _CORES = ("core",)
 _RANGE = re.compile(r"(\d+)-(\d+)")
@@ -86,6 +87,9 @@ def check_platform_xml(path: Path) -> list[tuple[str, str]]:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as err:
+        if path.suffix in _CPP:
+            remedy = "Compile it first, as docs/platforms/own-platform.md says"
+            raise PlatformError(str(path), "a platform in C++ that is not compiled", remedy) from None
         problem = f"not XML that can be read: {expat.ErrorString(err.code)}"
         raise PlatformError(f"{path}:{err.lineno}", problem, "Mend the platform") from None
     return seen.options

@@ -9,8 +9,9 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.wording import number_of
 from platforms.command import CommandParser, exit_status
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.reading import input_text
 
 if TYPE_CHECKING:
@@ -32,15 +33,18 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def differences(first: Path, second: Path) -> dict[str, list[str]]:
-    """By CSV file that either folder has, what is not the same, one line each; none where all is.
+    """By CSV file that either folder has, what is not the same, one printable line each; none where all is.
 
-    Raises UserError for a folder without such files and for a file that is no table.
+    Raises UserError for a folder that is none or is without such files, and for a file that is no table.
     """
     names = {path.name for folder in (first, second) for path in _tables(folder)}
-    return {name: _file_differences(first / name, second / name) for name in sorted(names)}
+    return {name: [*map(printable, _file_differences(first / name, second / name))] for name in sorted(names)}
 
 
 def _tables(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        problem = "not a folder" if folder.exists() else "no such folder"
+        raise UserError(str(folder), problem, "Name a folder that --out of a command has filled")
     found = list(folder.glob("*.csv"))
     if not found:
         raise UserError(str(folder), "no CSV files", "Name a folder that --out of a command has filled")
@@ -53,10 +57,15 @@ def _file_differences(first: Path, second: Path) -> list[str]:
             return [f"not in {path.parent}"]
     mine, other = _read(first), _read(second)
     if list(mine.columns) != list(other.columns):
-        odd = sorted(set(mine.columns) ^ set(other.columns))
-        return [f"other columns: {', '.join(odd)}" if odd else "the columns are in another order"]
+        alone = (sorted(set(mine.columns) - set(other.columns)), sorted(set(other.columns) - set(mine.columns)))
+        said = [
+            f"columns only in {path.parent}: {', '.join(names)}"
+            for path, names in zip((first, second), alone, strict=True)
+            if names
+        ]
+        return said or ["the columns are in another order"]
     if len(mine) != len(other):
-        return [f"{len(mine)} rows and {len(other)}"]
+        return [f"{number_of(len(mine), 'row')} and {len(other)}"]
     mine, other = (table.sort_values(list(table.columns), ignore_index=True) for table in (mine, other))
     differ = mine != other
     said = []
@@ -77,13 +86,14 @@ def _read(path: Path) -> pd.DataFrame:
         text = StringIO(input_text(path))
         return without_machine_times(pd.read_csv(text, dtype=str, keep_default_na=False))
     except (ValueError, OSError) as err:
-        raise UserError(str(path), f"no table: {err}", "Name a folder that --out of a command has filled") from err
+        problem = f"no table: {getattr(err, 'strerror', None) or err}"
+        raise UserError(str(path), problem, "Name a folder that --out of a command has filled") from err
 
 
 def _run(args: argparse.Namespace) -> int:
     found = differences(args.first, args.second)
     for name, said in found.items():
-        print(f"{name}: {'the same' if not said else f'{len(said)} differences'}")
+        print(f"{printable(name)}: {number_of(len(said), 'difference') if said else 'the same'}")
         for line in said[:_SHOWN]:
             print(f"  {line}")
     return 1 if any(found.values()) else 0

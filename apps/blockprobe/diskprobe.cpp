@@ -116,7 +116,7 @@ int main(int argc, char** argv)
   bool first = true;
   for (const auto* host : engine.get_all_hosts())
     for (const auto* disk : host->get_disks()) {
-      if (disk->get_host() != host) // from some version on, a host knows those that it uses of others
+      if (disk->get_host() != host) // 4.1 lists those of others that its property remote_disk names
         continue;
       std::printf("%s{\"host\": %s, \"disk\": %s, \"read_Bps\": %.17g, \"write_Bps\": %.17g}", first ? "" : ", ",
                   text(host->get_name()).c_str(), text(disk->get_name()).c_str(), disk->get_read_bandwidth(),

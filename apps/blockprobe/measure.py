@@ -22,7 +22,7 @@ from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
 from platforms.process import die_with_parent
-from platforms.repairs import loaded_first, simulator
+from platforms.repairs import loaded_first, simgrid_identity
 from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 
@@ -82,7 +82,7 @@ class BlockPlan:
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
             "program_hash": _program_hash(),
-            "simgrid": simulator(),
+            "simgrid": simgrid_identity(),
         }
 
 

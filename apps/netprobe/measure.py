@@ -15,7 +15,7 @@ from apps.verdict import final_record
 from platforms.compiling import compile_once
 from platforms.platform import Platform
 from platforms.process import die_with_parent
-from platforms.repairs import loaded_first, simulator
+from platforms.repairs import loaded_first, simgrid_identity
 from platforms.scratch import scratch_folder
 from platforms.simgrid import check_simgrid
 
@@ -68,7 +68,7 @@ class Plan:
             "experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
             "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
-            "simgrid": simulator(),
+            "simgrid": simgrid_identity(),
         }
 
     def lines(self) -> list[str]:

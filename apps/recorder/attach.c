@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <simgrid/host.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@
 #error "the recorder knows the relocations of x86-64 and AArch64 only"
 #endif
 
-/* The recorder's function of that name; NULL if it has none. */
+/* The recorder's function of that name; NULL if it has none.  Beside MPI's and SMPI's it has sg_barrier_wait, by which
+ * kernels wait for all ranks outside MPI: the wait is not to be taken for computation. */
 static void *recorders(const char *name)
 {
   static void *own_base;
@@ -76,6 +78,13 @@ static void bind_object(const struct link_map *object)
   bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr);
 }
 
+/* Of the code that calls, known by where it goes on. */
+static bool is_simgrid(const void *code)
+{
+  Dl_info caller, simgrid;
+  return dladdr(code, &caller) && dladdr((void *)&sg_host_self, &simgrid) && caller.dli_fbase == simgrid.dli_fbase;
+}
+
 void *dlopen(const char *file, int flags)
 {
   static void *(*theirs)(const char *, int);
@@ -88,8 +97,9 @@ void *dlopen(const char *file, int flags)
   if (!last && program && !dlinfo(program, RTLD_DI_LINKMAP, &last))
     while (last->l_next)
       last = last->l_next;
-  /* SimGrid 3.32 asks for it with privatisation, 4.1 never: a global `error` would be the C library's function. */
-  if (file)
+  /* The program's own names come first.  SimGrid 3.32 asks for that with privatisation, 4.1 never: a program's global
+   * `error` would be the C library's function.  What a program loads itself is loaded as it asks. */
+  if (file && is_simgrid(__builtin_return_address(0)))
     flags |= RTLD_DEEPBIND;
   void *handle = theirs(file, flags);
   if (!handle || !program || dlinfo(program, RTLD_DI_LINKMAP, &start))

@@ -97,7 +97,8 @@ def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
 
 def _followed(body: Callable[[Rank], None], rank: Rank) -> None:
     """Debuggers and coverage follow the threads that Python starts, and those of actors are SimGrid's."""
-    sys.settrace(threading.gettrace())
+    if threading.gettrace() is not None:
+        sys.settrace(threading.gettrace())
     body(rank)
 
 

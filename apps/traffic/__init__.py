@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
+from types import ModuleType
 
 from apps.catalog import Problem
 from apps.errors import KernelError
@@ -21,6 +22,23 @@ def declares(problem: Problem) -> bool:
     return problem.program is None and problem.app in DECLARED
 
 
+def accepts(problem: Problem, nranks: int) -> bool:
+    """Whether the problem's program runs on so many ranks.  Raises KernelError for a program that is not declared.
+
+    CG has a row of its matrix for each, and 1400 of them in class S:
+
+    >>> from apps.catalog import problem
+    >>> [accepts(problem("cg", "S"), nranks) for nranks in (1400, 1401)]
+    [True, False]
+    """
+    declaration = _declaration(problem)
+    try:
+        declaration.check(dict(problem.params), nranks)
+    except KernelError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=_KEPT)
 def traffic(problem: Problem, nranks: int) -> Traffic:
     """What a problem's program does on so many ranks.
@@ -33,8 +51,12 @@ def traffic(problem: Problem, nranks: int) -> Traffic:
     >>> int(traffic(problem("lu", "A"), 4).totals(1).messages.sum())
     504
     """
+    made: Traffic = _declaration(problem).traffic(dict(problem.params), nranks)
+    return made
+
+
+def _declaration(problem: Problem) -> ModuleType:
     if not declares(problem):
         known = f"Known: {', '.join(DECLARED)}"
         raise KernelError(f"traffic of {problem.app}", "it is not declared what the program sends to whom", known)
-    made: Traffic = import_module(f"apps.traffic.{problem.app}").traffic(dict(problem.params), nranks)
-    return made
+    return import_module(f"apps.traffic.{problem.app}")

@@ -195,10 +195,16 @@ def _steps(phases: list[_Messages]) -> tuple[Step, ...]:
     return tuple(Exchange.of((a, b, 8 * elements) for a, b, elements in phase) for phase in phases if phase)
 
 
+def check(params: dict[str, Any], nranks: int) -> None:
+    """Raises KernelError where the program refuses so many ranks."""
+    n = int(params["na"])
+    check_ranks("cg", nranks, nranks <= n, f"a row each, and there are {n}")
+
+
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a matrix of na rows, nonzer (nonzer + 1) elements in each."""
+    check(params, nranks)
     n, nonzer = int(params["na"]), int(params["nonzer"])
-    check_ranks("cg", nranks, nranks <= n, f"a row each, and there are {n}")
     shape = Shape(n, nranks)
     rows = np.array([shape.rows(int(group)) for group in shape.group_of])
     product = Compute(2.0 * nonzer * (nonzer + 1) * rows * (shape.columns / n))

@@ -14,11 +14,21 @@ _LOG_BATCH = 16  # pairs, by powers of two
 _ANNULI = 10
 
 
+def check(params: dict[str, Any], nranks: int) -> None:
+    """Raises KernelError where the program refuses so many ranks."""
+    all_batches = _batches(params)
+    check_ranks("ep", nranks, nranks <= all_batches, f"a batch each, and there are {all_batches}")
+
+
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of 2^m pairs.  It has no iterations: all is in the last one."""
-    all_batches = 2 ** (int(params["m"]) - _LOG_BATCH)
-    check_ranks("ep", nranks, nranks <= all_batches, f"a batch each, and there are {all_batches}")
-    batches = split_count(all_batches, nranks, np.arange(nranks))
+    check(params, nranks)
+    batches = split_count(_batches(params), nranks, np.arange(nranks))
     sums = (Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8 * _ANNULI))
     numbers = Compute(2.0 ** (_LOG_BATCH + 1) * batches)
     return Traffic(nranks, before=(), iteration=(), last=(numbers, *sums), after=())
+
+
+def _batches(params: dict[str, Any]) -> int:
+    """Of all ranks."""
+    return int(2 ** (int(params["m"]) - _LOG_BATCH))

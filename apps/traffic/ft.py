@@ -64,21 +64,33 @@ class _Layout:
 
 def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
     """Slabs on up to nz ranks; else the grid with the smallest largest share, of those px nearest to nz."""
-    nx, ny, nz = size
-    if nranks <= nz:
+    if nranks <= size[2]:
         return _Layout(size, 1, nranks)
-    grids = [
-        _Layout(size, px, nranks // px)
-        for px in range(1, min(nx, ny, nranks) + 1)
-        if nranks % px == 0 and nranks // px <= nz
-    ]
-    check_ranks("ft", nranks, bool(grids), f"to form a grid of at most {min(nx, ny)} x {nz}")
-    return min(grids, key=lambda at: (max(int(own.max()) for own in at.points), abs(at.px - nz)))
+    grids = [_Layout(size, px, pz) for px, pz in _grids(size, nranks)]
+    return min(grids, key=lambda at: (max(int(own.max()) for own in at.points), abs(at.px - size[2])))
+
+
+def _grids(size: tuple[int, int, int], nranks: int) -> list[tuple[int, int]]:
+    """(px, pz) of all grids in which every rank owns lines along every axis."""
+    nx, ny, nz = size
+    sides = range(1, min(nx, ny, nranks) + 1)
+    return [(px, nranks // px) for px in sides if nranks % px == 0 and nranks // px <= nz]
+
+
+def _size(params: dict[str, Any]) -> tuple[int, int, int]:
+    return int(params["nx"]), int(params["ny"]), int(params["nz"])
+
+
+def check(params: dict[str, Any], nranks: int) -> None:
+    """Raises KernelError where the program refuses so many ranks."""
+    nx, ny, nz = size = _size(params)
+    check_ranks("ft", nranks, bool(_grids(size, nranks)), f"to form a grid of at most {min(nx, ny)} x {nz}")
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of nx x ny x nz points."""
-    size = int(params["nx"]), int(params["ny"]), int(params["nz"])
+    check(params, nranks)
+    size = _size(params)
     at = _layout(size, nranks)
     points = at.points
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,15 +22,21 @@ _LEADING, _SCALE, _RESIDUAL, _UPDATE = 1984.77, 5, 134, 10
 
 def grid_of(nranks: int) -> tuple[int, int]:
     """Ranks along x and y: as square as possible, the longer side along x."""
-    height = max(d for d in range(1, nranks + 1) if nranks % d == 0 and d * d <= nranks)
+    height = max(d for d in range(1, math.isqrt(nranks) + 1) if nranks % d == 0)
     return nranks // height, height
+
+
+def check(params: dict[str, Any], nranks: int) -> None:
+    """Raises KernelError where the program refuses so many ranks."""
+    n, width = int(params["n"]), grid_of(nranks)[0]
+    check_ranks("lu", nranks, n // width >= _HALO, f"{_HALO * width} points along x, and there are {n}")
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a cube of n points along each axis."""
+    check(params, nranks)
     n = int(params["n"])
     shape = grid_of(nranks)
-    check_ranks("lu", nranks, n // shape[0] >= _HALO, f"{_HALO * shape[0]} points along x, and there are {n}")
     rank = np.arange(nranks)
     place = (rank % shape[0], rank // shape[0])
     points = [split_count(n, shape[axis], place[axis]) for axis in range(2)]

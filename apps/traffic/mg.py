@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,10 +24,10 @@ def shape_of(nranks: int) -> tuple[int, int, int]:
     """Ranks along x <= y <= z with the smallest sum, the first such shape."""
     shapes = [
         (x, y, nranks // x // y)
-        for x in range(1, nranks + 1)
+        for x in range(1, math.isqrt(nranks) + 1)
         if x**3 <= nranks and nranks % x == 0
-        for y in range(x, nranks + 1)
-        if x * y * y <= nranks and nranks % (x * y) == 0
+        for y in range(x, math.isqrt(nranks // x) + 1)
+        if nranks % (x * y) == 0
     ]
     return min([(1, 1, nranks), *shapes], key=sum)
 
@@ -105,11 +106,17 @@ class _Level:
         return tuple(steps)
 
 
+def check(params: dict[str, Any], nranks: int) -> None:
+    """Raises KernelError where the program refuses so many ranks."""
+    n, longest = int(params["n"]), shape_of(nranks)[-1]
+    check_ranks("mg", nranks, longest <= n, f"a point each along every axis, and there are {n} for {longest}")
+
+
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Of a cube of n points along each axis, n a power of two."""
+    check(params, nranks)
     n = int(params["n"])
     shape, rank = shape_of(nranks), np.arange(nranks)
-    check_ranks("mg", nranks, shape[-1] <= n, f"a point each along every axis, and there are {n} for {shape[-1]}")
     levels = []
     for points in (2**power for power in range(1, n.bit_length())):
         stride, spans = 1, []

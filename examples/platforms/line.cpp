@@ -5,7 +5,7 @@
 
 namespace s4u = simgrid::s4u;
 
-/* In which messages find their way along the cables. */
+/* The platform's outermost zone, in which messages find their way along the cables. */
 static s4u::NetZone* outermost_zone([[maybe_unused]] const s4u::Engine& engine, const std::string& name)
 {
 #if SIMGRID_VERSION >= 40000 // has a root already

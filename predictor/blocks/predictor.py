@@ -30,7 +30,7 @@ from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import Description, describe
 from predictor.blocks.machines.target_machine import TargetMachine
 from predictor.blocks.model import COLLECTIVES
-from predictor.in_range import in_range
+from predictor.targets import in_range
 
 # Iterations that are evaluated; the difference is the period of the others.
 FEW_ITERATIONS, MORE_ITERATIONS = 1, 2

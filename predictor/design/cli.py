@@ -71,7 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--write", metavar="FILE.toml", help="write the best grid as a scenario file, for --scenario")
     parser.add_argument("--write-hostfile", metavar="FILE", help="write its hosts, one per line in rank order")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    add_settings_arguments(parser)
+    add_settings_arguments(parser, programs=False)
     add_runner_arguments(parser)
     return parser
 

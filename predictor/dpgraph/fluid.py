@@ -1,7 +1,8 @@
 """The time of rank programs on a network: events, and max-min fair shares of links.
 
 Compiled by numba, on flat arrays; the compiled code is kept beside this file or in numba's cache folder.  It is made
-anew when this file changes, and no other: so all that is compiled together stands here.
+anew when this file changes, and no other: so all that is compiled together stands here, and what it takes from another
+file is repeated here, to be compared.
 
 A message begins when it is sent and received for (or when it is sent, if it is eager), pays its latency, and is then a
 flow: it crosses links, and progresses at ``factor`` times the rate that the links give it.  Rates are max-min fair,
@@ -32,6 +33,14 @@ from predictor.dpgraph.instructions import (
     Instructions,
     Paths,
 )
+
+# What is compiled below into the code that numba keeps, until this file changes.
+if (
+    (COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP) != (0, 1, 2, 3, 4, 5, 6, 7)
+    or " ".join(Instructions._fields) != "code argument value first"
+    or " ".join(Paths._fields) != "bound_Bps penalty first link weight capacity_Bps"
+):
+    raise ImportError("predictor/dpgraph/instructions.py has changed: change what fluid.py repeats of it as well")
 
 # Events so close together, s, are one: SimGrid's own precision (option precision/timing).  Where many messages of equal
 # size end together this saves a solution for each.

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Instructions of a rank program.  The compiled code that numba keeps of fluid.py holds these numbers, and is made anew
-# where that file changes, not this one.
+# Instructions of a rank program.  fluid.py repeats them, and the order of the fields below: what it was compiled for.
 COMPUTE = 0  # value: flops
 SEND = 1  # argument: message
 RECV = 2  # argument: message

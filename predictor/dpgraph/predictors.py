@@ -22,7 +22,7 @@ from apps.recording import Recording
 from apps.spec import Target
 from platforms.platform import Platform
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.together import one_per_platform
+from predictor.targets import one_per_platform
 
 if TYPE_CHECKING:  # numba takes a third of a second to import
     from predictor.dpgraph.evaluate import Estimate

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from apps.spec import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.extrap import process
-from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.smaller_runs import smaller_runs
+from predictor.targets import requests_in_range
 
 POINTS = range(5, 6)  # the fewest that Extra-P asks for
 

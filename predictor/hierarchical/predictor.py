@@ -22,7 +22,7 @@ from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Predicti
 from predictor.hierarchical.kernels import KERNELS, Kernel
 from predictor.hierarchical.model import node_time_s
 from predictor.hierarchical.table_kernels import TABLE_KERNELS, TableKernel
-from predictor.in_range import requests_in_range
+from predictor.targets import requests_in_range
 
 _SHORTEST_S = 1e-30  # no operation or message is shorter; rounding may leave nothing
 _LARGE_BYTES = 4_000_000  # long against latencies

@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from apps.catalog import Problem
+from apps.traffic import accepts, declares
 from platforms.errors import UserError
 from predictor.npt.equations import Equations
 from predictor.npt.terms import terms
@@ -39,7 +41,7 @@ NAS: Mapping[str, Equations] = MappingProxyType(
     }
 )
 
-_LOG_BATCH = 16  # of the pairs of EP that are shared out whole, by powers of two
+_KEYS_PER_ITERATION = 2  # of a rank, that IS changes
 
 _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
@@ -58,21 +60,12 @@ def nas_size(app: str, params: Mapping[str, Any]) -> int:
     return int(_SIZE[app](params))
 
 
-def nas_fits(app: str, params: Mapping[str, Any], ranks: int) -> bool:
-    """Whether a class is large enough for so many ranks: what the kernels would refuse (docs/kernels/index.md).
-
-    CG's smallest class is large enough for 1400.
-    """
-    if app == "lu":  # ranks form a grid, the longer side first; each needs two planes
-        shorter = max(side for side in range(1, int(ranks**0.5) + 1) if ranks % side == 0)
-        return bool(params["n"] // (ranks // shorter) >= 2)
-    if app == "mg":  # a box, whose longest side has a point for each
-        from apps.traffic.mg import shape_of
-
-        return bool(max(shape_of(ranks)) <= params["n"])
-    if app == "ft":  # slabs, else a grid of at most so many by so many
-        most = min(params["nx"], params["ny"], ranks)
-        return any(ranks % px == 0 and ranks // px <= params["nz"] for px in range(1, most + 1))
-    if app == "ep":
-        return bool(ranks <= 2 ** (params["m"] - _LOG_BATCH))
-    return True
+def nas_fits(asked: Problem, ranks: int) -> bool:
+    """Whether a NAS kernel runs on so many ranks (docs/kernels/index.md)."""
+    if declares(asked):
+        return accepts(asked, ranks)
+    if asked.app == "is":  # its traffic depends on the keys; the rule is that of apps/is/is.c
+        params = dict(asked.params)
+        keys = int(params["total_keys"]) // ranks
+        return ranks >= int(params["min_procs"]) and keys > _KEYS_PER_ITERATION * int(params["max_iterations"])
+    raise UserError(f"app {asked.app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")

@@ -14,10 +14,10 @@ import numpy as np
 from apps.spec import Target
 from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.in_range import requests_in_range
 from predictor.npt.fit import Fit, fit
 from predictor.npt.smaller import Sized, comparable_time_s, program_equations, size_of, smaller
 from predictor.npt.terms import columns, size_part
+from predictor.targets import requests_in_range
 
 
 @dataclass(frozen=True)

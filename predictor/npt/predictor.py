@@ -17,13 +17,13 @@ from apps.catalog import Problem
 from apps.spec import Target
 from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.in_range import in_range, requests_in_range
 from predictor.npt.configuration import Configuration
 from predictor.npt.fitting import fit_models
 from predictor.npt.homogeneous import Run, one_pe, several_pes, shares
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.search import time_flags
 from predictor.npt.smaller import comparable_time_s, program_equations, size_of
+from predictor.targets import in_range, requests_in_range
 
 
 @dataclass(frozen=True)

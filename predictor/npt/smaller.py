@@ -24,7 +24,7 @@ class Sized:
 
     def fits(self, ranks: int) -> bool:
         """Whether so many ranks can work on it, and for how many iterations is known."""
-        if self.problem.app in NAS and not nas_fits(self.problem.app, dict(self.problem.params), ranks):
+        if self.problem.app in NAS and not nas_fits(self.problem, ranks):
             return False
         try:
             self.problem.iterations_on(ranks)

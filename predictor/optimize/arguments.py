@@ -93,7 +93,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search", default="exhaustive", metavar="HOW", help=f"{' or '.join(SEARCHES)} (default: exhaustive)"
     )
-    add_settings_arguments(parser)
+    add_settings_arguments(parser, programs=False)
     add_runner_arguments(parser)
 
 

@@ -41,6 +41,7 @@ from predictor.registry import predictor
 
 if TYPE_CHECKING:
     from apps.runner import Runner
+    from apps.spec import Settings
 
 
 @dataclass(frozen=True)
@@ -62,20 +63,20 @@ def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
     return Found(choice, space.count, time.perf_counter() - started - gather_s, gather_s)
 
 
-def driver_from_arguments(args: argparse.Namespace, study: Study, runner: Runner) -> Driver:
+def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
     """What --predictor names; models with their runs made.  Raises UserError for what does not fit."""
-    gathering = brokers(settings_from_arguments(args), runner)
+    gathering = brokers(settings, runner)
     if args.predictor not in FORMS:
         driver = PredictorDriver(predictor(args.predictor), study, gathering)
         refuse_model_arguments(args)
         study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
         return driver
-    settings = npt_settings_from_arguments(args)
+    models = npt_settings_from_arguments(args)
     runs = list(study.homogeneous(construction_from_arguments(args)))
-    settings.check(equations(study.app), runs)
+    models.check(equations(study.app), runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # The paper's protocol: homogeneous runs are made, at sizes that configurations are chosen for too.
-    return npt_driver(measure(study, runs, gathering(())), equations(study.app), settings)
+    return npt_driver(measure(study, runs, gathering(())), equations(study.app), models)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -108,11 +109,11 @@ def _run(args: argparse.Namespace) -> int:
     study.space(args.size)  # says what does not fit before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
-    settings_from_arguments(args)  # says what does not fit before anything else is said
+    settings = settings_from_arguments(args)
     for caution in objective_cautions(args, study.platform):
         print(f"caution: {caution}", file=sys.stderr)
     with runner_from_arguments(args) as runner:
-        driver = driver_from_arguments(args, study, runner)
+        driver = driver_from_arguments(args, study, settings, runner)
         found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
     results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
     print(json.dumps(results.to_json()) if args.json else results.text())

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from apps.spec import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.lines import fit_log_line, fit_power_law
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import AMDAHL, fit_combination
+from predictor.targets import requests_in_range
 
 
 class Law(Protocol):

@@ -13,10 +13,10 @@ from apps.spec import Target
 from platforms.placement import probe_placement
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.hcf import Hcf, constant_communication_time, node_compute_time, read_probe
-from predictor.in_range import requests_in_range
 from predictor.regression.flags import extrapolation_flags
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import fit_combination
+from predictor.targets import requests_in_range
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _ranks(target: Target) -> list[int]:
 
 def _allows(problem: Problem, ranks: int) -> bool:
     """Whether the program runs on so many ranks, and for how many iterations is known."""
-    if problem.program is None and problem.app in NAS and not nas_fits(problem.app, dict(problem.params), ranks):
+    if problem.program is None and problem.app in NAS and not nas_fits(problem, ranks):
         return False
     try:
         problem.iterations_on(ranks)

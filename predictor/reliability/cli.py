@@ -80,7 +80,7 @@ def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem_arguments(model, default_class="B")
     model.add_argument("--predictor", metavar="NAME", help=f"{help_text()} (default: dpgraph-known)")
     evidence = parser.add_argument_group("simulations for a predictor's evidence")
-    add_settings_arguments(evidence)
+    add_settings_arguments(evidence, programs=False)
     add_runner_arguments(evidence)
 
 

@@ -21,8 +21,7 @@ from apps.traffic import DECLARED, declares, traffic
 from platforms.placement import probe_placement
 from platforms.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.in_range import in_range
-from predictor.together import one_per_platform
+from predictor.targets import in_range, one_per_platform
 
 if TYPE_CHECKING:  # NumPy and numba take their time
     from predictor.structural.setting import Setting

@@ -14,6 +14,15 @@ from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule
 from predictor.structural.sharing import MOST_SHARED, Arrays, Shares
 from predictor.structural.survey import EAGER, SYNCHRONOUS
 
+# What is compiled below into the code that numba keeps, until this file changes.
+if (
+    (COMPUTE, EXCHANGE, MOST_SHARED, EAGER, SYNCHRONOUS) != (0, 1, 4, 1, 2)
+    or " ".join(Schedule._fields)
+    != "size_bytes segment kind item flops first at_once source destination size shape plane_flops plane_size"
+    or " ".join(Shares._fields) != "latency_s flow_s link own_s load_s flows plane_s plane_load_s"
+):
+    raise ImportError("predictor/structural has changed: change what recurrence.py repeats of it as well")
+
 _compiled = njit(cache=True, error_model="numpy")
 _SETTLED = 5e-4  # relative: iterations that differ by less are alike
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 2, 12  # evaluated, before the last one

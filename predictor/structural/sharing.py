@@ -26,6 +26,16 @@ from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
 from predictor.structural.survey import SYNCHRONOUS
 
+# What is compiled below into the code that numba keeps, until this file changes.
+if (
+    SYNCHRONOUS != 2
+    or " ".join(Schedule._fields)
+    != "size_bytes segment kind item flops first at_once source destination size shape plane_flops plane_size"
+    or " ".join(Paths._fields)
+    != "cluster row self_row latency_s amount_bytes bound_Bps penalty capacity_Bps back self_shares"
+):
+    raise ImportError("predictor/structural has changed: change what sharing.py repeats of it as well")
+
 _compiled = njit(cache=True, error_model="numpy")
 _SAME = 3e-3  # relative: times that differ by less are equal
 _NOTHING = 0.02  # of the latency: a load that takes less time is none

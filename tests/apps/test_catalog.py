@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from apps import catalog
 from apps.catalog import Problem, app, app_names, problem, sized_names, sized_problem
 from apps.errors import KernelError
 from apps.launch import launch
@@ -118,3 +119,13 @@ def test_bad_sizes_and_parameters_get_one_line(capsys, arguments, said):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert said in error
+
+
+def test_a_kernel_file_without_its_keys_is_said(tmp_path, monkeypatch):
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "kernel.toml").write_text('title = "t"\ncolour = "red"\n')
+    monkeypatch.setattr(catalog, "_HERE", tmp_path)
+    monkeypatch.setattr(catalog, "app_names", lambda: ("odd",))
+    catalog.app.cache_clear()
+    with pytest.raises(KernelError, match=r"odd/kernel\.toml: missing or unknown keys: .*colour"):
+        catalog.app("odd")

@@ -3,10 +3,13 @@
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from apps.options import own_problem_from_arguments
 from apps.run import main
+from platforms.errors import UserError
 
 JACOBI = Path(__file__).parents[2] / "examples" / "jacobi" / "jacobi.c"
 COMMAND = ["--scenario", "grid4x2", "--ranks", "2", "--program"]
@@ -38,7 +41,8 @@ def test_a_program_that_injects_nothing_is_said_to_take_no_time(capsys):
 
 def test_measured_times_are_said_to_vary(capsys):
     assert main([*COMMAND, str(JACOBI), "--program-args", "60 3", "--computation", "measured"]) == 0
-    assert "results vary from run to run" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "results vary from run to run" in said and "store" not in said  # apps.run has none
 
 
 def test_files_that_are_no_program_are_refused(capsys, tmp_path):
@@ -76,7 +80,7 @@ def test_binaries_that_smpi_cannot_run_are_refused(capsys, tmp_path):
         (["--class", "S"], "does not go with --program"),
         (["--mode", "verify"], "has no modes"),
         (["--efficiency", "measured"], "efficiency of a kernel"),
-        (["--host-speed", "5"], "goes with --compute measured"),
+        (["--host-speed", "5"], "goes with --compute measured. Give that too"),
         (["--iterations", "3"], "no iterations to be counted"),
     ],
 )
@@ -95,9 +99,15 @@ def test_a_program_that_aborts_is_a_failed_run(capsys):
         (["--program-args", "1"], "there is no program"),
         ([], "or give --program FILE"),
         (["--app", "cg", "--compute", "measured"], "It is for programs of your own"),
-        (["--app", "cg", "--host-speed", "1"], "goes with --compute measured"),
+        (["--app", "cg", "--host-speed", "1"], "for programs of your own (--program). Leave it out"),
     ],
 )
 def test_a_program_is_needed_for_what_belongs_to_one(capsys, arguments, message):
     assert main(["--scenario", "grid4x2", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_parameter_of_a_kernel_is_none_of_a_program():
+    args = SimpleNamespace(program="x.c", app=None, preset=None, size=None, param=["n=3"])
+    with pytest.raises(UserError, match=r"--param n=3: does not go with --program\. Use --program-args"):
+        own_problem_from_arguments(args)

@@ -1,13 +1,11 @@
-"""How far commands have come, on a terminal and elsewhere."""
+"""How far runs have come, on a terminal."""
 
 import io
-import re
 import sys
 
 import pytest
 
 import apps.progress
-import predictor.progress
 from apps.catalog import problem
 from apps.spec import Settings, Target
 from platforms.placement import block
@@ -39,24 +37,3 @@ def test_runs_are_a_bar_on_a_terminal(monkeypatch, spec):
     assert " 67%" in last and "2/3" in last and str(spec.target.problem) in last and last.endswith("\n")
     assert "waiting" not in sys.stderr.getvalue()
     progress.check()
-
-
-def test_a_search_is_a_bar_on_a_terminal(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    progress = predictor.progress.Progress()
-    progress("bounds", 1, 8)
-    progress("times", 3, 4)
-    progress.close()
-    last = sys.stderr.getvalue().rpartition("\r")[2]
-    assert " 75%" in last and "times" in last and last.endswith("\n")
-
-
-def test_a_search_says_a_line_every_five_seconds_elsewhere(monkeypatch, capsys):
-    clock_s = iter((100.0, 104.0, 105.5, 110.0, 111.0))
-    monkeypatch.setattr(predictor.progress.time, "perf_counter", lambda: next(clock_s))
-    progress = predictor.progress.Progress()
-    for done in range(4):
-        progress("times", done, 4)
-    progress.close()
-    lines = capsys.readouterr().err.splitlines()
-    assert [re.sub(" +", " ", line) for line in lines] == ["[ 5.5 s] 1 of 4: times", "[ 11.0 s] 3 of 4: times"]

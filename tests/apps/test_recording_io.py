@@ -1,12 +1,13 @@
 """Recordings as they are kept: what is read back, and what is no recording."""
 
 import io
+import zipfile
 
 import numpy as np
 import pytest
 
 from apps.recording import EVENT, Recording
-from apps.recording_io import from_bytes, to_bytes
+from apps.recording_io import Incomplete, _by_rank, from_bytes, to_bytes
 
 
 def rows(count):
@@ -60,3 +61,38 @@ def test_other_arrays_are_no_recording(arrays, words):
 def test_what_is_cut_off_is_no_recording(content):
     with pytest.raises(ValueError, match="not a recording"):
         from_bytes(content)
+
+
+def promising(shape, version=(1, 0)):
+    """The archive with an array of counts whose header promises another shape than there is."""
+    header = io.BytesIO()
+    write = {(1, 0): np.lib.format.write_array_header_1_0, (2, 0): np.lib.format.write_array_header_2_0}[version]
+    write(header, {"descr": "<i8", "fortran_order": False, "shape": shape})
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(KEPT)) as kept, zipfile.ZipFile(content, "w") as other:
+        for name in kept.namelist():
+            other.writestr(name, header.getvalue() + bytes(8) if name == "counts.npy" else kept.read(name))
+    return content.getvalue()
+
+
+def test_an_array_longer_than_its_file_is_no_recording_and_takes_no_memory():
+    assert from_bytes(promising((1,))).counts[1].tolist() == [0]
+    with pytest.raises(ValueError, match="not a recording: counts: its header promises"):
+        from_bytes(promising((1 << 50,)))  # 8 PiB
+    with pytest.raises(ValueError, match="not a recording: counts: not NumPy's format"):
+        from_bytes(promising((1,), (2, 0)))
+
+
+def test_too_little_memory_does_not_make_a_recording_a_broken_one(monkeypatch):
+    def load(*args, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "load", load)
+    with pytest.raises(MemoryError):
+        from_bytes(KEPT)
+
+
+def test_a_recording_that_lacks_ranks_is_not_complete(tmp_path):
+    (tmp_path / "1.events").write_bytes(b"")
+    with pytest.raises(Incomplete, match="2 of 3 ranks did not reach MPI_Finalize, rank 0 for one"):
+        _by_rank(tmp_path, 3, "events", EVENT)

@@ -8,6 +8,8 @@ import pytest
 
 from apps.catalog import Problem, app, problem
 from apps.errors import KernelError
+from apps.s4u import cg as s4u_cg
+from apps.s4u import ep as s4u_ep
 from apps.s4u.engine import run_iterations as run_s4u
 from apps.s4u.layout import layout
 from apps.smpi import run_identity
@@ -97,3 +99,11 @@ def test_too_many_ranks_are_refused_in_the_words_of_the_c_kernel():
     for run, engine in ((run_smpi, "smpi"), (lambda spec, n: run_s4u(spec, n, identity={}), "s4u")):
         with pytest.raises(KernelError, match="9 ranks need at least as many rows, na is 8"):
             run(Settings(engine=engine).spec(target), 1)
+
+
+def test_problems_that_the_kernels_in_python_have_no_room_for_are_refused():
+    # CG has at most a quarter of a row in each of nonzer vectors; EP draws batches of 2^16 pairs.
+    assert s4u_cg.refusal({"na": 8, "nonzer": 1}, 9) == "9 ranks need at least as many rows, na is 8"
+    assert s4u_cg.refusal({"na": 1400, "nonzer": 351}, 4) == "nonzer is 351, not between 1 and na / 4"
+    assert s4u_ep.refusal({"m": 15}, 1) == "m is 15, not between 16 and 42"
+    assert s4u_ep.refusal({"m": 24}, 256) is None

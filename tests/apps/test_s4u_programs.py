@@ -13,9 +13,11 @@ import pytest
 
 from apps.catalog import own_problem
 from apps.engine import simulate
+from apps.errors import KernelError
 from apps.record_events import record_events
 from apps.recording import EVENT, Kind, Mark
 from apps.run import main
+from apps.s4u.program import check_program
 from apps.smpi import run_identity
 from apps.spec import Settings, Target
 from apps.user_program import read_program
@@ -315,3 +317,10 @@ def test_an_interrupted_or_killed_command_leaves_no_process(tmp_path, death):
         assert wait_until(lambda: not processes_of(str(tmp_path)))
     finally:
         parent.kill()
+
+
+def test_python_that_is_nested_too_deep_is_no_program(tmp_path):
+    path = tmp_path / "deep.py"
+    path.write_text("x = " + "-" * 20_000 + "1\n")
+    with pytest.raises(KernelError, match=r"deep\.py.*: not Python: "):
+        check_program(path)

@@ -261,3 +261,9 @@ def test_reading_a_store_loads_no_numerical_library(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_store_opened_for_reading_takes_nothing(tmp_path):
+    Store(tmp_path).close()
+    with Store(tmp_path, read_only=True) as store, pytest.raises(ValueError, match="for reading only"):
+        store.put("record", "key", {}, {})

@@ -10,8 +10,9 @@ import time
 import pandas as pd
 import pytest
 
-from apps.store import Store
+from apps.store import Store, export
 from apps.store.cli import main
+from apps.store.cli import main as store_command
 from apps.store.database import DATABASE
 from apps.store.store import FILE_BYTES
 
@@ -258,3 +259,30 @@ def test_the_help_of_export_names_the_columns(capsys):
         main(["export", "--help"])
     out = capsys.readouterr().out
     assert "NAME_sum and NAME_max" in out
+
+
+def test_what_is_no_text_is_told_by_its_size_and_a_date_that_is_none_by_a_mark(tmp_path, capsys):
+    with Store(tmp_path / "store") as store:
+        store.put_bytes("trace", {"app": "cg"}, b"\x00\xff" * 5)
+    with sqlite3.connect(tmp_path / "store" / DATABASE) as connection:
+        ((key,),) = connection.execute("SELECT key FROM entries").fetchall()
+        connection.execute("UPDATE entries SET created_s = 1e300")
+    assert store_command(["show", key, "--store", str(tmp_path / "store")]) == 0
+    assert '"payload": "10 bytes that are no text"' in capsys.readouterr().out
+    assert store_command(["list", "--store", str(tmp_path / "store")]) == 0
+    assert "?" in capsys.readouterr().out
+
+
+def test_a_payload_that_has_gone_is_said(tmp_path, capsys):
+    with Store(tmp_path / "store") as store:
+        store.put_bytes("trace", {"app": "cg"}, b"\x00\xff" * 5)
+        ((key,),) = [(entry.key,) for entry in store.entries()]
+    for path in (tmp_path / "store" / "payloads").rglob("*.*"):
+        path.unlink()
+    assert store_command(["show", key, "--store", str(tmp_path / "store")]) == 2
+    assert f"trace {key} cannot be read. Run it again to mend it." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("value", "joules"), [(None, None), ([1, 2], None), ({"a": "x"}, None)])
+def test_energies_in_another_form_are_none(value, joules):
+    assert export._joules(value) == joules

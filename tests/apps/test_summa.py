@@ -5,6 +5,7 @@ import pytest
 
 from apps.errors import KernelError
 from apps.summa import reference
+from apps.summa.reference import references
 
 # N, ranks, rows of the grid, nb, broadcast: sizes that are no multiple of anything, more ranks than rows, any grids.
 CASES = [
@@ -114,3 +115,12 @@ def test_flops_are_two_for_each_product_on_the_owner_of_the_sum(sized, size, ran
 def test_what_cannot_be_run_is_refused_with_the_reason(sized, size, ranks, parameters, reason):
     with pytest.raises(KernelError, match=reason):
         sized("summa", size, ranks, **parameters)
+
+
+def test_matrices_that_memory_does_not_hold_are_said(monkeypatch):
+    def none(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", none)
+    with pytest.raises(KernelError, match="size 100000: the matrices, 160 GB, do not fit into memory"):
+        references({"n": 100_000}, 4)

@@ -14,7 +14,7 @@ from apps.smpi import run_iterations
 from apps.spec import RunSpec, Target
 from apps.traffic import DECLARED, traffic
 from apps.traffic.lu import grid_of
-from apps.traffic.steps import Exchange, Sweep, totals
+from apps.traffic.steps import AllToAll, Exchange, Sweep, totals
 from platforms.placement import block
 from platforms.read import materialise
 from platforms.scenario import named_grid
@@ -116,3 +116,17 @@ def test_a_program_without_declaration_is_refused_with_the_known_ones():
     assert set(DECLARED) <= set(app_names())
     with pytest.raises(KernelError, match=r"is has no|traffic of is.*Known: cg, ep, ft, lu, mg"):
         traffic(problem("is", "S"), 4)
+
+
+def test_one_rank_of_cg_sends_nothing():
+    assert traffic(problem("cg", "S"), 1).totals(1).messages.sum() == 0
+
+
+def test_ft_on_more_ranks_than_planes_is_a_grid():
+    # Class S has 64^3 points: 128 ranks are 64 x 2, of 2048 points of 16 byte each.  In an iteration lines along z
+    # become lines along y among the 2 ranks of each place in x, those lines along x among the 64 of each half of z.
+    halves, columns = (step for step in traffic(problem("ft", "S"), 128).iteration if isinstance(step, AllToAll))
+    assert halves.group.tolist() == [[first, first + 1] for first in range(0, 128, 2)]
+    assert columns.group.tolist() == [list(range(0, 128, 2)), list(range(1, 128, 2))]
+    assert set(halves.size_bytes.flat) == {2048 * 16 // 2}
+    assert set(columns.size_bytes.flat) == {2048 * 16 // 64}

@@ -171,7 +171,7 @@ def test_equal_programs_are_equal_problems(tmp_path):
     [
         ({"mode": "verify"}, "has no modes"),
         ({"efficiency": 0.5}, "says itself what it computes"),
-        ({"compute": "measured"}, "goes with --compute measured"),
+        ({"compute": "measured"}, "the speed of this computer is missing"),
         ({"host_speed_flops": 1e9}, "goes with --compute measured"),
         ({"compute": "measured", "host_speed_flops": -1.0}, "not a speed"),
         (

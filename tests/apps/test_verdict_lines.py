@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.failure import failure
+from apps.failure import _who_waits, failure
 from apps.process import Finished
-from apps.verdict import check_success, telling_line
+from apps.verdict import check_success, readable, telling_line
 from platforms.errors import PlatformError
 
 # As SimGrid 3.32 writes it.
@@ -68,8 +68,31 @@ def test_of_an_access_violation_the_likely_causes_are_told():
     assert told.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
 
 
+@pytest.mark.parametrize("log", ["", "Segmentation fault\n", "Segmentation fault (core dumped)\n"])
+def test_a_crash_of_which_nothing_is_said_has_the_same_causes(log):
+    told = failure(Finished(status=139, output="", log=log, wall_s=0.1, peak_memory_bytes=1))
+    stack = "its stack is too small (--cfg contexts/stack-size:KIB)"
+    assert told.text == f"the simulation crashed (SIGSEGV): a fault of the program or of SimGrid, or {stack}"
+
+
+def test_a_division_by_zero_has_nothing_to_do_with_the_stack():
+    done = Finished(status=136, output="", log="Floating point exception\n", wall_s=0.1, peak_memory_bytes=1)
+    assert failure(done).text == "the simulation crashed (SIGFPE): a fault of the program or of SimGrid"
+
+
+def test_what_the_recorder_notes_is_shown_of_ranks_in_a_deadlock_alone():
+    aborted = "[c2-0:1:(2) 0.0] smpi_pmpi.cpp:138: [smpi_pmpi/WARNING] MPI_Abort was called, something went wrong\n"
+    log = f"abort: rank 1, code 42\n{aborted}waits: rank 0 in MPI_Barrier\nwaits: the program's own word\n"
+    assert readable(log) == [aborted.rstrip(), "waits: the program's own word"]
+    assert "waits: rank 2 in MPI_Recv" in readable(DEADLOCK_3_32)
+
+
 def test_a_message_without_a_way_is_the_platforms_fault():
     log = f"[d0:0:(1) 0.1] ./src/surf/network_cm02.cpp:251: [root/CRITICAL] {NO_WAY}.\nBacktrace:\n"
     done = Finished(status=134, output="", log=log, wall_s=0.1, peak_memory_bytes=1)
     with pytest.raises(PlatformError, match=f"a run: SimGrid says: {NO_WAY}.*loopback_bw"):
         check_success(done, "a run")
+
+
+def test_ranks_that_wait_are_named_as_far_as_they_are_known():
+    assert _who_waits("nothing about ranks") == "the ranks that are left wait"

@@ -68,7 +68,7 @@ def test_a_digit_of_a_result_is_a_difference_one_of_a_machine_time_is_none(first
 
     assert changed("prediction_wall_s") == 0
     assert changed("simulated_s") == 1
-    assert "results.csv: 1 differences" in capsys.readouterr().out
+    assert "results.csv: 1 difference\n" in capsys.readouterr().out
 
 
 def test_a_missing_file_other_columns_and_other_rows_are_differences(tmp_path):
@@ -77,17 +77,34 @@ def test_a_missing_file_other_columns_and_other_rows_are_differences(tmp_path):
         (tmp_path / name / "t.csv").write_text(text)
     (tmp_path / "a" / "more.csv").write_text("x\n1\n")
     assert differences(tmp_path / "a", tmp_path / "b") == {
-        "more.csv": [f"not in {tmp_path / 'b'}"], "t.csv": ["other columns: y, z"],
-    }  # fmt: skip
-    assert differences(tmp_path / "a", tmp_path / "c")["t.csv"] == ["1 rows and 2"]
+        "more.csv": [f"not in {tmp_path / 'b'}"],
+        "t.csv": [f"columns only in {tmp_path / 'a'}: y", f"columns only in {tmp_path / 'b'}: z"],
+    }
+    assert differences(tmp_path / "a", tmp_path / "c")["t.csv"] == ["1 row and 2"]
     assert differences(tmp_path / "a", tmp_path / "d")["t.csv"] == ["the columns are in another order"]
 
 
 def test_a_folder_without_tables_and_a_file_that_is_none_are_refused(tmp_path, refused):
     refused(same, [str(tmp_path), str(tmp_path)], "no CSV files")
+    refused(same, [str(tmp_path / "nowhere"), str(tmp_path)], "nowhere: no such folder")
+    refused(same, [__file__, str(tmp_path)], "not a folder")
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="no table"):
         differences(tmp_path, tmp_path)
+
+
+def test_a_folder_in_the_place_of_a_table_is_refused_in_words(tmp_path):
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(UserError, match=r"t\.csv: no table: [^\[]*\. Name a folder"):
+        differences(tmp_path, tmp_path)
+
+
+def test_control_characters_of_a_table_are_written_out(tmp_path):
+    for name, value in (("a", "1"), ("b", "\0\x1b[2J")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text(f"x\n{value}\n")
+    ((line,),) = differences(tmp_path / "a", tmp_path / "b").values()
+    assert line.isprintable() and r"\x1b[2J" in line
 
 
 def test_sums_of_a_polynomials_terms_do_not_depend_on_how_python_orders_sets():

@@ -90,7 +90,7 @@ def test_commands_exist_with_their_options(block):
 
 
 def test_a_command_with_a_wrong_option_or_file_would_be_found():
-    (words,) = commands("A=1 python -m apps.run --app cg --scenari grid4x2 --nonsense 3 > out.txt  # why")
+    (words,) = commands("A=1 python -m apps.run --app cg --scenario grid4x2 --nonsense 3 > out.txt  # why")
     assert words[:5] == ["A=1", "python", "-m", "apps.run", "--app"] and "out.txt" not in words
     assert "unrecognized arguments: --nonsense 3" in check_command(words)
     assert check_command(["python", "-m", "apps.run", "--program", "examples/none.c"]) == "no file examples/none.c"

@@ -1,8 +1,12 @@
 """How every command line ends."""
 
+import errno
+import sys
+
 import pytest
 
-from platforms.command import CommandParser
+from platforms.command import CommandParser, exit_status
+from platforms.errors import UserError
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -35,3 +39,47 @@ def test_an_option_with_newlines_stays_one_line(capsys):
 def test_options_have_their_whole_names(capsys):
     line = "error: unrecognized arguments: --job 3. See python -m some.command --help.\n"
     assert said(capsys, "list", "name", "--job", "3") == line
+
+
+def ended(raised, capsys):
+    def run():
+        raise raised
+
+    return exit_status(run), capsys.readouterr().err
+
+
+def test_what_the_system_refuses_is_one_line(capsys):
+    assert ended(OSError(errno.ENAMETOOLONG, "File name too long", "x" * 5), capsys) == (
+        2,
+        "error: xxxxx: File name too long\n",
+    )
+    assert ended(OSError(errno.ENOSPC, "No space left on device"), capsys) == (
+        1,
+        "error: output: No space left on device\n",
+    )
+
+
+def test_characters_that_the_output_does_not_have_are_named(capsys):
+    error = UnicodeEncodeError("ascii", "a µs b", 2, 3, "ordinal not in range(128)")
+    line = "error: 'a µs b': the output's encoding ascii has no such character. Set PYTHONIOENCODING to utf-8.\n"
+    assert ended(error, capsys) == (2, line)
+
+
+def test_an_error_that_nobody_can_read_is_no_other_error(monkeypatch):
+    class Closed:
+        def write(self, text):
+            raise BrokenPipeError
+
+        def flush(self):
+            raise BrokenPipeError
+
+        def fileno(self):
+            raise ValueError("closed")
+
+    def run(raised):
+        raise raised
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert exit_status(lambda: run(UserError("a", "b", "c"))) == 2
+    assert exit_status(lambda: run(BrokenPipeError())) == 141

@@ -1,9 +1,15 @@
 """The hardware database: published peaks, the paper's figures, files of one's own."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, UserError
 from platforms.hardware import read_hardware
+from platforms.system.named import system_named
+
+MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
 
 HARDWARE = read_hardware()
 
@@ -146,3 +152,13 @@ def test_an_unknown_name_says_what_is_near():
         PlatformError, match=r"lab, node 1: no cpu 'xeon-l5460' in the hardware database. Near: xeon-l5640"
     ):
         HARDWARE.processor("cpu", "xeon-l5460", "lab, node 1")
+
+
+def test_a_price_below_nothing_is_refused(tmp_path):
+    path = tmp_path / "hardware.toml"
+    path.write_text(
+        '[cpus.test]\ntitle = "t"\nsource = "s"\ncores = 2\nthreads = 2\nclock_ghz = 1\ndouble_per_cycle = 1\n'
+        "single_per_cycle = 1\nidle_w = 1\nfull_w = 2\nprice_usd = -1\n"
+    )
+    with pytest.raises(UserError, match=re.escape("cpus test: price_usd = -1. Give 0 or more")):
+        system_named(str(MERPSYS), hardware=[path])

@@ -1,16 +1,19 @@
 """What is said of a platform: latencies and bandwidths by hand from its file, and what is out of the ordinary."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from platforms.inspect import as_text
 from platforms.inspect.cli import main
 from platforms.inspect.connections import groups_of
 from platforms.inspect.inspection import inspect
-from platforms.inspect.survey import survey
+from platforms.inspect.quantities import bandwidth_text
+from platforms.inspect.survey import evenly, survey
 from platforms.read import materialise, read_platform
 from platforms.scenario import named_grid
 
@@ -276,3 +279,26 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "set()\n"
+
+
+def test_long_lists_are_cut_and_say_so(monkeypatch, capsys):
+    for name, most in (("_MOST_CLUSTERS", 3), ("_MOST_ZONES", 2), ("MOST_CLUSTERS", 4)):
+        monkeypatch.setattr(as_text, name, most)
+    assert main(["--scenario", "grid5x2", "--speeds", "1,1,1,1,1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "... 2 more clusters: --json lists all" in lines
+    assert any(line.endswith(" more zones: --json lists all") for line in lines)
+    assert "between clusters: 4 of 5" in lines
+
+
+def test_radio_and_disks_are_told(data, capsys):
+    assert main([str(data / "wireless.xml")]) == 0
+    said = capsys.readouterr().out
+    assert "bandwidth, Gbit/s: Wi-Fi between any two hosts" in said
+    assert "wifi: Wi-Fi, whose bandwidth depends on the station, not given here: air" in said
+
+
+def test_rates_and_samples_at_their_ends():
+    assert bandwidth_text(math.inf) == "unlimited" and bandwidth_text(0.0125) == "0.1 bit/s"
+    assert as_text._number(math.inf) == "unlimited"
+    assert evenly("abcde", 1) == ("a",) and evenly("abcde", 3) == ("a", "c", "e")

@@ -66,3 +66,7 @@ def test_large_platforms_are_asked_for_no_more_than_is_needed(asked):
     for pair in pairs:
         assert routes_between(platform, [pair]) == read_routes(platform.path, [pair])
     assert asked == [pairs[:1], pairs[1:]]
+
+
+def test_no_pairs_have_no_routes():
+    assert read_routes(materialise(named_grid("grid4x2")).path, []) == []

@@ -1,6 +1,7 @@
 """The command-line options for platforms and placements."""
 
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,15 @@ import pytest
 import platforms
 from platforms.errors import UserError
 from platforms.options import (
+    _grid_of,
     add_placement_arguments,
     add_platform_arguments,
     placement_from_arguments,
     platform_from_arguments,
 )
+from platforms.system.named import system_named
+
+MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
 
 
 def parsed(*arguments):
@@ -104,3 +109,8 @@ def test_the_options_cost_no_heavy_import():
     root = Path(platforms.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_system_of_several_kinds_of_units_is_no_grid():
+    with pytest.raises(UserError, match=re.escape("not a grid of clusters, each of a single kind of node")):
+        _grid_of(system_named(str(MERPSYS)))

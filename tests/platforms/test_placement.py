@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, UserError
 from platforms.placement import block, configured, cyclic, probe_placement, read_host_file, write_host_file
 from platforms.platform import Cluster, Host, Platform
 
@@ -126,3 +126,8 @@ def test_a_configuration_that_the_platform_does_not_have_is_refused(configuratio
     platform = grid(2, 2, 2)
     with pytest.raises(PlatformError, match=re.escape(message)):
         configured(platform, configuration)
+
+
+def test_a_host_file_that_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(UserError, match=re.escape(f"host file {tmp_path}: cannot be written: Is a directory")):
+        write_host_file(tmp_path, ["a"])

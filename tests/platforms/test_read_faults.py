@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import platforms.read
+from platforms import xml_check
 from platforms.caching import cache_folder
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, UserError
 from platforms.read import read_platform
 from platforms.simgrid import check_simgrid
 
@@ -41,6 +42,12 @@ def test_a_folder_and_a_broken_shared_object_are_refused(tmp_path):
     (tmp_path / "broken.so").write_bytes(b"not an object")
     with pytest.raises(PlatformError, match=r"broken\.so.*SimGrid says"):
         read_platform(tmp_path / "broken.so")
+
+
+def test_a_platform_in_cpp_is_to_be_compiled_first(tmp_path):
+    (tmp_path / "line.cpp").write_text("#include <simgrid/s4u.hpp>\n")
+    with pytest.raises(PlatformError, match=r"line\.cpp: a platform in C\+\+ that is not compiled\. Compile it first"):
+        read_platform(tmp_path / "line.cpp")
 
 
 def test_watts_that_cannot_be_read_are_refused(tmp_path, data):
@@ -125,3 +132,30 @@ def test_a_compiled_platform_that_ends_the_process_is_refused(tmp_path):
     subprocess.run(["g++", "-shared", "-fPIC", "-o", library, tmp_path / "quit.cpp"], check=True)
     with pytest.raises(PlatformError, match="it ends the process that loads it"):
         read_platform(library)
+
+
+def zone(content):
+    head = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+    return f'{head}<zone id="w" routing="None">{content}</zone></platform>'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('<?xml version="1.0" encoding="martian"?><platform version="4.1"/>', "its encoding is 'martian'"),
+        (zone('<host id="h" speed="1Gf" availability_file="p"/>'), "availability_file='p' is larger than 0 MiB"),
+        (zone('<host id="h" speed="1Gf,2Gf"><prop id="wattage_per_state" value="1:2:3"/></host>'),
+         "wattage_per_state '1:2:3' is of 1 states, but the host has 2"),
+    ],
+)  # fmt: skip
+def test_a_platform_file_that_cannot_be_taken_is_refused(tmp_path, monkeypatch, text, said):
+    monkeypatch.setattr(xml_check, "MOST_PROFILE_BYTES", 3)
+    (tmp_path / "p").write_text("0 1\n")
+    (tmp_path / "own.xml").write_text(text)
+    with pytest.raises(UserError, match=re.escape(said)):
+        read_platform(tmp_path / "own.xml")
+
+
+def test_a_platform_that_goes_while_it_is_looked_at_is_said(tmp_path):
+    with pytest.raises(UserError, match=re.escape("gone.xml: cannot be read: No such file")):
+        xml_check.check_platform_xml(tmp_path / "gone.xml")

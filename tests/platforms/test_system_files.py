@@ -311,3 +311,22 @@ def test_a_number_of_processes_has_a_bound(capsys):
     for number in ("9" * 5000, "9" * 19, "\u0664"):
         assert main([str(EXAMPLE), "--count", f"slave1={number}"]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [('gpu = "tesla-k40"\nsockets = 2', "a gpu with sockets. Write count = 2"), ("price = 3", "price")],
+)
+def test_units_that_cannot_be_are_refused(tmp_path, unit, said):
+    path = tmp_path / "own.toml"
+    path.write_text(f'[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\n{unit}\n')
+    with pytest.raises(UserError, match=said):
+        system_named(str(path))
+
+
+def test_a_lone_gpu_is_behind_its_node_s_bus(tmp_path):
+    path = tmp_path / "own.toml"
+    node = 'name = "n"\ncount = 2\nbus = "pcie3-x16"\ngpu = "tesla-k40"\n'
+    path.write_text(f'[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\n{node}')
+    (group,) = system_named(str(path)).groups
+    assert group.unit.bus is not None and group.host(1) == "n-1-gpu"

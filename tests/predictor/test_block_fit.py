@@ -208,3 +208,12 @@ def test_a_near_message_overtakes_far_ones_and_shares_with_them_later():
     found = Shape("bcast-binomial", Coefficients(1, 1, 0, 0, 0))
     four = found.time_s(np.array([60000.0]), 4, layout=Layout((2, 2)), wires=WIRES)
     assert four == pytest.approx([(9e-4 + 6e-4) + (1e-4 + 6e-4)])  # then 2 sends to 3
+
+
+def test_a_fit_is_kept_above_zero_by_squares_too():
+    # By hand: of 3 x - 2 with no constant the slope is sum(x y) / sum(x^2), at x = 1, 2, 3: (1 + 8 + 21) / 14.
+    features = np.array([[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    assert linear_fit(features, [1.0, 4.0, 7.0], error="mse") == pytest.approx([-2, 3])
+    assert linear_fit(features, [1.0, 4.0, 7.0], error="mse", nonnegative=True) == pytest.approx([0, 30 / 14], abs=1e-6)
+    with pytest.raises(ValueError, match="error 'cube' is not of "):
+        linear_fit(features, [1.0, 4.0, 7.0], error="cube")

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from platforms.xml import platform_xml
 from predictor.design import cli
 from predictor.design.cli import main
 from predictor.design.graph_times import GraphTimes
+from predictor.design.output import _ranks
 from predictor.design.request import read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.space import candidates
@@ -144,3 +146,10 @@ def test_the_documented_file_can_be_read(tmp_path):
     request = read_request(path)
     assert [str(program.problem) for program in request.programs] == ["cg A", "hpl 4000 nb=32"]
     assert request.networks[0].node.bandwidth_Bps == 2.5e9 / 8
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"), [(None, "a rank on each core"), (1, "1 rank on each node"), (4, "4 ranks on each node")]
+)
+def test_a_design_says_how_many_ranks_it_is_for(ranks, said):
+    assert _ranks(SimpleNamespace(ranks_per_node=ranks)) == said

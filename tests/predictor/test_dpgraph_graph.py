@@ -15,7 +15,7 @@ from apps.recording import EVENT, Kind, Mark, Mode, Op, Recording
 from apps.spec import RunSpec, Target
 from platforms.errors import UserError
 from predictor.dpgraph.cli import main
-from predictor.dpgraph.draw import MOST_NODES, draw_graph, graph_figure
+from predictor.dpgraph.draw import MOST_NODES, _scaled, draw_graph, graph_figure
 from predictor.dpgraph.graph import (
     DPGraph,
     Edge,
@@ -453,3 +453,13 @@ def test_files_that_cannot_be_written_or_hold_no_program_are_said(tmp_path):
     path.write_text(re.sub(r"<edge .*?</edge>", "", path.read_text(), flags=re.DOTALL))
     with pytest.raises(UserError, match=r"graph\.graphml: .* has no end. Mend the file"):
         read_graphml(path)
+
+
+def test_a_graph_that_cannot_be_read_or_written_is_said(tmp_path):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        read_graphml(tmp_path / "none.graphml")
+
+
+@pytest.mark.parametrize(("value", "text"), [(7.71e6, "7.71 Mflop"), (0.5, "0.5 flop"), (0, "0 flop")])
+def test_amounts_have_three_digits_and_a_prefix(value, text):
+    assert _scaled(value, "flop") == text

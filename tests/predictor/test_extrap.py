@@ -15,7 +15,7 @@ from apps.spec import Settings, Target
 from platforms.errors import UserError
 from platforms.placement import block
 from platforms.platform import Cluster, Host, Platform
-from predictor.base import Cost
+from predictor.base import Cost, OutOfRange
 from predictor.evidence import Broker
 from predictor.extrap import process
 from predictor.predict import main, predict
@@ -32,7 +32,7 @@ def grid(nodes, clusters=4):
 
 def target_of(nodes, clusters=4):
     platform = grid(nodes, clusters)
-    return Target(Problem("cg", (("niter", 15),), "S"), platform, block(platform, len(platform.hosts)))
+    return Target(Problem("cg", (("na", 1400), ("niter", 15)), "S"), platform, block(platform, len(platform.hosts)))
 
 
 def amdahl_s(ranks):
@@ -179,6 +179,22 @@ def test_no_extra_p_is_left_when_the_program_ends(stand_in, tmp_path):
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert float(said) == pytest.approx(3.5)
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_extra_p_that_is_not_there_or_goes_is_out_of_range(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "python", lambda: None)
+    with pytest.raises(OutOfRange, match="Extra-P is not installed"):
+        process.model([1], [1.0], 2, negative_exponents=False)
+    odd = tmp_path / "python"
+    odd.write_text("no program\n")
+    odd.chmod(0o755)
+    with pytest.raises(OutOfRange, match="cannot be started: Exec format error"):
+        process._Worker(odd)
+    odd.write_text('#!/bin/sh\necho \'{"version": "1"}\'\nexec <&-\necho gone >&2\n')
+    worker = process._Worker(odd)
+    worker._process.wait(10)
+    with pytest.raises(OutOfRange, match="gone"):
+        worker.ask({"values": [0.0] * 100_000})
 
 
 # With Extra-P itself.

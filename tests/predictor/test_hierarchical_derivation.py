@@ -143,3 +143,13 @@ def test_the_table_is_the_paper_s():
         ("bwForHLR 1", 19.1e9, 95e9, 5.4e9, 20),
         ("bwForCluster", 33e9, 89e9, 3e9, 16),
     ]
+
+
+def test_polynomials_put_into_each_other_keep_exact_powers():
+    assert str(parse("n^3 + n").substitute({"n": parse("2 q")})) == "8 q^3 + 2 q"
+    assert str(parse("x^(1/2)").substitute({"x": parse("q^4")})) == "q^2"
+    assert str(parse("x^-2").substitute({"x": parse("2 q")})) == "1/4 q^-2"
+    with pytest.raises(ValueError, match=r"\(2 q\)\^\(1/2\) is not rational"):
+        parse("x^(1/2)").substitute({"x": parse("2 q")})
+    with pytest.raises(ValueError, match=r"1 / \(.*\) is no polynomial"):
+        parse("x^-1").substitute({"x": parse("q + 1")})

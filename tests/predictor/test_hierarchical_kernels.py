@@ -14,7 +14,7 @@ from platforms.placement import block
 from platforms.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
 from predictor.evidence import Broker
-from predictor.hierarchical.kernels import KERNELS
+from predictor.hierarchical.kernels import KERNELS, _cg_grid
 from predictor.hierarchical.multicore_cluster import table_cluster
 from predictor.hierarchical.predictor import HIERARCHICAL, core_probe, network_plan, shape
 from predictor.predict import predict
@@ -221,3 +221,8 @@ def test_a_program_of_one_s_own_is_out_of_range(tmp_path):
 
 def test_it_is_found_by_its_name():
     assert predictor("hierarchical") is HIERARCHICAL
+
+
+def test_grids_of_cg_for_other_numbers_of_nodes_are_about_square():
+    # k R^2 with k = 1, 2 or 3: 12 = 3 * 2^2; 7 is none, so 3 groups of 7 / 3 nodes.
+    assert _cg_grid(12) == (2, 6) and _cg_grid(7) == (3, 7 / 3)

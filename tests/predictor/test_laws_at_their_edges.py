@@ -117,7 +117,7 @@ def grid(*nodes):
 
 def test_who_needs_smaller_runs_is_named_where_there_are_too_few():
     platform = grid(2)
-    target = Target(Problem("cg", (("niter", 15),), "S"), platform, ("c0-0", "c0-1"))
+    target = Target(Problem("cg", (("na", 1400), ("niter", 15)), "S"), platform, ("c0-0", "c0-1"))
     asks = {
         "fit-log": lambda: FIT_LOG.runs(target),
         "hcf-nnls": lambda: HCF_NNLS.runs(target),

@@ -111,3 +111,8 @@ def test_a_space_too_large_to_list_says_what_to_use_instead():
     space = Space(Limits((100,) * 5, (4,) * 5))
     with pytest.raises(UserError, match="Use branch and bound"):
         len(space)
+
+
+def test_a_configuration_counts_from_zero():
+    with pytest.raises(UserError, match="a number below zero"):
+        Configuration(((-1, 1),))

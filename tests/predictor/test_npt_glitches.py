@@ -10,6 +10,7 @@ from predictor.npt.configuration import Configuration
 from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.noise import perturb
+from predictor.optimize.drivers import Noise
 
 ONE, TWO = Configuration.parse("1,1"), Configuration.parse("2,1")
 
@@ -108,3 +109,8 @@ def test_measurements_that_are_none_are_refused():
         Measurements.of([])
     with pytest.raises(UserError, match="runs on 1 and 2 sub-clusters"):
         Measurements.of([Measurement(ONE, 10, 1), Measurement(Configuration.parse("1,1,1,1"), 10, 1)])
+
+
+def test_noise_is_written_out():
+    assert str(Noise()) == "none"
+    assert str(Noise(sigma=0.05, seed=3, glitch_share=0.1, glitch_factor=2)) == "5 %, 10 % glitches of 2 times, seed 3"

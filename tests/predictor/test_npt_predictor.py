@@ -233,16 +233,33 @@ def test_ranks_that_a_kernel_refuses_are_not_measured(app):
         try:
             traffic(asked, ranks)
         except KernelError:
-            assert not nas_fits(app, dict(asked.params), ranks), ranks
+            assert not nas_fits(asked, ranks), ranks
         else:
-            assert nas_fits(app, dict(asked.params), ranks), ranks
+            assert nas_fits(asked, ranks), ranks
 
 
 def test_ranks_that_lu_refuses_are_not_measured():
     # 12 points, two for each rank along a side of the grid: 8 is 4 x 2, 7 is 7 x 1, 16 is 4 x 4.
-    assert [ranks for ranks in range(1, 17) if nas_fits("lu", {"n": 12}, ranks)] == [
+    assert [ranks for ranks in range(1, 17) if nas_fits(problem("lu", "S"), ranks)] == [
         *(1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16)
     ]
+
+
+@pytest.mark.parametrize(("preset", "rows"), [("S", 1400), ("W", 7000)])
+def test_cg_has_a_row_for_every_rank(preset, rows):
+    assert nas_fits(problem("cg", preset), rows)
+    assert not nas_fits(problem("cg", preset), rows + 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "few", "many"),
+    [("S", 1, 3120), ("D", 4, 102261126)],  # 2^16 and 2^31 keys, more than 20 for each: 21; 34 GB need four nodes
+)
+def test_is_has_keys_to_change_on_every_rank_and_room_for_them(preset, few, many):
+    asked = problem("is", preset)
+    found = [nas_fits(asked, ranks) for ranks in (few, many, many + 1)]
+    assert found == [True, True, False]
+    assert few == 1 or not nas_fits(asked, few - 1)
 
 
 def test_classes_are_compared_at_equal_numbers_of_iterations(record_of):

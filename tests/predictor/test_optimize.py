@@ -6,17 +6,21 @@ Most runs are pretended: their times are the NP-T equation of Himeno (Table V) w
 import json
 import math
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from platforms.errors import UserError
 from platforms.placement import configured
+from platforms.platform import Cluster, Host, Platform
 from platforms.read import materialise
 from platforms.scenario import named_grid
 from predictor.base import OutOfRange, Prediction
 from predictor.npt.configuration import Configuration, Limits
+from predictor.npt.sizes import paper_sizes
 from predictor.optimize import cli
+from predictor.optimize.arguments import _full_power_w, construction_from_arguments
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
 
@@ -486,3 +490,17 @@ def test_bad_input_gets_one_line_and_status_2(pretend, refused, arguments, messa
 def test_what_is_missing_or_does_not_go_together_gets_one_line(pretend, refused, arguments, message):
     pretend(time_s, cli)
     refused(main, arguments.split(), message)
+
+
+def test_the_papers_benchmarks_have_their_sizes_of_construction():
+    assert (
+        construction_from_arguments(SimpleNamespace(construction=None, app="hpl")) == paper_sizes()["hpl"].construction
+    )
+    with pytest.raises(UserError, match="--construction: cg is not of the paper's benchmarks"):
+        construction_from_arguments(SimpleNamespace(construction=None, app="cg"))
+
+
+def test_energy_needs_watts():
+    platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (Host("a", 1e9, 2),)),))
+    with pytest.raises(UserError, match="--objective energy, cluster c: the platform gives no watts"):
+        _full_power_w(platform, "energy")

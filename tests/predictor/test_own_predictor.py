@@ -13,7 +13,7 @@ from platforms.placement import block
 from platforms.platform import Cluster, Host, Platform
 from predictor.evidence import Broker
 from predictor.hcf import HCF
-from predictor.own import GROUP
+from predictor.own import GROUP, own_predictor
 from predictor.predict import predict
 from predictor.registry import PREDICTORS, predictor, predictors
 from validation.campaign import read_campaign
@@ -232,3 +232,10 @@ def test_the_interval_of_a_model_is_printed(capsys, pretend):
     own, hcf = capsys.readouterr().out.split("mg S on ")[1:]
     assert "by the model itself between" in own
     assert "by the model itself" not in hcf  # what it has is the map's, if any
+
+
+def test_a_module_that_lacks_another_is_broken(tmp_path, monkeypatch):
+    (tmp_path / "lacking_one.py").write_text("import no_such_module_anywhere\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match="No module named 'no_such_module_anywhere'"):
+        own_predictor("lacking_one:Mine")

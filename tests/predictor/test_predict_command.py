@@ -21,3 +21,14 @@ def test_a_predictor_without_evidence_does_not_stop_the_others(capsys, refused):
     out = capsys.readouterr().out
     assert "hcf: no answer\n" in out and "the evidence asked for is a run of the target itself" in out
     assert "cg S on 2 ranks of grid2x1, dpgraph-known: " in out and "dpgraph-known: no answer" not in out
+
+
+def test_a_size_without_a_program_is_refused(refused):
+    refused(predict.main, "--scenario grid4x2 --size 100".split(), "--size 100: goes with --app. Name one of ")
+
+
+def test_a_recording_knows_no_memory_bus(refused):
+    arguments = "--scenario grid4x2 --app cg --class S --predictor dpgraph-known --memory-bus 20 --no-store"
+    refused(
+        predict.main, arguments.split(), "--memory-bus: the evidence asked for is a recording, which says nothing of a"
+    )

@@ -24,7 +24,7 @@ from predictor.regression.terms import AMDAHL, TERMS, fit_combination
 
 SPEEDS = (40e9, 50e9, 60e9, 70e9)  # grids of four clusters of Fanfakh's Table (1)
 WORK_FLOPS = 1.6e12
-PROBLEM = Problem("cg", (("niter", 15),), "S")
+PROBLEM = Problem("cg", (("na", 1400), ("niter", 15)), "S")
 LAWS = ("fit-loglinear", "fit-log", "fit-amdahl")
 
 
@@ -128,7 +128,7 @@ def test_too_small_a_target_is_out_of_range_and_costs_nothing(name, nodes, answe
 
 
 def test_a_large_platform_is_quick():  # seconds, should the choice ever be quadratic
-    target = whole(grid(20_000, 20_000))
+    target = whole(grid(20_000, 20_000), Problem("cg", (("na", 150_000), ("niter", 75)), "C"))
     assert sizes(target, FEW, predictor="any") == (2, 10_000, 20_000)
 
 

@@ -19,7 +19,7 @@ from predictor.regression.lines import LogLine, PowerLaw, fit_log_line, fit_powe
 from predictor.regression.smaller_runs import FEW, part, sizes, smaller_runs
 from predictor.regression.terms import AMDAHL, TERMS, Combination, fit_combination
 
-PROBLEM = Problem("cg", (("niter", 15),), "S")
+PROBLEM = Problem("cg", (("na", 1400), ("niter", 15)), "S")
 
 
 def grid(*nodes, speeds=(40e9, 50e9, 60e9, 70e9), cores=1):

@@ -7,6 +7,7 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.reliability.cli import main, parse_nodes
+from predictor.reliability.cli import main as reliability
 from predictor.reliability.run_times import amdahl, read_times
 
 GALERA = "--model galera+ --checkpoint 300 "
@@ -171,3 +172,28 @@ def test_bad_input_gives_one_line(arguments, message, capsys):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+FAILURES = "--rate 1e-6 --checkpoint 1 "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--scenario grid4x2 --app cg --class S --serial 0.1", "--serial 0.1: goes with --work"),
+        ("--times some.csv --nodes 1:4", "--nodes 1:4: does not go with --times"),
+        (
+            "--scenario grid4x2 --app cg --class S --predictor hierarchical --nodes 3 --no-store",
+            "--predictor hierarchical: no number of nodes is in its range: 3 nodes: left out: ",
+        ),
+    ],
+)
+def test_run_times_that_cannot_be_had_are_refused(refused, arguments, said):
+    refused(reliability, (FAILURES + arguments).split(), said)
+
+
+def test_a_table_with_a_field_without_end_is_no_csv(tmp_path):
+    path = tmp_path / "times.csv"
+    path.write_text("nodes,time_s\n1," + "9" * 200_000 + "\n")
+    with pytest.raises(UserError, match="not CSV: field larger than field limit"):
+        read_times(str(path))

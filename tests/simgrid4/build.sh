@@ -47,6 +47,6 @@ if [ ! -f "$prefix/installed" ]; then
     rm -rf "$work"
 fi
 "$prefix/bin/smpirun" -version | head -n 1
-LD_LIBRARY_PATH="$prefix/lib" "$python" -c '
+"$python" -c '
 import simgrid
 print("setup: SimGrid", simgrid.simgrid_version, "is in .venv-simgrid4")'

@@ -14,7 +14,7 @@ from apps.spec import Settings, Target
 from platforms.inspect.survey import survey
 from platforms.placement import block
 from platforms.read import materialise, read_platform, read_routes
-from platforms.repairs import loaded_first, repairs_library, simulator
+from platforms.repairs import loaded_first, repairs_library, simgrid_identity
 from platforms.scenario import named_grid
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
@@ -114,11 +114,14 @@ def test_other_versions_are_left_as_they_are(monkeypatch, tmp_path, version):
 def test_results_are_of_the_repairs_too(monkeypatch, tmp_path, version):
     for module in (platforms.simgrid, platforms.repairs):
         monkeypatch.setattr(module, "simgrid_version", lambda: version)
-    before = simulator()
-    (tmp_path / "repairs.cpp").write_text("/* others */")
-    monkeypatch.setattr(platforms.repairs, "_SOURCES", [tmp_path / "repairs.cpp"])
+    before = simgrid_identity()
     assert before.split("-")[0] == version
-    assert (simulator() != before) == (version == "4.1")
+    other = tmp_path / "repairs.cpp"
+    other.write_text("/* others */")
+    for name, value in (("_SOURCES", [other]), ("_HEADER", other), ("_FLAGS", ("-O2",))):
+        with monkeypatch.context() as changed:
+            changed.setattr(platforms.repairs, name, value)
+            assert (simgrid_identity() != before) == (version == "4.1")
 
 
 def test_what_is_loaded_first_has_plain_names_and_comes_before_what_the_user_has_loaded(monkeypatch, tmp_path):
@@ -136,5 +139,9 @@ def test_the_command_that_repeats_a_run_has_what_it_needs(monkeypatch):
     started = launch(spec, 1)
     monkeypatch.setattr(apps.launch, "repairs_library", lambda: Path("/cache/mending.so"))
     assert repeatable(spec, started)[:3] == ("smpirun", "-wrapper", "env LD_PRELOAD=/cache/mending.so")
+    # The loader takes names apart at colons and spaces, and knows no quotes.
+    for folder in ("a cache", "a:cache"):
+        monkeypatch.setattr(apps.launch, "repairs_library", lambda folder=folder: Path(f"/{folder}/mending.so"))
+        assert repeatable(spec, started)[:3] == ("smpirun", "-wrapper", "env LD_PRELOAD=./REPAIRS")
     monkeypatch.setattr(apps.launch, "repairs_library", lambda: None)
     assert repeatable(spec, started)[:2] == ("smpirun", "-np")

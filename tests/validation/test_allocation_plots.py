@@ -5,13 +5,15 @@ from dataclasses import fields
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from validation.optimize.campaign import Row
 from validation.optimize.plots import write_figures
+from validation.optimize.plots.axes import signed_time_axis
 from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
-from validation.optimize.plots.models import models_figure
+from validation.optimize.plots.models import _margins, models_figure
 
 LS, NNLS = "NP-T/LS", "NP-T/NNLS"
 ALWAYS = "always (4,1,0,0,0,0)"
@@ -275,3 +277,18 @@ def test_delta_of_many_programs_has_rows_of_panels_and_huge_ones_a_scale_that_sa
     figure = delta_figure(pd.DataFrame(rows))
     assert [axes.get_visible() for axes in figure.axes[:8]] == [True] * 5 + [False] * 3
     assert figure.axes[0].get_yscale() == "symlog" and "(linear to 20 %)" in figure.axes[0].get_ylabel()
+
+
+def test_an_axis_is_linear_only_where_times_are_below_zero():
+    axes = Figure().add_subplot()
+    signed_time_axis(axes, np.array([1.0, 2.0]), np.array([0.5, 3.0]))
+    assert (axes.get_yscale(), axes.get_ylabel()) == ("log", "time, s")
+    signed_time_axis(axes, np.array([2.0, 3.0]), np.array([-0.5, 3.0]))
+    assert axes.get_yscale() == "symlog" and "linear to ±1 s" in axes.get_ylabel()
+
+
+def test_margins_are_equal_on_both_sides_of_either_axis():
+    low, high = _margins(np.geomspace(10.0, 1000.0, 5))
+    assert 10 / low == pytest.approx(high / 1000) == pytest.approx(100**0.03)
+    low, high = _margins(np.linspace(10.0, 20.0, 5))
+    assert 10 - low == pytest.approx(high - 20) == pytest.approx(0.3)

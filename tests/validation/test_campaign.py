@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from distributed import LocalCluster
 
+import validation.campaign
 from apps.cluster import Cluster
 from apps.errors import Stopped
 from apps.runner import Runner
@@ -169,6 +170,19 @@ def test_no_scheduler_at_the_address_is_said(monkeypatch):
     monkeypatch.setattr("apps.cluster._CONNECT_LIMIT_S", 1.0)
     with pytest.raises(UserError, match=r"--scheduler tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
+
+
+def test_a_campaign_of_too_many_runs_is_refused_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(validation.campaign, "MOST_CASES", 3)
+    path = tmp_path / "campaign.toml"
+    path.write_text('scenarios = ["grid4x2", "grid4x4"]\napps = ["cg", "mg"]\nclasses = ["S"]\n')
+    with pytest.raises(UserError, match=r"a product of 4 runs\. Ask for at most 3"):
+        read_campaign(path)
+
+
+@pytest.mark.parametrize(("time_s", "text"), [(119, "119 s"), (600, "10 minutes"), (7200, "2 hours")])
+def test_durations_are_in_the_unit_that_reads_best(time_s, text):
+    assert validation.campaign._duration(time_s) == text
 
 
 # --- Dask ---

@@ -2,9 +2,17 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from apps.catalog import problem
+from apps.spec import Target
+from platforms.errors import UserError
+from platforms.placement import block
+from platforms.read import materialise
+from platforms.scenario import named_grid
+from validation.frequency import compare as frequencies
 from validation.frequency.cli import main
 
 SCENARIO = """
@@ -58,3 +66,21 @@ def test_tables_and_figures_are_written(asked, capsys, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(asked, refused):
     refused(main, [*asked, "--out", "/proc/nowhere"], "cannot be written")
+
+
+@pytest.fixture
+def target():
+    platform = materialise(named_grid("grid4x2"))
+    return Target(problem("cg", "S"), platform, block(platform, 4))
+
+
+def test_all_choices_of_frequencies_may_be_too_many_to_simulate():
+    levels = SimpleNamespace(frequencies=[SimpleNamespace(levels_hz=range(60))] * 3)
+    with pytest.raises(UserError, match="--optimum: 216000 choices would have to be simulated, at most 50000 are"):
+        frequencies.optimum(SimpleNamespace(levels=levels), None, None, limit=2.0, objective="energy")
+
+
+def test_frequencies_need_watts(record_of, target):
+    runner = SimpleNamespace(record=lambda spec: record_of(target, 1.0, 1.0))
+    with pytest.raises(UserError, match="platform grid4x2: it gives no watts of the hosts in use"):
+        frequencies._simulated((1e9,), SimpleNamespace(target=target), runner)

@@ -11,7 +11,7 @@ from predictor.hierarchical.beta import BETAS
 from predictor.hierarchical.model import DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
 from validation.hierarchical.cli import main
-from validation.hierarchical.communication import REGIONS, Study, region_errors, simulate_points
+from validation.hierarchical.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points
 from validation.hierarchical.machine import machine
 from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
 
@@ -132,6 +132,11 @@ def test_messages_within_a_node_use_its_memory_or_its_link():
     assert routes_differ[0].hosts[0].memory_Bps == 77e9
 
 
+def test_what_the_fft_counts_is_five_n_log_n():
+    # N = n^2 = 16 points: 5 * 16 * 4.
+    assert kernel_flops("fft", 4) == kernel_flops("fftw", 4) == 320
+
+
 # --- the command ---
 
 
@@ -167,10 +172,20 @@ def test_the_command_tells_the_largest_error_of_every_case(tmp_path, capsys):
     assert said.splitlines()[-1].endswith(" %, within 2 %")
 
 
-def test_tables_say_the_same_as_json(capsys):
-    options = "--app scalar-product --n 1000000 --cores 1,2 --nodes 1 --no-store --jobs 1 --json"
-    assert main(options.split()) == 0
+def test_tables_say_the_same_as_json(tmp_path, capsys):
+    options = f"--app scalar-product --n 1000000 --cores 1,2 --nodes 1 --jobs 1 --store {tmp_path / 'store'}".split()
+    assert main([*options, "--json", "--out", str(tmp_path / "out")]) == 0
     found = json.loads(capsys.readouterr().out)
+    with open(tmp_path / "out" / "scalar-product-1000000-bwUniCluster.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(found["points"]) == 2
+    for row, point in zip(rows, found["points"], strict=True):
+        assert {name: type(value)(row[name]) for name, value in point.items()} == point  # to the last digit
+    assert main(options) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for point in found["points"]:
+        (line,) = [cells for cells in printed if cells[:2] == [str(point["cores_per_node"]), str(point["nodes"])]]
+        assert line[2:4] == [f"{point['speedup']:.4g}", f"{point['derived_speedup']:.4g}"]
     assert (found["app"], found["n"], [point["nodes"] for point in found["points"]]) == (
         "scalar-product",
         10**6,

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from apps.catalog import problem
 from platforms.placement import MAPPINGS
@@ -15,6 +16,7 @@ from validation.compare import COLUMNS
 from validation.league import SIMULATE, decisions, pareto, ranking
 from validation.league.candidates import candidates
 from validation.league.cli import main
+from validation.league.labels import place_labels
 from validation.run import main as run
 
 DECIDE = "--scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor hcf,dpgraph-known".split()
@@ -263,3 +265,9 @@ def test_the_league_follows_where_more_than_the_three_of_hcf_are_asked(capsys):
 )
 def test_bad_input_gets_one_line(arguments, message, refused):
     refused(main, arguments.split(), message)
+
+
+def test_an_axis_without_labels_stays_as_it_is():
+    axes = Figure().add_subplot()
+    place_labels(axes)
+    assert not axes.texts

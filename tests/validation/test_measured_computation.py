@@ -1,47 +1,58 @@
 """--compute measured: for programs of one's own, of which every command says that times vary; no kernel is timed."""
 
+import importlib
 from pathlib import Path
 
 import pytest
 
-import predictor.design.cli
-import predictor.frequency.cli
-import predictor.optimize.cli
-import predictor.predict
-import predictor.reliability.cli
-import validation.frequency.cli
-import validation.league.cli
-import validation.optimize.cli
-import validation.run
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-KERNEL = "--scenario grid4x2 --app cg --class S"
-CHOICE = "--scenario ichikawa --app hpl --size 960"
-COMMANDS = {
-    predictor.design.cli: str(EXAMPLES / "grid-design.toml"),
-    predictor.frequency.cli: KERNEL,
-    predictor.optimize.cli: CHOICE,
-    predictor.predict: KERNEL,
-    predictor.reliability.cli: f"--rate 1e-6 --checkpoint 1 {KERNEL}",
-    validation.frequency.cli: KERNEL,
-    validation.league.cli: KERNEL,
-    validation.optimize.cli: CHOICE,
-    validation.run: KERNEL,
-}
+ROOT = Path(__file__).parents[2]
+JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.__name__)
+def commands_with_settings():
+    """Each command that takes --compute: its module, and whether it takes --program."""
+    for package in ("platforms", "apps", "predictor", "validation"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if "\ndef build_parser(" in path.read_text("utf-8"):
+                module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+                words = module.build_parser().format_usage().split()
+                if "[--compute" in words:
+                    yield module, "[--program" in words
+
+
+TIMING = [command for command, programs in commands_with_settings() if programs]
+KERNELS_ALONE = [command for command, programs in commands_with_settings() if not programs]
+
+
+def named(commands):
+    return pytest.mark.parametrize("command", commands, ids=lambda one: one.__name__)
+
+
+def test_commands_of_both_kinds_are_found():
+    assert {"apps.run", "predictor.predict", "validation.run"} <= {command.__name__ for command in TIMING}
+    assert {"predictor.design.cli", "predictor.optimize.cli"} <= {command.__name__ for command in KERNELS_ALONE}
+
+
+@named(TIMING)
 def test_a_kernel_is_refused_in_one_line(refused, command):
-    arguments = [*COMMANDS[command].split(), "--compute", "measured", "--no-store"]
+    arguments = "--scenario grid4x2 --app cg --class S --compute measured".split()
     refused(command.main, arguments, "--compute measured: kernels inject their computation")
 
 
-@pytest.mark.parametrize(
-    "command", [predictor.predict, validation.league.cli, validation.run], ids=lambda one: one.__name__
-)
+@named(KERNELS_ALONE)
+def test_a_command_for_kernels_alone_times_nothing(capsys, command):
+    with pytest.raises(SystemExit) as end:
+        command.main(["--compute", "measured"])
+    error = capsys.readouterr().err
+    assert end.value.code == 2 and error.count("\n") == 1
+    assert "--compute/--computation: invalid choice: 'measured'" in error
+    assert "--host-speed" not in command.build_parser().format_help()
+
+
+@named([command for command in TIMING if "runner_from_arguments" in vars(command)])
 def test_a_program_s_times_are_said_to_vary(command, capsys, monkeypatch):
     monkeypatch.setattr(command, "runner_from_arguments", lambda *_, **__: stop())
-    program = ["--program", str(EXAMPLES / "jacobi" / "jacobi.c"), "--program-args", "100 {iterations}"]
+    program = ["--program", str(JACOBI), "--program-args", "100 {iterations}"]
     asked = ["--scenario", "grid4x2", "--program-iterations", "20", "--compute", "measured", "--host-speed", "10"]
     assert command.main([*program, *asked]) == 130
     assert capsys.readouterr().err.startswith(

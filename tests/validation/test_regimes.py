@@ -1,6 +1,8 @@
 """The validity map is made: networks scaled, thresholds by hand, ranges, and the command end to end."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -9,18 +11,23 @@ import pytest
 
 from apps.catalog import problem
 from apps.engine import simulate
+from apps.errors import SimulationError
 from apps.spec import Settings, Target
+from platforms.errors import PlatformError, UserError
 from platforms.grid import Wire
 from platforms.placement import block
 from platforms.random_grid import random_grid
 from platforms.read import materialise
 from platforms.scenario import named_grid
+from validation.compare import Failure
 from validation.regimes import cli
-from validation.regimes.error_map import coverage_range, error_map, map_text
+from validation.regimes import cli as regimes
+from validation.regimes.error_map import _bin, _edge, _floor, coverage_range, error_map, map_text
 from validation.regimes.figure import regimes_figure
+from validation.regimes.output import _write
 from validation.regimes.scaling import Step, scaled
 from validation.regimes.sweep import SWEEP_COLUMNS, Sweep, results_table
-from validation.regimes.text import sentences, share_text
+from validation.regimes.text import coverage_text, means_text, sentences, share_text
 from validation.regimes.thresholds import (
     cases_hold_from,
     mean_curve,
@@ -266,3 +273,66 @@ def test_random_grids_alone_have_no_means_and_are_drawn_all_the_same():
     assert table["cases_from"].to_list() == [0.9, 0.9, 0.9]
     (axes,) = regimes_figure(results_table(lone), "cg").axes
     assert "hcf" in {line.get_label() for line in axes.lines}
+
+
+@pytest.fixture
+def target():
+    platform = materialise(named_grid("grid4x2"))
+    return Target(problem("cg", "S"), platform, block(platform, 4))
+
+
+def test_shares_of_nothing_and_of_everything_have_their_own_pieces():
+    # By hand: odds of 1 begin piece 0, and half a decade of odds is a piece.
+    assert _bin(0.5) == 0 and _bin(10**0.5 / (1 + 10**0.5) + 1e-9) == 1
+    assert _bin(0.0) < _bin(1e-9) < _bin(1 - 1e-9) < _bin(1.0)
+    assert _edge(_bin(1.0)) == 1.0 and _edge(0) == 0.5
+    assert _floor(0.0) == 0.0 and _floor(0.98765) == 0.987
+
+
+def test_a_mean_that_is_reached_at_the_last_step_counts():
+    assert shares_with_mean([0.1, 0.5], [20.0, 5.0], 5.0) == [0.5]
+    assert shares_with_mean([0.1, 0.5], [5.0, 20.0], 5.0) == [0.1]
+
+
+def test_a_scale_is_positive():
+    with pytest.raises(PlatformError, match="scale of the network: 0 is not positive"):
+        Step(0, 1.0)
+
+
+def test_random_grids_take_the_steps_in_turn():
+    sweep = Sweep((), scenarios=(), network_scales=(1.0, 2.0), efficiency_scales=(1.0,), random_grids=3)
+    assert [step.network for _, step in sweep.grids()] == [1.0, 2.0, 1.0]
+
+
+def test_scales_that_are_no_numbers_are_refused(refused):
+    refused(regimes.main, ["--network-scales", "1,fast"], "--network-scales 1,fast: not positive numbers")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (UserError("cg", "unknown", "Mend it"), 2, "error: cg: unknown. Mend it."),
+        (SimulationError("it hangs"), 1, "it hangs"),
+    ],
+)
+def test_a_case_that_fails_is_said_and_counts(target, capsys, error, status, said):
+    assert regimes._say(Failure(target, error)) == status
+    assert said in capsys.readouterr().err
+
+
+def test_without_scenarios_and_ranges_there_is_little_to_say():
+    empty = pd.DataFrame({"app": ["cg"], "base_network": ["random"], "predictor": ["p"], "in_range": [None],
+                          "network_scale": [1.0], "efficiency_scale": [1.0], "compute_share": [0.5],
+                          "error_pct": [1.0], "abs_error_pct": [1.0], "scenario": ["r"]})  # fmt: skip
+    assert means_text(empty, "cg") == "no scenarios, no means"
+    assert coverage_text(empty) is None
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_tables_of_a_sweep_are_written_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("validation.regimes.output.write_csv", full)
+    with pytest.raises(UserError, match=r"--out .*: cannot be written: No space"):
+        _write({"results": pd.DataFrame({"app": []})}, {}, tmp_path)

@@ -16,7 +16,7 @@ from platforms.read import materialise
 from platforms.scenario import named_grid
 from predictor.dpgraph import li_tables
 from predictor.dpgraph.send_model import Side
-from validation.sendmodes import cli
+from validation.sendmodes import cli, fit
 from validation.sendmodes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
 from validation.sendmodes.fit import CLUSTERS, fit_costs
 from validation.sendmodes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
@@ -217,3 +217,22 @@ def test_bad_arguments_get_one_line(arguments, said, capsys):
 def test_costs_of_an_unknown_cluster_are_refused():
     with pytest.raises(UserError, match="Known: li-1, li-2"):
         read_costs("li-3")
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """One machine, its costs in the file's own form."""
+    monkeypatch.setattr(fit, "CLUSTERS", {"li-1": None})
+    monkeypatch.setattr(fit, "fit_costs", lambda name, platform, runner: name)
+    monkeypatch.setattr(fit, "costs_csv", lambda found: f"{found}\n")
+
+
+def test_fitted_costs_are_printed_or_written(costs, capsys, tmp_path):
+    assert fit.main(["--no-store"]) == 0
+    assert capsys.readouterr().out == "{'li-1': 'li-1'}\n"
+    assert fit.main(["--no-store", "--output", str(tmp_path / "costs.csv")]) == 0
+    assert (tmp_path / "costs.csv").read_text() == "{'li-1': 'li-1'}\n"
+
+
+def test_a_place_where_no_costs_can_be_written_is_said(costs, refused, tmp_path):
+    refused(fit.main, ["--no-store", "--output", str(tmp_path)], f"--output {tmp_path}: cannot be written")

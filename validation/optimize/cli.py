@@ -60,7 +60,7 @@ def _run(args: argparse.Namespace) -> int:
     with runner_from_arguments(args) as runner:
         from validation.optimize.truth import simulate_space
 
-        driver = driver_from_arguments(args, study, runner)
+        driver = driver_from_arguments(args, study, settings, runner)
         found = search(driver, study, args.size, how)
         truth = simulate_space(study, args.size, settings, runner)
     judged = judge(found.choice, truth, how.objective, how.slack)

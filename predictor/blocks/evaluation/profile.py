@@ -209,7 +209,7 @@ def _pieces_of(values: np.ndarray) -> Iterator[Piece]:
     breaks = np.flatnonzero(np.abs(np.diff(steps)) > near) + 1  # the step after value i differs from the one before
     begin = 0
     for at in (*breaks.tolist(), len(values) - 1):
-        if begin == at < len(values) - 1:  # the step before it is that from the piece that has ended
+        if begin == at < len(values) - 1:  # a single value between two pieces: it begins the next
             continue
         count = at - begin + 1
         first, last = float(values[begin]), float(values[at])

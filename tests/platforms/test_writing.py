@@ -1,7 +1,8 @@
-"""Results that cannot be written are said with the option that named the folder."""
+"""Results that cannot be written are said with the option that named the place."""
 
 import errno
 import os
+import re
 
 import pandas as pd
 import pytest
@@ -9,11 +10,16 @@ import pytest
 from platforms import writing
 from platforms.errors import UserError
 from platforms.writing import written_into
-from validation.regimes.output import _write
 
 
 def full(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("place", ["/dev/null", __file__])
+def test_what_is_no_folder_is_said_to_be_none(place):
+    with pytest.raises(UserError, match=f"--out {place}: not a folder"):
+        writing.usable_folder("--out", place)
 
 
 def test_a_full_disk_is_said_with_its_option(tmp_path):
@@ -28,7 +34,7 @@ def test_so_is_a_file_that_stands_in_the_way(tmp_path):
         writing.write_csv(pd.DataFrame({"a": [1]}), tmp_path / "table.csv")
 
 
-def test_tables_of_a_sweep_are_written_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("validation.regimes.output.write_csv", full)
-    with pytest.raises(UserError, match=r"--out .*: cannot be written: No space"):
-        _write({"results": pd.DataFrame({"app": []})}, {}, tmp_path)
+def test_a_picture_that_does_not_fit_on_the_disk_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "save_figure", full)
+    with pytest.raises(UserError, match=re.escape("one.png: cannot be written: No space left on device")):
+        writing.write_picture("--picture", tmp_path / "one.png", None)

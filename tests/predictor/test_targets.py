@@ -1,4 +1,4 @@
-"""Who is asked about what: targets out of range ask for nothing, others for each request once."""
+"""Targets on one platform are one; those out of range ask for nothing, others for each request once."""
 
 import pytest
 
@@ -6,13 +6,15 @@ from apps.catalog import problem
 from apps.spec import Target
 from platforms.platform import Cluster, Host, Platform
 from predictor.base import EvidenceRequest, OutOfRange
-from predictor.in_range import in_range, requests_in_range
+from predictor.targets import in_range, one_per_platform, requests_in_range
 
-PLATFORM = Platform("p", "/p.xml", "hash", (Cluster("c", tuple(Host(f"c-{i}", 1e9, 1) for i in range(8))),))
+
+def platform(name):
+    return Platform(name, f"/{name}.xml", name, (Cluster("c", tuple(Host(f"c-{i}", 1e9, 1) for i in range(8))),))
 
 
 def request(ranks):
-    return EvidenceRequest("run", Target(problem("ep", "S"), PLATFORM, tuple(f"c-{i}" for i in range(ranks))))
+    return EvidenceRequest("run", Target(problem("ep", "S"), platform("p"), tuple(f"c-{i}" for i in range(ranks))))
 
 
 def halves(ranks):
@@ -20,6 +22,13 @@ def halves(ranks):
     if ranks % 2:
         raise OutOfRange(f"{ranks} ranks", "they cannot be halved", "Take an even number")
     return [request(n) for n in (4, 2) if n < ranks]
+
+
+def test_targets_on_one_platform_are_one_on_the_hosts_of_all_in_its_order():
+    a, b, ep, cg = platform("a"), platform("b"), problem("ep", "S"), problem("cg", "S")
+    targets = [Target(ep, a, ("c-3", "c-0", "c-3")), Target(cg, b, ("c-1",)), Target(cg, a, ("c-1", "c-0"))]
+    assert one_per_platform(targets) == [Target(ep, a, ("c-0", "c-1", "c-3")), Target(cg, b, ("c-1",))]
+    assert one_per_platform([]) == []
 
 
 def test_what_is_out_of_range_is_left_out_and_the_others_come_with_their_answers():

@@ -1,0 +1,30 @@
+"""The predictor ``hierarchical``: which targets are machines of its model, and the times of memory by hand."""
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from apps.catalog import problem
+from apps.spec import Target
+from platforms.platform import Cluster, Host, Platform
+from predictor.base import OutOfRange
+from predictor.hierarchical.predictor import memory_time_s, shape
+
+
+def test_unequal_nodes_of_one_cluster_are_no_machine_of_the_hierarchical_model():
+    hosts = Host("a", 1e9, 2), Host("b", 2e9, 2)
+    platform = Platform("p", Path("/p.xml"), "", (Cluster("c", hosts),))
+    with pytest.raises(OutOfRange, match="the model's nodes are equal"):
+        shape(Target(problem("cg", "S"), platform, ("a", "b")))
+
+
+def test_memory_takes_its_bytes_over_its_bandwidth():
+    # By hand: 8 byte per operation over 16 GB/s.
+    host = dataclasses.replace(Host("a", 1e9, 2), memory_Bps=16e9)
+    platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (host,)),))
+    target = Target(problem("cg", "S"), platform, ("a",))
+    for bus, expected_s in ((None, 0), (16e9, 5e-10), ("platform", 5e-10)):
+        record = SimpleNamespace(identity={"memory_bus": bus, "bytes_per_flop": 8.0})
+        assert memory_time_s(record, target) == pytest.approx(expected_s)
