@@ -9,6 +9,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture
+def system(tmp_path):
+    """``system(nodes, slots)``: equal nodes (equal_nodes.py)."""
+    from equal_nodes import equal_nodes
+
+    return lambda nodes, slots=1: equal_nodes(tmp_path, nodes, slots)
+
+
+@pytest.fixture
 def design(tmp_path):
     """``design(*tables)``: the path of a design of these nodes, networks, programs (docs/planning/grid-design.md)."""
 

@@ -16,45 +16,6 @@ from predictor.blocks.setting import Setting
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "blocks"
 MASTER_SLAVE, DIVIDE = EXAMPLES / "master-slave.toml", EXAMPLES / "divide-and-conquer.toml"
-# Master and slaves: 1 Gflop/s, 10 W idle and 30 W busy; two cores.  Latency 100 us, 1 Gbit/s.
-SYSTEM = """
-[lan]
-bandwidth_gbit_s = 1
-latency_us = 100
-[[lan.node]]
-name = "n"
-count = {nodes}
-cpu = "test"
-slots = {{ "*" = {slots} }}
-"""
-HARDWARE = """
-[cpus.test]
-title = "two cores of 1 Gflop/s"
-source = "made up"
-cores = 2
-threads = 2
-clock_ghz = 1
-double_per_cycle = 1
-single_per_cycle = 1
-idle_w = 10
-full_w = 30
-price_usd = 1
-"""
-
-
-@pytest.fixture
-def system(tmp_path):
-    """``system(nodes, slots)``: equal nodes."""
-
-    hardware = tmp_path / "hardware.toml"
-    hardware.write_text(HARDWARE)
-
-    def made(nodes, slots):
-        path = tmp_path / f"system-{nodes}-{slots}.toml"
-        path.write_text(SYSTEM.format(nodes=nodes, slots=slots))
-        return system_named(str(path), hardware=[hardware])
-
-    return made
 
 
 def test_the_same_application_in_python_and_in_toml():

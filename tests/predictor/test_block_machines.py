@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from equal_nodes import HARDWARE, SYSTEM
 from one_by_one import OneByOne, ToyMachine
 
 from apps.catalog import problem
@@ -30,45 +31,6 @@ from predictor.blocks.kernels.describe import describe
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.published.parameters import published_r2
 from predictor.blocks.setting import Setting
-
-# Two cores of 1 Gflop/s.  Latency 100 us, 1 Gbit/s: 125,000 bytes take 1.1 ms.
-SYSTEM = """
-[lan]
-bandwidth_gbit_s = 1
-latency_us = 100
-[[lan.node]]
-name = "n"
-count = {nodes}
-slots = {{ "*" = {slots} }}
-cpu = "test"
-"""
-HARDWARE = """
-[cpus.test]
-title = "two cores of 1 Gflop/s"
-source = "made up"
-cores = 2
-threads = 2
-clock_ghz = 1
-double_per_cycle = 1
-single_per_cycle = 1
-idle_w = 10
-full_w = 30
-price_usd = 1
-"""
-
-
-@pytest.fixture
-def system(tmp_path):
-    """``system(nodes, slots)``: equal nodes."""
-    hardware = tmp_path / "hardware.toml"
-    hardware.write_text(HARDWARE)
-
-    def made(nodes, slots=1):
-        path = tmp_path / f"system-{nodes}-{slots}.toml"
-        path.write_text(SYSTEM.format(nodes=nodes, slots=slots))
-        return system_named(str(path), hardware=[hardware])
-
-    return made
 
 
 def time_s(system, *labels, model="hardware"):
