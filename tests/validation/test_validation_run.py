@@ -141,7 +141,6 @@ def test_published_errors_stand_beside_their_own_cases_only():
         ("--scenario grid4x8 --network avian", "gigabit"),
         ("--scenario grid4x8 --mapping diagonal", "block"),
         ("--scenario grid4x8 --efficiency 2", "(0, 1]"),
-        ("--scenario grid4x8 --compute some", "injected"),
         ("--scenario grid4x8 --iterations few", "full"),
         ("--scenario grid4x8 --iterations 1000", "between 1 and"),
         ("--scenario grid4x8 --ranks 33", "do not fit"),
@@ -161,6 +160,14 @@ def test_bad_input_gets_one_line_and_status_2(arguments, message, capsys):
     assert len(captured.err.splitlines()) == 1
     assert captured.err.startswith("error: ")
     assert message in captured.err
+
+
+def test_a_choice_that_there_is_not_gets_one_line_and_status_2(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main("--scenario grid4x8 --compute some".split())
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: argument --compute") and "'injected', 'measured', 'none'" in line
 
 
 def test_a_target_that_cannot_run_does_not_lose_the_others(capsys, tmp_path):
