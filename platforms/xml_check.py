@@ -30,8 +30,11 @@ _NAMES = ("id", "prefix", "suffix", "router_id")
 _CORES = ("core",)
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _ENCODINGS = ("utf-8", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15")
-# Files that SimGrid would leave behind or take for others, and what it would run instead of the program.
-_FORBIDDEN = ("smpi/keep-temps", "smpi/replay", "smpi/tmpdir", "smpi/hostfile", "smpi/np", "model-check/replay")
+# Files that SimGrid would leave behind, read, or take for others, and what it would run instead of the program.
+_FORBIDDEN = (
+    "smpi/keep-temps", "smpi/replay", "smpi/tmpdir", "smpi/hostfile", "smpi/np", "model-check/replay",
+    "smpi/comp-adjustment-file", "tracing/comment-file",
+)  # fmt: skip
 _WRITTEN = "tracing/filename"
 _PLAIN = re.compile(r"\w[\w.-]{0,100}")  # a file in the run's own folder
 

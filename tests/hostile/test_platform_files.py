@@ -134,8 +134,14 @@ def test_a_platform_cannot_have_files_written(refusal, tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == before
 
 
-@pytest.mark.parametrize("key", ["smpi/replay", "smpi/keep-temps", "smpi/tmpdir", "smpi/hostfile"])
-def test_a_platform_cannot_say_what_is_run(refusal, key):
+@pytest.mark.parametrize(
+    "key",
+    [
+        "smpi/replay", "smpi/keep-temps", "smpi/tmpdir", "smpi/hostfile", "smpi/comp-adjustment-file",
+        "tracing/comment-file",
+    ],
+)  # fmt: skip
+def test_a_platform_cannot_say_what_is_run_or_read(refusal, key):
     refusal(platform(config=config(key, "yes")), f"its <config> sets {key}")
 
 
