@@ -2,57 +2,66 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
-# Another SimGrid comes first on the PATH, and brings a Python of its own.
+# Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
-.PHONY: setup run test coverage mutation test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
+.PHONY: setup run test coverage mutation adversary test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
 	$(PYTHON) -m validation.run --scenario grid4x8 $(ARGS)
 
-test: setup
-	.venv/bin/ruff check .
+test: lint
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup $(ARGS)
 
-# They include valgrind's, which are skipped where it is not installed.
+# The slow tests, including those with valgrind, which are skipped if it is not installed.
 test-slow: setup
 	sh setup.sh slow
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
 
-# Chromium from the distribution, then the tests of pages in it; they are skipped where there is none.
+# Installs Chromium from the distribution, then runs the tests of pages in it; they are skipped without Chromium.
 test-browser: setup
 	sh setup.sh browser
 	$(PYTHON) -m pytest -q -m browser $(ARGS)
 
-# Extra-P, for the predictor of that name, in an environment of its own; then its tests, which are skipped without it.
+# Installs Extra-P, for the predictor of that name, in an environment of its own.
 extrap: .venv-extrap/ready
 
+# The tests of that predictor, which are skipped without Extra-P.
 test-extrap: extrap
 	$(PYTHON) -m pytest -q tests/predictor/test_extrap.py $(ARGS)
 
-# The newest SimGrid, built from its source, which takes a while, in an environment of its own; then the whole suite
-# with it, and simulated times beside those of the other.
+# Builds SimGrid 4.1 from source, which takes a while, in an environment of its own.
 simgrid4: .venv-simgrid4/ready
 
+# The whole test suite with SimGrid 4.1, and a comparison of simulated times with those of the distribution's SimGrid.
 test-simgrid4: simgrid4
 	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist loadgroup $(ARGS)
 	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist loadgroup -m slow tests/simgrid4
 
-# Which lines of the four packages the whole suite runs, those of commands in processes of their own included.
+# Measures which lines of the four packages the whole suite runs, including commands in child processes.
 coverage: setup
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term --cov-report=html $(ARGS)
 
-# Whether the tests of the equations notice a wrong one: half an hour (tests/mutation/README.md).
+# Checks that the tests of the equations notice wrong equations; takes half an hour (tests/mutation/README.md).
 mutation: setup
 	sh setup.sh mutation
 	.venv/bin/mutmut run $(ARGS)
 	$(PYTHON) tests/mutation/report.py
 
+# Tries N programs drawn at random, extrapolated against simulated in full; 100 take a minute and a half
+# (docs/validation/steady-state.md).
+N ?= 1000
+adversary: setup
+	$(PYTHON) -m tests.adversary.main $(N)
+
+# Style, and that imports go one way (docs/architecture.md).
 lint: setup
 	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports --no-cache
 
-# Each reader of input for FUZZ_SECONDS: every exception but the clear error is a finding, kept in fuzz-findings/.
+# Fuzzes each reader of input for FUZZ_SECONDS.  Every exception except UserError is a finding, kept in fuzz-findings/.
 FUZZ_SECONDS ?= 600
 FUZZ_READERS ?= $(filter-out common,$(basename $(notdir $(wildcard tests/hostile/readers/*.py))))
 fuzz: setup
@@ -61,12 +70,12 @@ fuzz: setup
 		$(PYTHON) tests/hostile/fuzz/main.py $$reader $(FUZZ_SECONDS) || status=1; \
 	done; exit $$status
 
-# mypy --strict on the four packages.
+# Runs mypy --strict on the four packages.
 types: setup
 	sh setup.sh types
 	.venv/bin/mypy
 
-# The documentation as a site, in build/docs/html, where a warning is an error; then what is to be true of it.
+# Builds the documentation as a site in build/docs/html, with warnings as errors, and tests the site.
 docs: setup
 	sh setup.sh docs
 	.venv/bin/sphinx-build -q -W --keep-going -n -j auto -b html -d build/docs/doctrees docs build/docs/html $(ARGS)
@@ -79,11 +88,11 @@ bench: setup
 	$(PYTHON) benchmarks/scaling.py
 	$(PYTHON) benchmarks/graph_speed.py
 
-# An hour: it needs full runs on a hundred random platforms.
+# Takes an hour: it needs full runs on a hundred random platforms.
 bench-steady: setup
 	$(PYTHON) benchmarks/steady_state.py
 
-# Half an hour: errors of the graph predictors, parts left out, links that are off.
+# Takes half an hour: errors of the graph predictors, also with parts left out and with links that are off.
 bench-graph: setup
 	$(PYTHON) benchmarks/graph_errors.py
 

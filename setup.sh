@@ -1,13 +1,13 @@
 #!/bin/sh
-# Installs what is missing: SimGrid and a compiler from the distribution, the project in .venv.  An argument adds to it:
+# Installs what is missing: SimGrid and a compiler from the distribution, and the project in .venv.  An argument adds:
 #   types    mypy and the libraries' types (make types)
 #   docs     Sphinx (make docs)
-#   mutation mutmut, for changed equations that tests are to notice (make mutation)
-#   fuzz     atheris, for inputs that find the weak places of readers (make fuzz)
-#   slow     valgrind, for the long checks (make test-slow)
-#   browser  Chromium and what drives it, for the tests of pages (make test-browser)
-#   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap: it needs numpy 1.26
-#   simgrid4 SimGrid 4.1, built from its source beside the other (make test-simgrid4), in .venv-simgrid4
+#   mutation mutmut, which changes equations to see whether tests notice (make mutation)
+#   fuzz     atheris, which searches for inputs that break readers (make fuzz)
+#   slow     valgrind, for slow tests (make test-slow)
+#   browser  Chromium and its driver, for the tests of pages (make test-browser)
+#   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap, because it needs numpy 1.26
+#   simgrid4 SimGrid 4.1, built from source beside the distribution's (make test-simgrid4), in .venv-simgrid4
 set -eu
 
 wanted="libsimgrid-dev python3-simgrid python3-venv gcc g++ gfortran"
@@ -47,11 +47,11 @@ if ! command -v apt-get >/dev/null; then
         exit 2
     fi
 elif command -v smpirun >/dev/null && ! has_package libsimgrid-dev; then
-    wanted="python3-venv gcc g++ gfortran" # a SimGrid that was built by hand stays the only one
+    wanted="python3-venv gcc g++ gfortran" # keep a SimGrid that was built by hand as the only one
 fi
 
 if command -v chromedriver >/dev/null; then
-    browser="" # and with it a browser
+    browser="" # a browser is installed with its driver
 fi
 if [ -n "$browser$tools" ] && ! command -v apt-get >/dev/null; then
     echo "error: setup: there is no apt-get here, install by hand: ${browser:-$tools}." >&2
@@ -72,7 +72,7 @@ if [ -n "$missing" ]; then
 fi
 
 if [ ! -x .venv/bin/python ]; then
-    # The system's own python3: Debian's simgrid module belongs to it, and another may come first on the PATH.
+    # Use the system's own python3, which has Debian's simgrid module; another python3 may come first on the PATH.
     /usr/bin/python3 -m venv --system-site-packages .venv
 fi
 .venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.1'

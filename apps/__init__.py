@@ -1,1 +1,1 @@
-"""What runs: the catalog of MPI programs, the engine that simulates them, the records it returns."""
+"""Kernels and programs, the engines that simulate them, and the records that they return."""

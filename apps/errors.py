@@ -1,20 +1,25 @@
-"""What can go wrong with a run."""
+"""Errors of runs."""
 
 from platforms.errors import UserError
 
 
 class KernelError(UserError):
-    """A program, class, size or rank count that cannot be run."""
+    """A kernel or program, class, size or number of ranks that cannot be run."""
+
+
+class OptionError(UserError):
+    """An option or setting of a run that is wrong, or that does not go with the others."""
 
 
 class NoIterations(KernelError):
-    """A run of so many iterations of a user's program that does not show which they are."""
+    """A shortened run of a user's program in which the iterations cannot be identified."""
 
 
 class SimulationError(Exception):
     """A simulation that was started and did not succeed: deadlock, abort, crash, time limit.
 
-    The message is one line; ``log`` keeps the end of what SimGrid and the program said.  Exit status 1.
+    The message is one line; ``log`` holds the log of SimGrid and the program, shortened where it was too long.  The
+    command's exit status is 1.
     """
 
     def __init__(self, what: str, log: str = ""):
@@ -23,4 +28,4 @@ class SimulationError(Exception):
 
 
 class Stopped(SimulationError):
-    """A simulation that was ended, or not begun, because nobody wants its result any more."""
+    """A simulation that was ended or not begun because its result is no longer wanted."""

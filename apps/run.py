@@ -1,4 +1,4 @@
-"""Command line: run one kernel, or a program of the user's own, on a platform and print its record."""
+"""Command line: run one kernel, or a user's own program, on a platform and print its record."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ import math
 import sys
 from collections.abc import Sequence
 
-from apps.catalog import Problem, app_names
-from apps.errors import KernelError
-from apps.options import (
+from apps.arguments.exit_status import exit_status
+from apps.arguments.programs import (
     add_problem_arguments,
     add_program_arguments,
-    add_settings_arguments,
-    add_wall_limit_argument,
-    cautions,
-    exit_status,
     own_problem_from_arguments,
     problem_from_arguments,
+)
+from apps.arguments.settings import (
+    add_settings_arguments,
+    add_wall_limit_argument,
     settings_from_arguments,
     wall_limit_from_arguments,
 )
-from apps.record import RunRecord
-from apps.spec import MODES, Target
-from apps.wording import number_of
-from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.options import (
+from apps.errors import OptionError
+from apps.programs.kernel import kernel_names
+from apps.results.cautions import print_cautions
+from apps.results.record import RunRecord
+from apps.spec.choices import MODES
+from apps.spec.target import Target
+from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
     placement_from_arguments,
     platform_from_arguments,
 )
+from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.wording import number_of
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``python -m apps.run``."""
     parser = CommandParser(
         prog="python -m apps.run",
         description="Run one kernel, or a program of your own, on a platform and print its record.",
         epilog=EXIT_STATUSES,
     )
-    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(app_names())}")
+    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(kernel_names())}")
     add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
@@ -54,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def summary(record: RunRecord) -> str:
-    """A few lines for a reader."""
+    """Return the record as a few lines of text."""
     busiest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     verified = {True: "passed", False: "FAILED", None: "not checked"}[record.verified]
     how, extrapolated = record.extrapolation, []
@@ -76,7 +80,7 @@ def summary(record: RunRecord) -> str:
 
 
 def _energy(record: RunRecord) -> list[str]:
-    """Energy of the hosts in use, and of all, where the platform gives watts; that of links."""
+    """Return a line with the energy of the hosts in use, of all hosts and of links, if the platform gives watts."""
     parts = []
     if record.used_energy_j is not None:
         parts.append(f"{record.used_energy_j:.6g} J on {number_of(len(set(record.host)), 'host')} in use")
@@ -90,7 +94,10 @@ def _energy(record: RunRecord) -> list[str]:
 
 
 def _traffic(record: RunRecord) -> list[str]:
-    """Messages, if there are any or nothing else, and each kind of collective; bytes are those of all ranks."""
+    """Return a line for messages (left out without messages but with collectives) and one per kind of collective.
+
+    Bytes are those of all ranks.
+    """
 
     def line(name: str, whole: tuple[int, int], each: tuple[int, int]) -> str:
         per_iteration = "; per iteration {} with {} bytes".format(*each) if record.iteration_s[0] else ""
@@ -107,45 +114,35 @@ def _traffic(record: RunRecord) -> list[str]:
     return lines
 
 
-def _own_cautions(record: RunRecord, asked: Problem) -> list[str]:
-    """What a reader must know of the record of a program of the user's own."""
-    said = []
-    program = asked.program
-    if program is not None and record.identity["compute"] == "injected" and not any(record.compute_s):
-        remedy = "charge flops by rank.compute" if program.is_python else "--compute measured times it"
-        said.append(f"the program injects no computation, so it takes no time; {remedy}")
-    if asked.iterative and record.extrapolation is None and record.identity["iterations"] == "steady":
-        said.append("all iterations were simulated: few do not settle, or cannot be told apart")
-    return said
-
-
 def _run(args: argparse.Namespace) -> int:
     asked = own_problem_from_arguments(args)
     if asked is None:
         if args.app is None:
-            raise KernelError("--app", "not given", f"Name one of {', '.join(app_names())}, or give --program FILE")
+            raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
         asked = problem_from_arguments(args, args.app, default_class="S")
     time_limit_s = wall_limit_from_arguments(args)
     settings = settings_from_arguments(args)
     if args.mode not in MODES:
-        raise KernelError(f"--mode {args.mode}", "no such mode", f"Known: {', '.join(MODES)}")
+        raise OptionError(f"--mode {args.mode}", "no such mode", f"Known: {', '.join(MODES)}")
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
-    from apps.engine import simulate
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.cautions import extrapolation_caution
+    from apps.runs.simulate import simulate
 
     record = simulate(spec, time_limit_s=time_limit_s)
     print(json.dumps(record.to_json()) if args.json else summary(record))
-    if asked.program is not None:
-        for caution in (*cautions(settings, stored=False), *_own_cautions(record, asked)):
-            print(f"caution: {caution}", file=sys.stderr)
+    shown = None if args.json else extrapolation_caution(record)  # a line of the summary
+    print_cautions(caution for caution in record.cautions if caution != shown)
     if record.verified is False:
-        print(f"error: {asked} on {number_of(record.ranks, 'rank')}: verification failed", file=sys.stderr)
+        print(f"error: {asked.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1
     return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 

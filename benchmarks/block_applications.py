@@ -1,4 +1,4 @@
-"""How long the evaluation of an application of blocks takes, by the number of processes.
+"""Time the evaluation of an application of blocks, by the number of processes.
 
 Wall time of placing and evaluating in a process that has done so before, the shortest of five, of the two applications
 of examples/blocks.  The limits are those that the tests keep.
@@ -31,8 +31,8 @@ slots = {{ slave1 = {slots}, worker = {slots} }}
 
 
 def system(processes: int):
-    """A machine with a slot for each."""
-    nodes = min(12_800 if processes % 12_800 == 0 else 8192, processes)  # as many processes on each, if that can be
+    """Return a system with a slot for each process."""
+    nodes = min(12_800 if processes % 12_800 == 0 else 8192, processes)  # with equal numbers of processes if possible
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "system.toml"
         path.write_text(SYSTEM.format(nodes=nodes, slots=-(-processes // nodes)))
@@ -40,7 +40,7 @@ def system(processes: int):
 
 
 def wall_s(application, machine_room, *, model: str, times: int = 5) -> float:
-    """The shortest time of several evaluations, scheduling included."""
+    """Return the shortest wall time of several evaluations, scheduling included, s."""
     best = float("inf")
     for _ in range(times + 1):
         started = time.perf_counter()
@@ -50,6 +50,7 @@ def wall_s(application, machine_room, *, model: str, times: int = 5) -> float:
 
 
 def main() -> None:
+    """Run the benchmark."""
     master_slave = read_application(EXAMPLES / "master-slave.toml")
     print(f"{'application':20} {'model':9} {'processes':>10} {'wall s':>9} {'limit s':>8}")
     for model in ("hardware", "simgrid", "galera+"):

@@ -1,4 +1,4 @@
-"""What our kernels cost above bare SMPI: CG B on grid4x8 in full, against a ring that sends as many messages.
+"""Overhead of this project's kernels over bare SMPI: CG B on grid4x8 in full, and a ring with as many messages.
 
 Prints the wall times of alternating runs, their medians and the median of the ratios pair by pair (limit: 1.2).
 """
@@ -8,15 +8,17 @@ import statistics
 
 from bare import run_ring
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="alternating runs of each (default: 5)")
     pairs = parser.parse_args().pairs

@@ -1,7 +1,7 @@
-"""How many iterations FEM needs on P ranks: runs with arithmetic fill apps/fem/iterations.csv.
+"""Number of iterations that FEM needs on P ranks: runs with arithmetic fill apps/kernels/fem/iterations.csv.
 
-Every rank has incomplete factors of its own, so the number depends on N and on P.  Sizes are those of Ichikawa,
-Takahashi, Kawai, section 5.2, with one layer of elements; what the table has is not run again.  All of them take hours.
+Every rank has its own incomplete factors, so the number depends on N and P.  The sizes are those of Ichikawa,
+Takahashi, Kawai, section 5.2, with one layer of elements.  Rows of the table are not run again.  All sizes take hours.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from apps.catalog import Problem, app, sized_problem
-from apps.engine import simulate
+from apps.arguments.exit_status import exit_status
 from apps.errors import SimulationError
-from apps.iterations_table import FILE, read_table
-from apps.options import exit_status
-from apps.spec import RunSpec, Target
-from platforms.caching import write_atomically
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
-from predictor.npt.sizes import paper_sizes
+from apps.programs.iterations_table import FILE, read_table
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, sized_problem
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.files.caching import write_atomically
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.allocation.sizes import paper_sizes
 
 COLUMNS = ("n", "layers", "ranks", "iterations")
 MOST_RANKS = 20
 
 
 def measured_iterations(problem: Problem, nranks: int) -> tuple[int, float]:
-    """What the method needs, and the wall time of finding out, s; raises SimulationError where it does not converge to
-    the right solution."""
+    """Return the number of iterations that the method needs, and the wall time of the run, s.
+
+    Raises:
+        SimulationError: The method does not converge to the right solution.
+    """
     platform = materialise(named_grid(f"grid1x{nranks}", "ideal", [1e9]))
     target = Target(problem, platform, block(platform, nranks))
     record = simulate(RunSpec(target, mode="verify", compute="none"))
@@ -40,13 +45,14 @@ def measured_iterations(problem: Problem, nranks: int) -> tuple[int, float]:
 
 
 class Table:
-    """The file, sorted; every new row is written at once.  Another process must not write it at the same time."""
+    """The sorted file.  Every new row is written at once; no other process may write the file at the same time."""
 
     def __init__(self, path: Path):
         self.path, self.lock = path, threading.Lock()
         self.rows = read_table(path)[1] if path.exists() else {}
 
     def add(self, key: tuple[int, int, int], iterations: int) -> None:
+        """Add a row and write the file."""
         with self.lock:
             self.rows[key] = iterations
             lines = [COLUMNS, *(sorted((*k, count) for k, count in self.rows.items()))]
@@ -54,7 +60,7 @@ class Table:
 
 
 def fill(table: Table, wanted: list[tuple[int, int, int]], jobs: int) -> None:
-    """Runs those of (N, layers, P) that the table does not have, the cheapest first."""
+    """Run the cases (N, layers, P) that the table does not have, the cheapest first."""
 
     def run(key: tuple[int, int, int]) -> None:
         n, layers, ranks = key
@@ -78,17 +84,18 @@ def _run(args: argparse.Namespace) -> int:
         for ranks in range(1, args.most_ranks + 1)
         if n % ranks == 0
     ]
-    fill(Table(app("fem").folder / FILE), wanted, args.jobs)
+    fill(Table(named_kernel("fem").folder / FILE), wanted, args.jobs)
     return 0
 
 
 def main() -> int:
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     fem = paper_sizes()["fem"]
     sizes = sorted({*fem.construction, *fem.evaluation})
-    parser.add_argument("sizes", type=int, nargs="*", default=sizes, metavar="N", help="default: the paper's")
-    parser.add_argument("--layers", type=int, default=1, metavar="L", help="of elements along z (default: 1)")
-    parser.add_argument("--cube", action="store_true", help="as many layers as N")
+    parser.add_argument("sizes", type=int, nargs="*", default=sizes, metavar="N", help="sizes (default: the paper's)")
+    parser.add_argument("--layers", type=int, default=1, metavar="L", help="layers of elements along z (default: 1)")
+    parser.add_argument("--cube", action="store_true", help="use N layers")
     parser.add_argument("--most-ranks", type=int, default=MOST_RANKS, metavar="P", help=f"default: {MOST_RANKS}")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="runs at a time (default: 1)")
     args = parser.parse_args()

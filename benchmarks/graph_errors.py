@@ -1,8 +1,8 @@
-"""How wrong the graph predictors are: against simulated runs, class B.
+"""Errors of the graph predictors against simulated runs, class B.
 
 Sets: `scenarios` (the six on four networks, block and cyclic), `random` (random platforms, seed below), `ablations`
-(what the fluid model is without one of its parts), `options` (other factor tables, and a platform file whose capacities
-are wrong by a factor of 2), `sensitivity` (every link changed at random between what is measured and what is run).
+(the fluid model without one of its parts), `options` (other factor tables, and a platform file whose capacities are
+wrong by a factor of 2), `sensitivity` (every link changed at random between the measurement and the run).
 """
 
 import argparse
@@ -15,80 +15,86 @@ from itertools import product
 
 import numpy as np
 
-from apps.catalog import problem
-from apps.netprobe.measure import measure
-from apps.progress import Progress
-from apps.runner import Runner
-from apps.spec import Settings, Target
+from apps.probes.network.measure import measure
+from apps.programs.problem import problem
+from apps.runs.run_progress import RunProgress
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store
-from platforms.grid import Grid, Wire
-from platforms.placement import MAPPINGS
-from platforms.platform import Platform
-from platforms.random_grid import random_grid
-from platforms.read import materialise, read_routes
-from platforms.scenario import SCENARIOS, named_grid
+from platforms.grids.grid import Grid, Wire
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import SCENARIOS, named_grid
+from platforms.model.placement import MAPPINGS
+from platforms.model.platform import Platform
+from platforms.read.read import materialise, read_routes
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.measured import measured_network
-from predictor.dpgraph.network import Network, Protocol
+from predictor.dpgraph.network import NetworkModel, Protocol
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.survey import next_plan
+from predictor.network.survey import next_plan
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
 NETWORKS = ("gigabit", "metro", "continental", "infiniband")
 SEED = 20261121
-# (mean, maximum) of the absolute error in %, asked of dpgraph-known and of dpgraph
+# Limits of (mean, maximum) absolute error in % for dpgraph-known and for dpgraph
 LIMITS = {"scenarios": ((0.05, 0.5), (1.0, 5.0)), "random": ((0.1, None), (2.0, None))}
-OTHER_TABLES = {  # made up: fewer steps, elsewhere, and of other heights
+OTHER_TABLES = {  # invented: fewer steps, at other sizes and with other values
     "smpi/bw-factor": "0:0.6;3000:0.9;40000:0.7",
     "smpi/lat-factor": "0:1.2;3000:1.9;40000:5",
 }
 
 
 class World:
-    """Runs programs and messages, and keeps what it has seen."""
+    """Runs programs and messages, and keeps their results."""
 
     def __init__(self, runner: Runner, settings: Settings | None = None):
         self.runner, self.settings = runner, settings or Settings()
 
     def truth_s(self, target: Target) -> float:
+        """Return the simulated time of the target, s."""
         return self.runner.record(self.settings.spec(target)).time_s
 
     def sections(self, target: Target) -> Sections:
-        return Sections(self.runner.trace(self.settings.spec(target), min(3, target.iterations)))
+        """Return the recorded sections of the target."""
+        return Sections(self.runner.recording(self.settings.spec(target), min(3, target.iterations)))
 
-    def known(self, platform: Platform, placement: tuple[str, ...], options: dict | None = None) -> Network:
-        """From the platform file; ``options`` replace those of the runs."""
+    def known(self, platform: Platform, placement: tuple[str, ...], options: dict | None = None) -> NetworkModel:
+        """Return the network of the platform file; ``options`` replace those of the runs."""
         routes = read_routes(platform.path, list(product(sorted(set(placement)), repeat=2)))
         own = {**dict(platform.options), **dict(self.settings.options)}
         return known_network(routes, {**own, **(options or {})})
 
-    def measured(self, platform: Platform, placement: tuple[str, ...], real: Platform | None = None) -> Network:
-        """From messages on ``real``, by someone who has the file of ``platform``."""
+    def measured(self, platform: Platform, placement: tuple[str, ...], real: Platform | None = None) -> NetworkModel:
+        """Return the network measured by messages on ``real``, planned with the file of ``platform``."""
         results = []
         while plan := next_plan(platform, placement, results):
             plan = replace(plan, platform=real or platform, options=self.settings.options)
             results.append(self.runner.measure(plan) if real is None else measure(plan))
         return measured_network(platform, placement, results)
 
-    def error_pct(self, target: Target, network: Network) -> float:
+    def error_pct(self, target: Target, network: NetworkModel) -> float:
+        """Return the error of the prediction with this network, %."""
         s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
         made = estimate(self.sections(target), target.iterations, network, target.placement, s_per_flop)
         return 100 * (made.time_s / self.truth_s(target) - 1)
 
 
 class Table:
-    """Absolute errors by row and column; prints as Markdown."""
+    """A table of absolute errors by row and column, printed as Markdown."""
 
     def __init__(self, title: str):
         self.title = title
         self.cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
     def add(self, row: str, column: str, error_pct: float) -> None:
+        """Add an error."""
         self.cells[row][column].append(abs(error_pct))
         self.cells[row]["all"].append(abs(error_pct))
 
     def show(self) -> None:
+        """Print the table."""
         columns = [c for c in dict.fromkeys(c for row in self.cells.values() for c in row) if c != "all"] + ["all"]
         print(f"\n{self.title}: mean (largest) absolute error in %\n")
         print("| " + " | ".join(["", *columns]) + " |\n|" + " --- |" * (1 + len(columns)))
@@ -98,6 +104,7 @@ class Table:
 
 
 def targets(grids: Iterator[Grid] | list[Grid], apps: list[str], mappings=("block",)) -> Iterator[Target]:
+    """Yield the apps on all hosts of every grid with every mapping."""
     for grid, mapping in product(grids, mappings):
         platform = materialise(grid)
         placement = MAPPINGS[mapping](platform, len(platform.hosts))
@@ -105,6 +112,7 @@ def targets(grids: Iterator[Grid] | list[Grid], apps: list[str], mappings=("bloc
 
 
 def compare(world: World, chosen: list[Target], table: Table, row: str = "") -> None:
+    """Add the errors of both predictors to the table, and print the large ones."""
     world.runner.start(world.settings.spec(target) for target in chosen)
     networks: dict = {}
     for target in chosen:
@@ -116,12 +124,13 @@ def compare(world: World, chosen: list[Target], table: Table, row: str = "") -> 
             }}  # fmt: skip
         for name, network in networks[key].items():
             error_pct = world.error_pct(target, network)
-            table.add(f"{row}{name}", target.problem.app, error_pct)
+            table.add(f"{row}{name}", target.problem.name, error_pct)
             if abs(error_pct) > 0.5:
                 print(f"  {target.platform.name} {target.platform.network} {target.problem} {name}: {error_pct:+.3f} %")
 
 
 def scenarios(runner: Runner, args: argparse.Namespace) -> None:
+    """Compare on the six scenarios."""
     world, table = World(runner), Table("Six scenarios, four networks")
     for network, mapping in product(NETWORKS, args.mappings.split(",")):
         grids = [named_grid(name, network) for name in SCENARIOS]
@@ -130,6 +139,7 @@ def scenarios(runner: Runner, args: argparse.Namespace) -> None:
 
 
 def random(runner: Runner, args: argparse.Namespace) -> None:
+    """Compare on random platforms."""
     table = Table(f"{args.platforms} random platforms, seed {SEED}")
     grids = [random_grid(SEED, number) for number in range(args.platforms)]
     compare(World(runner), list(targets(grids, args.apps)), table)
@@ -137,6 +147,7 @@ def random(runner: Runner, args: argparse.Namespace) -> None:
 
 
 def ablations(runner: Runner, args: argparse.Namespace) -> None:
+    """Compare the model without one of its parts."""
     world, table = World(runner), Table("dpgraph-known without one of its parts")
     grids = [named_grid(name, network) for network in NETWORKS[:2] for name in SCENARIOS]
     chosen = list(targets(grids, args.apps))
@@ -154,11 +165,12 @@ def ablations(runner: Runner, args: argparse.Namespace) -> None:
             "equal shares": world.known(target.platform, target.placement, {"network/weight-S": "0"}),
         }
         for name, network in variants.items():
-            table.add(name, target.problem.app, world.error_pct(target, network))
+            table.add(name, target.problem.name, world.error_pct(target, network))
     table.show()
 
 
 def options(runner: Runner, args: argparse.Namespace) -> None:
+    """Compare with other SimGrid options and with a wrong platform file."""
     grids = [named_grid(name, "gigabit") for name in ("grid4x4", "grid3x9")]
     table = Table("Other options, and a wrong file")
     other = World(runner, Settings(options=tuple(sorted(OTHER_TABLES.items()))))
@@ -173,12 +185,13 @@ def options(runner: Runner, args: argparse.Namespace) -> None:
             }
             for name, network in networks.items():
                 table.add(
-                    f"file with twice the bandwidths, {name}", target.problem.app, world.error_pct(target, network)
+                    f"file with twice the bandwidths, {name}", target.problem.name, world.error_pct(target, network)
                 )
     table.show()
 
 
 def sensitivity(runner: Runner, args: argparse.Namespace) -> None:
+    """Compare with links that changed after the measurement."""
     world, table = World(runner), Table(f"Links off by up to {args.off:g} %")
     draw = np.random.default_rng(SEED)
 
@@ -191,12 +204,12 @@ def sensitivity(runner: Runner, args: argparse.Namespace) -> None:
         before = materialise(_changed(grid, off))
         for target in targets([grid], args.apps):
             error_pct = world.error_pct(target, world.measured(before, target.placement))
-            table.add(f"{network}, dpgraph", target.problem.app, error_pct)
+            table.add(f"{network}, dpgraph", target.problem.name, error_pct)
     table.show()
 
 
 def _changed(grid: Grid, change) -> Grid:
-    """The grid with every wire changed: node links and backbone of each cluster, and each WAN link."""
+    """Return the grid with every wire changed: node links and backbone of each cluster, and each WAN link."""
     clusters = tuple(replace(c, node=change(c.node), backbone=change(c.backbone)) for c in grid.clusters)
     links = tuple(replace(link, wire=change(link.wire)) for link in grid.wan_links)
     return replace(grid, clusters=clusters, wan_links=links)
@@ -206,15 +219,16 @@ SETS = {f.__name__: f for f in (scenarios, random, ablations, options, sensitivi
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", choices=list(SETS), action="append", help="only this (may be repeated)")
+    parser.add_argument("--set", choices=list(SETS), action="append", help="run only this set (may be repeated)")
     parser.add_argument("--apps", default=",".join(APPS), help=f"default: {','.join(APPS)}")
     parser.add_argument("--platforms", type=int, default=50, help="random platforms (default: 50)")
-    parser.add_argument("--mappings", default="block,cyclic", help="of the scenarios (default: block,cyclic)")
+    parser.add_argument("--mappings", default="block,cyclic", help="mappings on the scenarios (default: block,cyclic)")
     parser.add_argument("--off", type=float, default=10.0, help="change of links, %% (default: 10)")
     args = parser.parse_args()
     args.apps = args.apps.split(",")
-    with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=Progress()) as runner:
+    with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=RunProgress()) as runner:
         for name in args.set or SETS:
             SETS[name](runner, args)
 

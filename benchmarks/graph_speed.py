@@ -1,8 +1,8 @@
-"""How quick the graph predictor is, in a warm process.
+"""Speed of the graph predictor in a warm process.
 
-Two iterations of LU B on 48 ranks (limit: 15 ms) and messages per second on one core (limit: 2 million), the ratio to
-the steady-state and the full simulation, and a sweep of random platforms for one app on 32 ranks (limit: 1,000 in 30 s
-on two cores).
+Measured are two iterations of LU B on 48 ranks (limit: 15 ms), messages per second on one core (limit: 2 million), the
+ratio to the steady-state and the full simulation, and a sweep of random platforms for one app on 32 ranks (limit: 1,000
+in 30 s on two cores).
 """
 
 import argparse
@@ -14,16 +14,17 @@ from functools import cache
 
 import numpy as np
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.record_events import record_events
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store
-from platforms.grid import Grid
-from platforms.placement import block
-from platforms.random_grid import Ranges, random_grid
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.grid import Grid
+from platforms.grids.random_grid import Ranges, random_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 from predictor.dpgraph import fluid
 from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.instructions import Instructions
@@ -35,6 +36,7 @@ SEED = 20261121
 
 
 def sections_of(app: str, ranks: int) -> Sections:
+    """Return the recorded sections of an app."""
     platform = materialise(named_grid(f"grid1x{ranks}", "gigabit", [50e9]))
     target = Target(problem(app, "B"), platform, block(platform, ranks))
     with Store() as store:
@@ -42,12 +44,13 @@ def sections_of(app: str, ranks: int) -> Sections:
 
 
 def network_of(sections: Sections, grid: Grid, placement: tuple[str, ...]):
+    """Return the network between the ranks that exchange messages."""
     pairs = {(placement[a], placement[b]) for a, b in sections.partners}
     return known_network(grid.routes(pairs | {pair[::-1] for pair in pairs}), dict(grid.options))
 
 
 def evaluation(app: str, grid: Grid) -> tuple[float, int]:
-    """Median seconds and messages of two iterations: what five take over what three take."""
+    """Return median seconds and messages of two iterations, the difference between five and three iterations."""
     placement = tuple(host for cluster in grid.clusters for host in cluster.host_names)
     sections = sections_of(app, len(placement))
     network = network_of(sections, grid, placement)
@@ -70,6 +73,7 @@ def evaluation(app: str, grid: Grid) -> tuple[float, int]:
 
 
 def against_simulation(app: str, grid: Grid, full: bool) -> None:
+    """Print the times of a prediction and of simulations."""
     platform = materialise(grid)
     target = Target(problem(app, "B"), platform, block(platform, len(platform.hosts)))
     sections = sections_of(app, target.nranks)
@@ -94,7 +98,7 @@ def _warm(app: str) -> Sections:
 
 
 def _sweep(app: str, numbers: range) -> float:
-    """The sum of the predicted times, so that nothing is left out."""
+    """Return the sum of the predicted times, so that no prediction is optimised away."""
     sections, total_s = _warm(app), 0.0
     ranges = Ranges(clusters=(4, 4), nodes=(8, 8))
     for number in numbers:
@@ -107,9 +111,10 @@ def _sweep(app: str, numbers: range) -> float:
 
 
 def sweep(app: str, platforms: int) -> None:
+    """Print the time to predict an app on random platforms."""
     jobs = os.cpu_count() or 1
     with ProcessPoolExecutor(jobs) as pool:
-        list(pool.map(_sweep, [app] * jobs, [range(1)] * jobs))  # warm: compiled code and recordings
+        list(pool.map(_sweep, [app] * jobs, [range(1)] * jobs))  # warm-up: compiled code and recordings
         started = time.perf_counter()
         parts = [range(i, platforms, jobs) for i in range(jobs)]
         list(pool.map(_sweep, [app] * jobs, parts))
@@ -118,9 +123,10 @@ def sweep(app: str, platforms: int) -> None:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--platforms", type=int, default=1000, help="of the sweep (default: 1000)")
-    parser.add_argument("--full", action="store_true", help="also against full simulations, which take minutes")
+    parser.add_argument("--platforms", type=int, default=1000, help="platforms of the sweep (default: 1000)")
+    parser.add_argument("--full", action="store_true", help="compare with full simulations too, which take minutes")
     args = parser.parse_args()
     for app, nodes in (("cg", 8), ("mg", 8), ("lu", 8), ("lu", 12)):
         grid = named_grid(f"grid4x{nodes}", "gigabit", [40e9, 50e9, 60e9, 70e9])

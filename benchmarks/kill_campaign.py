@@ -1,7 +1,7 @@
-"""Kills a campaign (SIGKILL) at random moments, starts it again until it is done, and compares with an undisturbed one.
+"""Kill a campaign (SIGKILL) at random moments, restart it until it is done, and compare it with an undisturbed one.
 
-After every kill: no process of it is left, what the store had is still there, and what the store has is whole.  At the
-end: the same results to the last bit but for wall times, and no temporary folder or file.
+After every kill, no process of the campaign may be left, and the store must have kept all entries, complete ones only.
+At the end, the results must be the same to the last bit, except wall times, and no temporary files may be left.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 
 from apps.store import Store
 
-_MARK = "GRID_VALIDATOR_KILL_MARK"  # in the environment of all that is started here
-_GONE_LIMIT_S = 20.0  # for the processes of a killed campaign to be gone
+_MARK = "GRID_VALIDATOR_KILL_MARK"  # environment variable of all processes started here
+_GONE_LIMIT_S = 20.0  # time for the processes of a killed campaign to end
 
 
 class Campaign:
-    """A small campaign in a folder of its own."""
+    """A small campaign in its own folder."""
 
     def __init__(self, folder: Path, apps: Sequence[str], predictors: Sequence[str]):
         self.store, self._scratch, self._out = folder / "store", folder / "tmp", folder / "out"
@@ -37,6 +37,7 @@ class Campaign:
         self._mark = f"{folder}"
 
     def start(self) -> subprocess.Popen[str]:
+        """Start the campaign."""
         command = [sys.executable, "-m", "validation.campaign", str(self._file), "--jobs", "2"]
         return subprocess.Popen(
             [*command, "--store", str(self.store), "--out", str(self._out)],
@@ -47,36 +48,40 @@ class Campaign:
         )
 
     def results(self) -> list[dict[str, str]]:
-        """The rows without what the machine decides."""
+        """Return the rows without machine times."""
         with open(self._out / "results.csv", newline="") as file:
             return [{name: value for name, value in row.items() if "wall" not in name} for row in csv.DictReader(file)]
 
     def processes(self) -> list[int]:
-        """That belong to it."""
+        """Return the ids of the campaign's processes."""
         found, wanted = [], f"{_MARK}={self._mark}".encode()
         for entry in os.listdir("/proc"):
             try:
                 if entry.isdecimal() and wanted in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
                     found.append(int(entry))
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
         return found
 
     def scratch(self) -> list[str]:
-        """Temporary files and folders, in both places."""
+        """Return the temporary files and folders in both places."""
         places = (self._scratch.iterdir(), self.store.glob("tmp/*"), self.store.glob("claims/*"))
         return [path.name for place in places for path in place]
 
 
 def contents(store: Path) -> dict[tuple[str, str], float]:
-    """Kind and key of every entry, and when it was made.  Raises ValueError for one that is not whole."""
+    """Return kind, key and creation time of every entry.
+
+    Raises:
+        ValueError: An entry is incomplete.
+    """
     complaints: list[str] = []
     with Store(store, report=complaints.append) as opened:
         entries = opened.entries()
         for entry in entries:
-            if entry.kind != "trace" and opened.get(entry.kind, entry.key) is None:
+            if entry.kind != "recording" and opened.get(entry.kind, entry.key) is None:
                 complaints.append(f"{entry.kind} {entry.key} is gone")
-            if entry.kind == "trace" and opened.get_bytes(entry.kind, entry.identity) is None:
+            if entry.kind == "recording" and opened.get_bytes(entry.kind, entry.identity) is None:
                 complaints.append(f"{entry.kind} {entry.key} is gone")
     if complaints:
         raise ValueError("; ".join(complaints))
@@ -84,7 +89,7 @@ def contents(store: Path) -> dict[tuple[str, str], float]:
 
 
 def gone(campaign: Campaign) -> bool:
-    """Waits for all of its processes to have ended."""
+    """Wait until all processes of the campaign have ended; return whether they did in time."""
     end_s = time.monotonic() + _GONE_LIMIT_S
     while campaign.processes():
         if time.monotonic() > end_s:
@@ -94,13 +99,17 @@ def gone(campaign: Campaign) -> bool:
 
 
 def kill(campaign: Campaign, after_s: float) -> str:
-    """One life of a campaign: "finished" where it came to its end first, else "killed".  Raises ValueError."""
+    """Run a campaign and kill it after a time; return "killed", or "finished" if it ended first.
+
+    Raises:
+        ValueError: The campaign failed, left processes or lost entries.
+    """
     before = contents(campaign.store) if campaign.store.exists() else {}
     started = campaign.start()
     try:
         _, errors = started.communicate(timeout=after_s)
         if started.returncode != 0:
-            raise ValueError(f"it ended with status {started.returncode}: {errors}")
+            raise ValueError(f"the campaign ended with status {started.returncode}: {errors}")
         outcome = "finished"
     except subprocess.TimeoutExpired:
         outcome = "killed"
@@ -117,6 +126,7 @@ def kill(campaign: Campaign, after_s: float) -> str:
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
@@ -126,6 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     rng, wanted = random.Random(args.seed), (args.apps.split(","), args.predictors.split(","))
     with tempfile.TemporaryDirectory(prefix="kills-") as name:
@@ -143,14 +154,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             lives, began_s = 0, time.monotonic()
             while kills < args.kills and kill(campaign, rng.uniform(0, whole_s)) == "killed":
                 kills, lives = kills + 1, lives + 1
-            if not lives:  # a machine that was busy, or had to compile, is quicker now
+            if not lives:  # the first campaign was slower: the machine was busy or had to compile
                 whole_s = min(whole_s, time.monotonic() - began_s)
             if kill(campaign, 600) != "finished":
-                raise ValueError("it does not come to its end")
+                raise ValueError("the campaign does not finish")
             if campaign.results() != expected:
-                raise ValueError("its results are others")
+                raise ValueError("the results differ")
             if campaign.scratch():
-                raise ValueError(f"it leaves {campaign.scratch()}")
+                raise ValueError(f"the campaign leaves {campaign.scratch()}")
             print(f"campaign {campaigns}: killed {lives} times, then finished with the same results", flush=True)
     print(f"{kills} kills in {campaigns} campaigns: nothing lost, no process and no file left, the same results")
     return 0

@@ -1,26 +1,29 @@
 """IS on cluster 1 of the Li paper, predicted by its method and simulated: the paper's Figure 7, in simulated time.
 
-Prints a table of classes and numbers of nodes.  The predictors are fitted on fewer nodes than they predict, but for 2
-and 3 nodes.  Recordings, messages and runs are kept in the store.
+The output is a table of classes and numbers of nodes.  The predictors are fitted on fewer nodes than they predict,
+except for 2 and 3 nodes.  Recordings, messages and runs are kept in the store.
 """
 
 import argparse
 
-from apps.catalog import problem
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
 from predictor.dpgraph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX, recorded_counts
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 
 NODES = (2, 4, 6, 8, 10, 12, 14, 16)
 PREDICTORS = (DPGRAPH_LI, DPGRAPH_LI_DUPLEX)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the table and return the exit status."""
     platform = materialise(named_grid(args.cluster))
     most = len(platform.hosts)
     problems = [problem(args.app, name) for name in args.classes.split(",")]
@@ -47,9 +50,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cluster", default="li-1", help="li-1 or li-2 (default: li-1)")
-    parser.add_argument("--app", default="is", help="another kernel (default: is)")
+    parser.add_argument("--app", default="is", help="kernel (default: is)")
     parser.add_argument("--classes", default="A,B", help="problem classes, separated by commas (default: A,B)")
     add_runner_arguments(parser)
     args = parser.parse_args()

@@ -1,8 +1,9 @@
-"""How quick the search for a configuration is, in a warm process.
+"""Speed of the search for a configuration in a warm process.
 
-The 404 configurations of Table VI of Ichikawa, Takahashi and Kawai (limit: 1 ms; their own: 20 to 320 ms) and a million
-(limit: 1 s): estimate all times from fitted NP-T models and take the least, exhaustively and by branch and bound, for
-time and for energy.  Listing the million configurations is timed apart: it does not depend on the size.
+The search estimates all times from fitted NP-T models and takes the best, exhaustively and by branch and bound, for
+time and for energy: for the 404 configurations of Table VI of Ichikawa, Takahashi and Kawai (limit: 1 ms; in the paper:
+20 to 320 ms) and for a million (limit: 1 s).  Listing the million configurations is timed separately, because it does
+not depend on the size.
 """
 
 import argparse
@@ -10,16 +11,16 @@ import statistics
 import time
 from collections.abc import Callable
 
-from predictor.npt.branch_and_bound import branch_and_bound
-from predictor.npt.configuration import Configuration, Limits
+from predictor.allocation.branch_and_bound import branch_and_bound
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.objectives import TIME, energy
+from predictor.allocation.search import exhaustive
+from predictor.allocation.space import Space
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
-from predictor.npt.noise import perturb
-from predictor.npt.objectives import TIME, energy
-from predictor.npt.search import exhaustive
-from predictor.npt.space import Space
 from predictor.npt.tables import TABLE_V
+from predictor.optimize.noise import perturb
 
 SIZES = (400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400)
 GFLOPS = (5.0, 3.5, 1.2)  # of one PE of each sub-cluster
@@ -28,13 +29,14 @@ SPACES = {"404": Limits((4, 4, 4), (2, 2, 1)), "a million": Limits((25, 25, 25),
 
 
 def run_time_s(gflops: float, pes: int, processes: int, size: int) -> float:
-    """Of a made-up HPL: its flops over the speed, an exchange of panels, and something for every further process."""
+    """Return the time of an invented HPL: flops over speed, panel exchange, and an overhead per additional process."""
     compute_s = (2 / 3 * size**3 + 2 * size**2) / (1e9 * gflops * pes)
     exchange_s = (pes > 1) * 8 * size**2 * (1 + 0.1 * pes * processes) / 1e8
     return compute_s * (1 + 0.05 * (processes - 1)) + exchange_s + 1e-3
 
 
 def models_of(limits: Limits) -> NptModels:
+    """Return models fitted to noisy times of the invented HPL."""
     runs = []
     for i, gflops in enumerate(GFLOPS):
         for pes in range(1, min(4, limits.pes[i]) + 1):
@@ -47,6 +49,7 @@ def models_of(limits: Limits) -> NptModels:
 
 
 def median_s(work: Callable[[], object], runs: int) -> float:
+    """Return the median wall time of some work, s."""
     work()
     took = []
     for _ in range(runs):
@@ -57,9 +60,10 @@ def median_s(work: Callable[[], object], runs: int) -> float:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=9600, help="N (default: 9600)")
-    parser.add_argument("--runs", type=int, default=51, help="of which the median is taken (default: 51)")
+    parser.add_argument("--runs", type=int, default=51, help="runs for the median (default: 51)")
     args = parser.parse_args()
     for name, limits in SPACES.items():
         models, space = models_of(limits), Space(limits)

@@ -1,4 +1,4 @@
-/* Bare SMPI: `messages` per rank of `size` bytes to the next rank, none of them copied. */
+/* Ring on bare SMPI: every rank sends `messages` messages of `size` bytes to the next rank; none is copied. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-"""How the cost of simulating grows with the ranks: CG class D on 4 clusters, beside a bare SMPI ring.
+"""Growth of the simulation cost with the ranks: CG class D on 4 clusters, compared with a bare SMPI ring.
 
-Two iterations each from 8 to 1,024 ranks, then CG D on 4 x 256 nodes as a whole, by steady state.  Prints wall times
-and peak memory and draws them (scaling.png in the folder given by --out).
+Two iterations are simulated for 8 to 1,024 ranks, then all of CG D on 4 x 256 nodes by steady state.  Wall times and
+peak memory are printed and drawn (scaling.png in the folder given by --out).
 """
 
 import argparse
@@ -10,13 +10,14 @@ from pathlib import Path
 from bare import run_ring
 from matplotlib.figure import Figure
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.smpi import run_iterations
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.engines import run_iterations
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 SPEEDS_FLOPS = (40e9, 50e9, 60e9, 70e9)
 RANKS = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -24,11 +25,13 @@ RING_MESSAGES = 100_000
 
 
 def target_of(ranks: int) -> Target:
+    """Return CG D on this number of ranks."""
     platform = materialise(named_grid(f"grid4x{ranks // 4}", speeds_flops=SPEEDS_FLOPS))
     return Target(problem("cg", "D"), platform, block(platform, ranks))
 
 
 def draw(rows: list[tuple], path: Path) -> None:
+    """Draw wall times and peak memory."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     cost, memory = figure.subplots(1, 2)
     ranks = [row[0] for row in rows]
@@ -49,9 +52,10 @@ def draw(rows: list[tuple], path: Path) -> None:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="results", help="folder for the plot (default: results)")
-    parser.add_argument("--most-ranks", type=int, default=max(RANKS), help="stop there (default: 1024)")
+    parser.add_argument("--most-ranks", type=int, default=max(RANKS), help="largest number of ranks (default: 1024)")
     args = parser.parse_args()
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)

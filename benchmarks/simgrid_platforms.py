@@ -1,7 +1,7 @@
-"""Every platform of a folder, such as examples/platforms of SimGrid's source: run and predicted, or refused in a line.
+"""Run and predict every platform of a folder, such as examples/platforms of SimGrid's source, or report its refusal.
 
-Prints two tables in Markdown.  XML files and .so files are taken as they are, C++ files are compiled first.  Each is
-run with class S of three kernels on up to 8 of its hosts; one with a single host, on up to 4 of its cores.
+The output is two tables in Markdown.  C++ files are compiled first.  Class S of three kernels runs on up to 8 hosts of
+each platform, or on up to 4 cores of a platform with a single host.
 """
 
 import argparse
@@ -18,29 +18,29 @@ from pathlib import Path
 from statistics import mean
 
 from platforms.errors import UserError
-from platforms.read import read_platform
-from platforms.simgrid import compiler_flags
+from platforms.read.read import read_platform
+from platforms.simgrid.installed import compiler_flags
 from validation.run import main as validate
 
 _RANKS, _MOST_PER_HOST = (8, 6, 5, 4, 3, 2, 1), 4  # 7 are too many for class S of LU
 _SUFFIXES = (".xml", ".so", ".cpp")
-_ROUNDING_PCT = 1e-9  # errors below are rounding
+_ROUNDING_PCT = 1e-9  # smaller errors are rounding errors
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a file."""
+    """Outcome of a platform file."""
 
     file: str
     status: int
-    hosts: str  # "4 in 2" clusters, empty where it cannot be read
+    hosts: str  # such as "4 in 2" clusters; empty if the file cannot be read
     ranks: int
-    errors: dict[str, str]  # by predictor: mean absolute error in %, or why there is none
-    line: str  # of a refusal
+    errors: dict[str, str]  # by predictor: mean absolute error in %, or "no answer"
+    line: str  # message of a refusal
     wall_s: float
 
     def cells(self, predictors: list[str]) -> list[str]:
-        """Of its row in a table of what was run, or of what was not."""
+        """Return the cells of its row in the table of runs, or in the table of refusals."""
         if self.status == 0:
             return [self.file, self.hosts, str(self.ranks), *(self.errors[name] for name in predictors)]
         other = "" if self.status == 2 else f"status {self.status}: "
@@ -48,9 +48,9 @@ class Outcome:
 
 
 def outcome(path: Path, name: str, predictors: list[str]) -> Outcome:
-    """Of one platform."""
+    """Return the outcome of one platform."""
     hosts, ranks, per_host = "", 0, 1
-    with contextlib.suppress(UserError):  # said by the command itself
+    with contextlib.suppress(UserError):  # the command reports the error itself
         platform = read_platform(path)
         hosts = f"{len(platform.hosts)} in {len(platform.clusters)}"
         if len(platform.hosts) == 1:
@@ -87,7 +87,7 @@ def _rounded(error_pct: float) -> str:
 
 
 def _print_table(columns: list[str], numeric: int, rows: list[list[str]]) -> None:
-    """The last ``numeric`` columns are aligned to the right."""
+    """Print a table whose last ``numeric`` columns are right-aligned."""
     print("| " + " | ".join(columns) + " |")
     print("|" + "---|" * (len(columns) - numeric) + "---:|" * numeric)
     for cells in rows:
@@ -95,7 +95,11 @@ def _print_table(columns: list[str], numeric: int, rows: list[list[str]]) -> Non
 
 
 def compiled(source: Path, folder: Path) -> Path:
-    """The .so of a platform in C++.  Raises UserError with the compiler's first complaint."""
+    """Compile a platform in C++ and return its .so file.
+
+    Raises:
+        UserError: The compiler failed; the error has its first message.
+    """
     library = folder / source.with_suffix(".so").name
     done = subprocess.run(
         ["g++", "-std=gnu++17", *compiler_flags(), "-O1", "-shared", "-fPIC", "-o", library, source, "-lsimgrid"],
@@ -108,7 +112,7 @@ def compiled(source: Path, folder: Path) -> Path:
 
 
 def outcomes(folder: Path, predictors: list[str]) -> Iterator[Outcome]:
-    """Of all platforms in the folder and below."""
+    """Yield the outcomes of all platforms in the folder and its subfolders."""
     with tempfile.TemporaryDirectory() as made:
         for path in sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file()):
             name = str(path.relative_to(folder))
@@ -121,6 +125,7 @@ def outcomes(folder: Path, predictors: list[str]) -> Iterator[Outcome]:
 
 
 def main() -> int:
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--predictor", default="hcf,dpgraph-known,dpgraph", metavar="P1,P2,...")
@@ -137,7 +142,7 @@ def main() -> int:
     names = [f"`{name}` %" for name in predictors]
     _print_table(["run", "hosts in clusters", "ranks", *names], 1 + len(names), ran)
     print()
-    _print_table(["refused", "because"], 0, not_ran)
+    _print_table(["refused", "reason"], 0, not_ran)
     if bad:
         print(f"neither run nor refused: {', '.join(bad)}", file=sys.stderr)
     return 1 if bad else 0

@@ -1,8 +1,9 @@
-"""Limits on the times of the main command, as whole processes: medians of five.
+"""Wall times of the main command as whole processes, medians of five, and their limits.
 
---scenario all with --no-store (limit: 15 s), from the store (2 s) and with --iterations full (at least ten times the
-first; once, it takes minutes); LU B on 48 ranks against its full run (40 times); two jobs against one (1.7); what our
-own code takes of it besides SimGrid, which is the time in which no simulation runs when they run one at a time (1.5 s).
+Measured are --scenario all with --no-store (limit: 15 s), from the store (2 s) and with --iterations full (at least ten
+times the first; once, because it takes minutes); LU B on 48 ranks and its full run (40 times); two jobs and one (1.7);
+and the time of this project's code, which is the time without a running simulation if simulations run one at a time
+(1.5 s).
 """
 
 import argparse
@@ -13,18 +14,19 @@ import sys
 import tempfile
 import time
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 RUNS = 5
 
 
 def wall_s(*options: str) -> float:
-    """Wall time of `python -m validation.run --scenario all` with these options."""
+    """Return the wall time of `python -m validation.run --scenario all` with these options."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "validation.run", "--scenario", "all", *options]
     subprocess.run(command, check=True, capture_output=True)
@@ -32,18 +34,19 @@ def wall_s(*options: str) -> float:
 
 
 def own_s() -> tuple[float, float]:
-    """Wall time of all scenarios, one simulation at a time, and the part of it in which none runs."""
+    """Return the wall time of all scenarios, one simulation at a time, and its part without a running simulation."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "validation.run", "--scenario", "all", "--no-store", "--jobs", "1", "--json"]
     done = subprocess.run(command, check=True, capture_output=True)
     passed_s = time.perf_counter() - started
     rows = json.loads(done.stdout)["results"]
-    # Rows of several predictors share a run, and several scenarios a probe: each has its wall time to itself.
+    # Rows of several predictors share a run, and several scenarios share a probe; every run has a different wall time.
     simulated = {row["simulation_wall_s"] for row in rows} | {row["evidence_wall_s"] for row in rows}
     return passed_s, passed_s - sum(simulated)
 
 
 def median(name: str, *options: str) -> float:
+    """Print and return the median wall time with these options, s."""
     times = [wall_s(*options) for _ in range(RUNS)]
     middle = statistics.median(times)
     print(f"{name}: median {middle:.2f} s of {RUNS} ({min(times):.2f} to {max(times):.2f})", flush=True)
@@ -51,6 +54,7 @@ def median(name: str, *options: str) -> float:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skip-full", action="store_true", help="leave out the runs that take minutes")
     skip_full = parser.parse_args().skip_full

@@ -1,8 +1,8 @@
-"""How right steady-state simulation is, and its stated bound: against full runs, class B.
+"""Errors of steady-state simulation and of its bound, against full runs, class B.
 
-Two sets: the six scenarios on three networks, and random platforms (ranges of platforms/random_grid.py, the seed
-below).  Full runs are kept in the store, so that an interrupted measurement goes on; in all they take half an hour on
-two cores.
+There are two sets: the six scenarios on three networks, and random platforms (ranges of random_grid.py, seed
+below).  Full runs are kept in the store, so an interrupted measurement continues where it stopped; all full runs take
+half an hour on two cores.
 """
 
 import argparse
@@ -10,15 +10,16 @@ import os
 import statistics
 from dataclasses import replace
 
-from apps.catalog import problem
-from apps.progress import Progress
-from apps.runner import Runner
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.runs.run_progress import RunProgress
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store
-from platforms.placement import block
-from platforms.random_grid import random_grid
-from platforms.read import materialise
-from platforms.scenario import SCENARIOS, named_grid
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import SCENARIOS, named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 APPS = ("cg", "mg", "lu")
 NETWORKS = ("gigabit", "metro", "continental")
@@ -28,12 +29,14 @@ LIMITS = {"scenarios": (1e-5, 1e-4, 1.0), "random": (1e-3, 1e-2, 0.99)}
 
 
 def grids(which: str, count: int):
+    """Return the grids of a set."""
     if which == "scenarios":
         return [named_grid(name, network) for network in NETWORKS for name in SCENARIOS]
     return [random_grid(SEED, number) for number in range(count)]
 
 
 def measure(which: str, count: int, runner: Runner) -> list[dict]:
+    """Return errors and bounds of a set."""
     cases = []
     for grid in grids(which, count):
         platform = materialise(grid)
@@ -60,6 +63,7 @@ def measure(which: str, count: int, runner: Runner) -> list[dict]:
 
 
 def report(which: str, rows: list[dict]) -> None:
+    """Print the results of a set and their limits."""
     held = [row["error"] <= row["bound"] for row in rows]
     error, bound, share = LIMITS[which]
     for row, holds in zip(rows, held, strict=True):
@@ -79,12 +83,13 @@ def report(which: str, rows: list[dict]) -> None:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", choices=list(LIMITS), help="only one of the two")
     parser.add_argument("--platforms", type=int, default=100, help="random platforms (default: 100)")
     args = parser.parse_args()
     for which in [args.set] if args.set else list(LIMITS):
-        with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=Progress()) as runner:
+        with Store() as store, Runner(jobs=os.cpu_count() or 1, store=store, progress=RunProgress()) as runner:
             rows = measure(which, args.platforms, runner)
         report(which, rows)
 

@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `make docs`.  The site asks the network for nothing."""
+"""Sphinx configuration of the documentation (`make docs`).  The site fetches nothing from the network."""
 
 import sys
 import tomllib
@@ -13,21 +13,30 @@ project = "Grid prediction validator"
 release = version = _project["version"]
 html_title = f"{project} {release}"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "command_pages", "existing_names", "field_comments", "mathml"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "command_pages",
+    "existing_names",
+    "field_comments",
+    "mathml",
+]
 exclude_patterns = ["_extensions"]
-smartquotes = False  # dashes are those of options
+smartquotes = False  # dashes belong to options
 
 myst_enable_extensions = ["dollarmath", "deflist"]
-myst_heading_anchors = 4  # named as GitHub names them
+myst_heading_anchors = 4  # with the names that GitHub gives them
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
+napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
 nitpicky = True
-suppress_warnings = ["ref.python"]  # one name in two modules: the full name follows from the imports
+suppress_warnings = ["ref.python"]  # a name that exists in two modules; the imports determine the full name
 
 html_theme = "furo"
 html_math_renderer = "mathml"
@@ -39,6 +48,7 @@ html_show_sphinx = False
 
 
 def setup(app):
+    """Register a plain lexer for CSV blocks."""
     from pygments.lexers.special import TextLexer
 
     app.add_lexer("csv", TextLexer)

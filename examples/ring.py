@@ -1,6 +1,8 @@
-"""A token of 100 kB goes round the ranks, each of which works on it; then all agree on how often it has been touched.
+r"""A token of 100 kB passes from rank to rank, and every rank computes when it has the token.
 
-python -m apps.run --program examples/ring.py --program-args '{iterations}' --program-iterations 1000 \\
+At the end all ranks agree on how often the token was passed on.
+
+python -m apps.run --program examples/ring.py --program-args '{iterations}' --program-iterations 1000 \
     --ranks 8 --scenario grid4x2
 """
 
@@ -10,6 +12,7 @@ TOKEN_BYTES, FLOPS = 100_000, 2e6
 
 
 def main(rank: Rank) -> None:
+    """Run the program on one rank."""
     rounds = int(rank.arguments[0])
     before, after = (rank.rank - 1) % rank.size, (rank.rank + 1) % rank.size
     touched = 0

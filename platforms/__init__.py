@@ -1,1 +1,1 @@
-"""What a program runs on: grids as values, SimGrid platform files, placement."""
+"""Platforms that programs run on: grids as values, SimGrid platform files, placement of ranks."""

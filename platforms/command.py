@@ -1,4 +1,4 @@
-"""How every command line ends: the errors that a user can meet become one line and an exit status."""
+"""Exit status and error line of every command: errors that a user can meet become one line."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ EXIT_STATUSES = (
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The options of a command, by their whole names; what is wrong with them is one line too."""
+    """An argument parser that accepts no abbreviated options and reports errors in one line."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Ends the command with the status of bad input."""
+        """End the command with exit status 2 (bad input)."""
         self.exit(2, f"error: {printable(message).rstrip('.')}. See {self.prog} --help.\n")
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Runs a command; its status, or that of EXIT_STATUSES for what it raised.  A bug keeps its traceback."""
-    signal.signal(signal.SIGTERM, _interrupt)  # as batch systems end a job: nothing may be left running
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal goes away, and no nohup is there
+    """Run a command and return its exit status.
+
+    An exception that a user can cause is reported in one line and gives the status that EXIT_STATUSES names.  Any other
+    exception is a bug and keeps its traceback.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way; no child process may be left running
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal closes; nohup ignores the signal
         signal.signal(signal.SIGHUP, _interrupt)
     try:
         status = command()
@@ -45,7 +49,7 @@ def exit_status(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+    except BrokenPipeError:  # the reader of the output has ended, as `head` does
         _drop_output()
         return 141
     except OSError as err:
@@ -59,7 +63,7 @@ def exit_status(command: Callable[[], int]) -> int:
 
 
 def _not_encodable(err: UnicodeEncodeError) -> str:
-    """Of a name that is not UTF-8, or of an output that takes other characters only."""
+    """Return the error line for a name that is not UTF-8, or for a character that the output's encoding lacks."""
     what = printable(err.object[max(0, err.start - 40) : err.end + 40])
     if err.encoding.lower().replace("-", "") == "utf8":
         return f"{what!r}: not text in UTF-8. Rename it."
@@ -71,7 +75,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _say(line: str) -> None:
-    """On standard error, if there is anybody."""
+    """Print a line on standard error, unless it is closed."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
@@ -79,7 +83,7 @@ def _say(line: str) -> None:
 
 
 def _drop_output() -> None:
-    """What is still to be flushed has nowhere to go; Python would complain at its end."""
+    """Discard buffered output that nobody reads; otherwise Python would report an error when it exits."""
     _drop(sys.stdout)
     try:
         sys.stderr.flush()
@@ -88,5 +92,5 @@ def _drop_output() -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    with suppress(ValueError):  # closed, or replaced by something without a file
+    with suppress(ValueError):  # the stream is closed, or an object without a file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,15 +1,16 @@
-"""The one kind of error that a user can mend: it becomes a single line and exit status 2."""
+"""Errors that a user can correct: commands report them in one line and end with exit status 2."""
 
+import difflib
 from collections.abc import Callable, Iterable
 
 _MOST_SHOWN = 2000  # characters of a place, a problem or a remedy
 
 
 class UserError(Exception):
-    """Wrong input: where it is, what is wrong with it, what to do.
+    """Wrong input: where it is, what is wrong with it, and what to do.
 
-    Command lines print it as ``error: where: problem. remedy.`` and exit with 2; a bug keeps its traceback.  The text
-    is one line whatever is quoted in it: control characters are written as in Python, and what is long is cut.
+    Commands print ``error: where: problem. remedy.`` and exit with status 2; a bug keeps its traceback.  The text is
+    always one line: control characters in quoted input are escaped as in Python, and long parts are cut.
     """
 
     def __init__(self, where: str, problem: str, remedy: str):
@@ -18,12 +19,12 @@ class UserError(Exception):
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[..., "UserError"], tuple[object, ...]]:  # from another process it arrives whole
+    ) -> tuple[Callable[..., "UserError"], tuple[object, ...]]:  # worker processes send errors by pickle
         return _remade, (type(self), self.where, self.problem, self.remedy)
 
 
 def printable(text: str) -> str:
-    """The text in one line: control characters as Python writes them."""
+    """Return the text in one line, with control characters escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -44,9 +45,10 @@ class PlatformError(UserError):
 
 
 def nearest(name: str, known: Iterable[str], *, limit: int = 8) -> str:
-    """The remedy for an unknown name: the names that look like it, else the first known ones."""
-    import difflib
+    """Return the remedy for an unknown name: the most similar known names, else the first known names.
 
+    At most ``limit`` names are listed; similar names are looked for only if there are more.
+    """
     names = [str(one) for one in known]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close and len(names) > limit:

@@ -3,23 +3,24 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from platforms.arguments import add_scenario_arguments, grid_from_arguments, system_from_arguments
 from platforms.command import CommandParser, exit_status
-from platforms.errors import UserError
-from platforms.options import add_scenario_arguments, grid_from_arguments, system_from_arguments
+from platforms.files.writing import write_text
+from platforms.grids.xml import platform_xml
 from platforms.system.convert import platform_file
-from platforms.xml import platform_xml
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this command's options."""
     parser = CommandParser(prog="python -m platforms.generate", description=__doc__.partition(":")[0] + ".")
     add_scenario_arguments(parser)
-    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
+    parser.add_argument("--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 
@@ -30,15 +31,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.output == "-":
         sys.stdout.write(content.decode())
     else:
-        _write(Path(args.output), content)
+        write_text("--output", args.output, content.decode())
     return 0
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as err:
-        raise UserError(f"--output {path}", f"cannot be written: {err.strerror}", "Choose another place") from err
 
 
 if __name__ == "__main__":

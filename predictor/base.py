@@ -1,8 +1,8 @@
-"""What a predictor is: it asks for evidence, fits a model to it, and the model predicts targets.
+"""Interfaces of predictors: a predictor asks for evidence, fits a model to it, and the model predicts targets.
 
-A predictor never simulates and never sees the time of the target.  A new one is a module with a class that has
-``name``, ``requests``, ``further`` and ``fit``, and a line in ``predictor/registry.py``; one from outside the project
-needs no line (predictor/own.py, docs/tutorials/own-predictor.md).
+A predictor never simulates and never sees the time of the target.  To add a predictor, write a module with a class
+that has ``name``, ``requests``, ``further`` and ``fit``, and add a line to ``predictor/registry.py``.  A predictor from
+outside the project needs no such line (predictor/plugins.py, docs/tutorials/own-predictor.md).
 """
 
 from __future__ import annotations
@@ -11,54 +11,56 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
-from apps.blockprobe.measure import BlockPlan
-from apps.netprobe.measure import Measurement, Plan
-from apps.record import RunRecord
-from apps.recording import Recording
-from apps.spec import Target
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.recording.events import Recording
+from apps.results.record import RunRecord
+from apps.spec.target import Target
 from platforms.errors import UserError
 
 _Answer = TypeVar("_Answer")
 
 
 class OutOfRange(UserError):
-    """The target lies outside the assumptions of the model, so that its answer would mean nothing."""
+    """The target lies outside the assumptions of the model, so a prediction would be meaningless."""
 
 
 @dataclass(frozen=True)
 class EvidenceRequest:
-    """Something a predictor wants to know about a target.
+    """One piece of evidence that a predictor asks for, about a target.
 
-    ``run``: the record of a run of ``target``, which must not be the one to predict.
-    ``trace``: a recording of what the target's program does on so many ranks, made elsewhere; ``iterations`` of it.
-    ``exchange``: messages between the target's hosts, as ``plan`` says.
-    ``blocks``: single computations, collectives and accesses to disks on the target's platform, as ``plan`` says.
-    ``declared``: what the user says of the simulation, for free.
+    The kinds of evidence:
+
+    ``run``: the record of a run of ``target``, which must not be a target that is to be predicted.
+    ``recording``: the events of ``iterations`` iterations of the target's program on as many ranks, made anywhere.
+    ``exchange``: measured messages between the target's hosts, as listed in ``plan``.
+    ``blocks``: single computations, collectives and disk accesses on the target's platform, as listed in ``plan``.
+    ``declared``: the simulation options that the user has chosen; costs nothing.
     """
 
     kind: str
     target: Target
-    iterations: int | None = None  # of a trace
-    plan: Plan | BlockPlan | None = None  # of an exchange or of blocks
+    iterations: int | None = None  # number of recorded iterations; only for kind "recording"
+    plan: NetworkPlan | BlockPlan | None = None  # only for the kinds "exchange" and "blocks"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What the user says of the simulation."""
+    """The options that the user has chosen for the simulation."""
 
-    options: tuple[tuple[str, str], ...]  # SimGrid options, those of the platform file included
+    options: tuple[tuple[str, str], ...]  # SimGrid options, including those of the platform file
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What evidence costs.
+    """Cost of gathering evidence.
 
     >>> Cost(node_s=2.0, wall_s=0.5) + Cost(node_s=1.0)
     Cost(node_s=3.0, wall_s=0.5)
     """
 
-    node_s: float = 0.0  # node-seconds on the machines: nodes in use times the time they are in use for
-    wall_s: float = 0.0  # of this computer, to gather it
+    node_s: float = 0.0  # node-seconds on the machines: number of nodes in use times the time of their use
+    wall_s: float = 0.0  # elapsed time on this computer while the evidence was gathered
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.node_s + other.node_s, self.wall_s + other.wall_s)
@@ -69,28 +71,32 @@ class Evidence:
     """The answer to a request."""
 
     request: EvidenceRequest
-    answer: RunRecord | Recording | Measurement | Declared  # by the kind of the request
+    answer: RunRecord | Recording | Measurement | Declared  # the type depends on the kind of the request
     id: str  # hash of the answer's identity
     cost: Cost
 
     @property
     def record(self) -> RunRecord:
-        """The answer to a request for a run; raises TypeError for one of another kind, as the three below do."""
+        """The answer to a request of kind ``run``.
+
+        Raises:
+            TypeError: The request is of another kind; ``recording``, ``measurement`` and ``declared`` do the same.
+        """
         return self._answer_as(RunRecord)
 
     @property
     def recording(self) -> Recording:
-        """The answer to a request for a trace."""
+        """The answer to a request of kind ``recording``."""
         return self._answer_as(Recording)
 
     @property
     def measurement(self) -> Measurement:
-        """The answer to a request for an exchange or for blocks."""
+        """The answer to a request of kind ``exchange`` or ``blocks``."""
         return self._answer_as(Measurement)
 
     @property
     def declared(self) -> Declared:
-        """The answer to a request for what the user says."""
+        """The answer to a request of kind ``declared``."""
         return self._answer_as(Declared)
 
     def _answer_as(self, kind: type[_Answer]) -> _Answer:
@@ -101,24 +107,24 @@ class Evidence:
 
 @dataclass(frozen=True)
 class HostLoad:
-    """What a host does in a run."""
+    """Computation of one host during a run."""
 
-    core_s: float  # core-seconds of computation, at the speed that a core has to itself
-    busy_low_s: float  # bounds of the time during which at least one of its ranks computes
+    core_s: float  # core-seconds of computation, at the speed of a core that runs one rank only
+    busy_low_s: float  # bounds of the time during which at least one of the host's ranks computes
     busy_high_s: float
 
 
 @dataclass(frozen=True)
 class ErrorRange:
-    """Between which errors predictions like this one were, in the validity map (predictor/regime.py)."""
+    """Range of the errors that the validity map holds for similar predictions (predictor/answers/regime.py)."""
 
     low_pct: float  # 100 (predicted - true) / true
     high_pct: float
-    samples: int  # predictions behind it
+    samples: int  # number of predictions from which the range was made
 
     @property
     def largest_pct(self) -> float:
-        """The larger of the two without its sign."""
+        """The larger of the absolute values of both ends."""
         return max(abs(self.low_pct), abs(self.high_pct))
 
 
@@ -126,66 +132,73 @@ class ErrorRange:
 class Prediction:
     """The predicted run time of a target.
 
-    Models say ``loads``; its energy is made of them in one place (predictor/energy.py).
+    Models fill in ``loads``; predictor/answers/energy.py derives the energy from them for all models.
     """
 
     time_s: float
-    parts: Mapping[str, float] = field(default_factory=dict)  # what the time is made of, s
-    flags: tuple[str, ...] = ()  # reasons to distrust it
-    remarks: tuple[str, ...] = ()  # what else is good to know, such as a fitted law
-    low_s: float | None = None  # interval for the true time: the model's own, or that of error_range
+    parts: Mapping[str, float] = field(default_factory=dict)  # components of the time, s
+    flags: tuple[str, ...] = ()  # reasons to distrust the prediction
+    remarks: tuple[str, ...] = ()  # further information, such as a fitted law
+    low_s: float | None = None  # interval for the true time: from the model, else from error_range
     high_s: float | None = None
-    error_range: ErrorRange | None = None  # what the validity map says of such predictions
-    no_error_range: str | None = None  # why it says nothing
-    loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model knows the time alone
-    # For which energy is counted: from the start of the first rank to the end of the last; None: for time_s.
+    error_range: ErrorRange | None = None  # errors of similar predictions in the validity map
+    no_error_range: str | None = None  # why error_range is None
+    loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model predicts the time only
+    # Time over which energy is integrated: from the start of the first rank to the end of the last; None: time_s.
     span_s: float | None = None
     energy_j: float | None = None  # of the hosts in use; None: the platform gives no watts
-    energy_low_j: float | None = None  # interval: a point where the loads are known exactly
+    energy_low_j: float | None = None  # interval of the energy; both ends are equal where the loads are known exactly
     energy_high_j: float | None = None
-    evidence: tuple[str, ...] = ()  # ids of what it rests on
+    evidence: tuple[str, ...] = ()  # ids of the evidence that was used
     cost: Cost = Cost()
 
     @property
-    def counted_s(self) -> float:
-        """For which energy is counted."""
+    def energy_span_s(self) -> float:
+        """Time over which energy is integrated, s."""
         return self.time_s if self.span_s is None else self.span_s
 
 
 class Gatherer(Protocol):
-    """Who answers requests for evidence: predictor.evidence.Broker, or what stands in front of it."""
+    """Object that answers requests for evidence: predictor.evidence.broker.Broker, or a wrapper around a Broker."""
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> Sequence[Evidence]:
-        """The evidence, in the order of the requests."""
+        """Return the evidence, in the order of the requests."""
 
 
 class Model(Protocol):
-    """A fitted predictor.  One that is quicker with many targets at once is a ModelOfMany too."""
+    """A fitted predictor.
+
+    A model that predicts many targets at once faster than one by one also implements ModelOfMany.
+    """
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange where the model's assumptions fail."""
+        """Predict the run time of a target.
+
+        Raises:
+            OutOfRange: The target violates the model's assumptions.
+        """
 
 
 @runtime_checkable
 class ModelOfMany(Model, Protocol):
-    """A fitted predictor that is quicker with many targets at once than with one after the other."""
+    """A fitted predictor that predicts many targets at once faster than one by one."""
 
     def predict_many(self, targets: Sequence[Target]) -> Sequence[Prediction | OutOfRange]:
-        """In the order of the targets, what ``predict`` returns, or the OutOfRange that it raises."""
+        """Return, in the order of the targets, the result of ``predict`` or the OutOfRange that it would raise."""
 
 
 class Predictor(Protocol):
-    """One published model, or one of our own."""
+    """A method of prediction: a published model, or one from this project or its user."""
 
     @property
     def name(self) -> str:
-        """What it is called on command lines and in tables."""
+        """Name on command lines and in tables."""
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """What it needs to predict these targets."""
+        """Return requests for the evidence that is needed to predict these targets."""
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """What it needs besides, now that it has this evidence; asked again until nothing more is needed."""
+        """Return requests for more evidence, given all evidence so far; called until the list is empty."""
 
     def fit(self, evidence: Sequence[Evidence]) -> Model:
-        """The model, from the answers to its requests."""
+        """Fit the model to the answers to all requests."""

@@ -1,8 +1,9 @@
 """HCF, the heterogeneous computing factor.
 
 A. Fanfakh, "Predicting the Performance of MPI Applications over Different Grid Architectures", Journal of University of
-Babylon, 2019.  N clusters of M nodes; a probe runs the same problem on NCT nodes, one per cluster.  Assumes one rank
-per node, computation that shrinks in proportion to the nodes, and communication that grows in proportion to them.
+Babylon, 2019.  The grid has N clusters of M nodes; a probe runs the same problem on NCT nodes, one per cluster.  The
+model assumes one rank per node, computation that shrinks in proportion to the number of nodes, and communication that
+grows in proportion to it.
 """
 
 from __future__ import annotations
@@ -10,26 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.catalog import Problem
-from apps.spec import Target
-from platforms.placement import probe_placement
+from apps.programs.problem import Problem
+from apps.spec.target import Target
+from platforms.model.placement import probe_placement
+from predictor.answers.regime import holds_from
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.regime import holds_from
 
-# Where the validity map does not know the program: below this share of computation in the prediction the paper's
-# accuracy is not to be expected, for its errors belong to runs in which computation dominates (docs/predictors/hcf.md).
+# Limit for programs that the validity map does not know.  Below this share of computation in the prediction the paper's
+# accuracy cannot be expected, because its runs are dominated by computation (docs/predictors/hcf.md).
 REGIME_COMPUTE_SHARE = 0.5
 
 
 def sequential_compute_time(Tcp_slower_s: float, NCT: int) -> float:
-    """Eq. (2), s: Tcp_slower NCT, the slowest probe task's computation times the number of tasks."""
+    """Eq. (2), s: Tcp_slower NCT, the computation time of the slowest probe task times the number of tasks."""
     return Tcp_slower_s * NCT
 
 
 def homogeneous_compute_time(Tcp_slower_s: float, NCT: int, nodes: int) -> float:
     """Eq. (3), s: Tcp_slower NCT / (N M), with nodes = N M.
 
-    The paper's Grid 4*8: four probed nodes, of which the slowest computes 7 s, and 32 nodes.
+    The paper's Grid 4*8 has four probed nodes, of which the slowest computes 7 s, and 32 nodes:
 
     >>> homogeneous_compute_time(7.0, NCT=4, nodes=32)
     0.875
@@ -38,7 +39,7 @@ def homogeneous_compute_time(Tcp_slower_s: float, NCT: int, nodes: int) -> float
 
 
 def heterogeneity_factor(Tcp_slower_s: float, Tcp_s: float) -> float:
-    """Eq. (4): Tcp_slower / Tcp_ij.  1 for the slowest node, larger for a faster one.
+    """Eq. (4): Tcp_slower / Tcp_ij, which is 1 for the slowest node and larger for a faster one.
 
     Nodes of 40 and 70 Gflop/s:
 
@@ -49,7 +50,7 @@ def heterogeneity_factor(Tcp_slower_s: float, Tcp_s: float) -> float:
 
 
 def node_compute_time_as_printed(Tcp_homo_s: float, HCF: float) -> float:
-    """Eq. (5) as printed, s: Tcp_homo HCF.  A faster node gets a longer time, so that the fastest decides eq. (6).
+    """Eq. (5) as printed, s: Tcp_homo HCF.  A faster node gets a longer time, so the fastest node determines eq. (6).
 
     >>> node_compute_time_as_printed(0.875, HCF=1.75)
     1.53125
@@ -58,7 +59,7 @@ def node_compute_time_as_printed(Tcp_homo_s: float, HCF: float) -> float:
 
 
 def node_compute_time(Tcp_homo_s: float, HCF: float) -> float:
-    """Eq. (5) corrected, s: Tcp_homo / HCF, so that the slowest node decides eq. (6).
+    """Eq. (5) corrected, s: Tcp_homo / HCF, so that the slowest node determines eq. (6).
 
     >>> node_compute_time(0.875, HCF=1.75)
     0.5
@@ -67,7 +68,7 @@ def node_compute_time(Tcp_homo_s: float, HCF: float) -> float:
 
 
 def communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
-    """Eq. (7), s: Tcm N M / NCT.  Grows with the node count: the paper's assumption, not a law.
+    """Eq. (7), s: Tcm N M / NCT.  Growth with the number of nodes is the paper's assumption, not a law.
 
     >>> communication_time(2.0, NCT=4, nodes=32)
     16.0
@@ -76,7 +77,7 @@ def communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
 
 
 def constant_communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
-    """Instead of eq. (7), s: the probe's own, whatever the number of nodes.
+    """Replacement for eq. (7), s: the communication time of the probe, for any number of nodes.
 
     >>> constant_communication_time(2.0, NCT=4, nodes=32)
     2.0
@@ -86,24 +87,26 @@ def constant_communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
 
 @dataclass(frozen=True)
 class Probe:
-    """What HCF takes from a run on one node per cluster."""
+    """Inputs of HCF from a run on one node per cluster."""
 
-    Tcp_s: Mapping[str, float]  # computation, by cluster
-    Tcm_s: float  # the rest of the elapsed time of the rank that computes longest: communication without slack
+    Tcp_s: Mapping[str, float]  # computation time by cluster
+    Tcm_s: float  # elapsed time minus computation of the rank that computes longest: communication without slack
     evidence: str
     cost: Cost
 
     @property
     def Tcp_slower_s(self) -> float:
+        """Computation time of the slowest node, s."""
         return max(self.Tcp_s.values())
 
     @property
     def NCT(self) -> int:
+        """Number of clusters, and so of the probe's nodes."""
         return len(self.Tcp_s)
 
 
 def read_probe(evidence: Evidence) -> Probe:
-    """The probe's times from its record."""
+    """Return the probe's times from the record of its run."""
     record, platform = evidence.record, evidence.request.target.platform
     slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     return Probe(
@@ -116,25 +119,28 @@ def read_probe(evidence: Evidence) -> Probe:
 
 @dataclass(frozen=True)
 class HcfModel:
-    """Fitted HCF: probes of problems on platforms."""
+    """Fitted HCF: the probes of problems on platforms."""
 
     name: str
-    node_time: Callable[[float, float], float]  # eq. (5), one of its two readings
-    comm_time: Callable[[float, int, int], float]  # eq. (7), or its replacement
+    node_time: Callable[[float, float], float]  # eq. (5), as printed or corrected
+    comm_time: Callable[[float, int, int], float]  # eq. (7) or its replacement
     probes: Mapping[tuple[Problem, str], Probe]  # by problem and content hash of the platform
 
     def probe(self, target: Target) -> Probe:
-        """The probe that a prediction for the target rests on."""
+        """Return the probe from which the target is predicted."""
         return self.probes[target.problem, target.platform.content_hash]
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """Eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
+        """Predict by eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
 
-        ``slowdown``: by cluster, f_max / f of nodes that compute at another frequency than they were probed at, which
-        lengthens eq. (5) and leaves eq. (7) (predictor/frequency).
+        Args:
+            target: The target, with one rank per node.
+            slowdown: f_max / f by cluster, for nodes that compute at another frequency than when probed; this factor
+                lengthens eq. (5) and leaves eq. (7) as it is (predictor/frequency).
 
-        Raises OutOfRange for more than one rank per node, and where some ranks of the probe compute and others do not:
-        eq. (4) has no value for a node that takes no time.
+        Raises:
+            OutOfRange: A node has more than one rank, or some ranks of the probe compute and others do not: eq. (4) has
+                no value for a node that takes no time.
         """
         nodes = target.nodes
         if target.nranks != nodes:
@@ -173,20 +179,20 @@ class HcfModel:
 
 
 def _loads(target: Target, node_s: Mapping[str, float]) -> dict[str, HostLoad]:
-    """One rank on each node, which computes for eq. (5) of its cluster."""
+    """Return the load of each node: one rank, which computes for the time of eq. (5) for its cluster."""
     times_s = {host: node_s[target.platform.cluster_of(host).name] for host in target.placement}
     return {host: HostLoad(time_s, time_s, time_s) for host, time_s in times_s.items()}
 
 
 def _regime(name: str, target: Target) -> float:
-    """The compute share of a prediction from which on its error is usually tolerable; infinite: from none on."""
-    known = None if target.problem.program is not None else holds_from(name, target.problem.app)
+    """Return the compute share from which on a prediction's error is usually tolerable; infinite: never."""
+    known = None if target.problem.program is not None else holds_from(name, target.problem.name)
     return REGIME_COMPUTE_SHARE if known is None else known
 
 
 def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float, regime: float) -> tuple[str, ...]:
     if probe.NCT == 1 and nodes > 1:
-        return ("the probe is one node, which has nobody to talk to: outside HCF's regime",)
+        return ("the probe has one node and so no communication: outside HCF's regime",)
     if nodes < probe.NCT:
         return (f"the probe has more nodes ({probe.NCT}) than the target ({nodes}): outside HCF's regime",)
     share = compute_s / (compute_s + comm_s) if compute_s > 0 else 0.0
@@ -197,20 +203,23 @@ def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float, regime: fl
 
 @dataclass(frozen=True)
 class Hcf:
-    """The predictor: one probe per problem and platform."""
+    """The HCF predictor: one probe per problem and platform."""
 
     name: str
     node_time: Callable[[float, float], float]
     comm_time: Callable[[float, int, int], float]
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return requests for the probe of every problem on every platform."""
         probes = (Target(t.problem, t.platform, probe_placement(t.platform)) for t in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the probes are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfModel:
+        """Return the model that holds the probes."""
         probes = {(e.request.target.problem, e.request.target.platform.content_hash): read_probe(e) for e in evidence}
         return HcfModel(self.name, self.node_time, self.comm_time, probes)
 

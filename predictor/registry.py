@@ -7,9 +7,9 @@ from pkgutil import resolve_name
 
 from platforms.errors import UserError
 from predictor.base import Predictor
-from predictor.own import FORM, check_free, installed, installed_predictor, is_own, own_predictor
+from predictor.plugins import FORM, check_free, installed, installed_predictor, is_own, own_predictor
 
-# Where each one is: imported when it is asked for, because not all are quick to import.
+# Location of each predictor; it is imported only when asked for, because some are slow to import.
 PREDICTORS = {
     "hcf-printed": "predictor.hcf:HCF_PRINTED",
     "hcf": "predictor.hcf:HCF",
@@ -34,19 +34,20 @@ PREDICTORS = {
     "extrap-effort": "predictor.extrap.predictor:EXTRAP_EFFORT",
     "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
 }
-ALL = "all"  # stands for every one
-HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # one probe serves them
+ALL = "all"  # stands for every predictor
+HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe
 
 
 def help_text(*, but: Container[str] = ()) -> str:
-    """What an option that names predictors says of their names; without some that it has said already."""
-    return f"of {', '.join(name for name in PREDICTORS if name not in but)}, or {FORM} for one of your own"
+    """Return help on the names of predictors for an option, without the names in ``but``."""
+    return f"one of {', '.join(name for name in PREDICTORS if name not in but)}, or {FORM} for one of your own"
 
 
 def predictor(name: str) -> Predictor:
-    """The predictor of that name, or the one that ``FILE.py:NAME`` or ``MODULE:NAME`` says (predictor/own.py).
+    """Return the predictor with this name, or at the location ``FILE.py:NAME`` or ``MODULE:NAME`` (plugins.py).
 
-    Raises UserError with the known names.
+    Raises:
+        UserError: The name is not known; the error lists the known names.
 
     >>> predictor("hcf").name
     'hcf'
@@ -65,9 +66,10 @@ def predictor(name: str) -> Predictor:
 
 
 def predictors(names: Iterable[str]) -> list[Predictor]:
-    """Those of these names, each once; ``all`` stands for every one, those of installed packages included.
+    """Return the predictors with these names, each once; ``all`` includes those of installed packages.
 
-    Raises UserError, also where two different ones have the same name.
+    Raises:
+        UserError: A name is not known, or two different predictors have the same name.
     """
     wanted = (one for name in names for one in (_everyone() if name == ALL else (name,)))
     made: dict[str, Predictor] = {}
@@ -83,11 +85,11 @@ def _everyone() -> Iterable[str]:
 
 
 def _installed() -> dict[str, str]:
-    """Those of installed packages.  Raises UserError where one would hide another."""
+    """Return the predictors of installed packages; raise UserError where one has the name of another predictor."""
     others = installed()
     for name in (*PREDICTORS, ALL):
         if name in others:
-            problem = f"an installed package has one too, {others[name]}, which would be hidden"
+            problem = f"an installed package has a predictor of this name too, {others[name]}, which would be hidden"
             raise UserError(f"predictor {name!r}", problem, "Uninstall it, or give its predictor another name")
     return others
 

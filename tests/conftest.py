@@ -1,4 +1,4 @@
-"""What tests of several packages share."""
+"""Fixtures that tests of several packages share."""
 
 import os
 import shutil
@@ -10,19 +10,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.record import RunRecord
-from apps.runner import Runner
-from platforms.compiling import compile_once
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from platforms.simgrid.compiling import compile_once
 
-# Whoever starts the tests in the background may have SIGINT ignored, which all processes below would inherit; commands
-# that are to be interrupted must see it.
+# If the tests are started in the background, SIGINT may be ignored, and child processes would inherit that.  Commands
+# that tests interrupt must receive the signal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
 def without_processes(monkeypatch):
-    """Under `make mutation` a test that starts a process is skipped: equations are to be known without simulations."""
+    """Skip tests that start a process under `make mutation`: equations must be tested without simulations."""
 
     def refuse(self, args, *_, **__):
         pytest.skip(f"starts {args}")
@@ -31,7 +31,7 @@ def without_processes(monkeypatch):
 
 
 def _record(target, time_s, flops, compute_s=None):
-    """A record of which only the time, what of it is computation, the work and the hosts mean anything."""
+    """A record in which only the time, its computation, the work and the hosts are meaningful."""
     zeros = (0,) * target.nranks
     compute_s = (time_s,) * target.nranks if compute_s is None else tuple(compute_s)
     return RunRecord(
@@ -67,16 +67,16 @@ def _record(target, time_s, flops, compute_s=None):
 
 @pytest.fixture
 def record_of():
-    """``record_of(target, time_s, flops, compute_s=None)``: a record of which only these and the hosts mean anything.
+    """``record_of(target, time_s, flops, compute_s=None)``: a record in which only these and the hosts are meaningful.
 
-    ``compute_s``: of each rank; None: all of the time.
+    ``compute_s`` is the computation of each rank; None means the whole time.
     """
     return _record
 
 
 @pytest.fixture
 def refused(capsys):
-    """``refused(main, arguments, *messages)``: a command ends with status 2 and says these, in one line of error."""
+    """``refused(main, arguments, *messages)``: a command ends with status 2 and an error line with these messages."""
 
     def check(main, arguments, *messages):
         assert main(arguments) == 2
@@ -92,10 +92,10 @@ def refused(capsys):
 
 @pytest.fixture
 def pretend(monkeypatch):
-    """``pretend(time_s, module, ...)``: runs take the time that a function of their target says, without SimGrid.
+    """``pretend(time_s, module, ...)``: runs take the time that a function of their target returns, without SimGrid.
 
-    The modules are command lines that import ``runner_from_arguments``.  Returns what has been run.  The runner keeps
-    to no store, unless ``store`` is one.
+    The modules are command lines that import ``runner_from_arguments``.  The result lists the targets that were run.
+    The runner uses no store unless ``store`` is given.
     """
 
     def install(time_s, *modules, store=None):
@@ -121,7 +121,7 @@ def pretend(monkeypatch):
 
 @pytest.fixture(scope="session")
 def racks(tmp_path_factory) -> Path:
-    """A platform compiled from C++: three hosts of 4 Gflop/s and two of 6, 1 ms apart (platforms/data/racks.cpp)."""
+    """Return the platform of data/racks.cpp: three hosts of 4 Gflop/s and two of 6, 1 ms apart."""
     source = Path(__file__).parent / "platforms" / "data" / "racks.cpp"
     flags = ["-std=gnu++17", "-shared", "-fPIC"]
     made = compile_once("racks", [source], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])

@@ -1,4 +1,4 @@
-"""Each command starts as `python -m` starts it, and calls itself by that name."""
+"""Each command can be started with `python -m` and shows that name in its help."""
 
 import runpy
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# What commands start in a process of its own, which is no command.
+# Programs that commands start as child processes; they are not commands.
 NO_COMMANDS = {"apps.s4u", "predictor.extrap.worker"}
 
 

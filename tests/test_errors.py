@@ -1,4 +1,4 @@
-"""Errors of every package pass between processes."""
+"""Errors of every package can be sent between processes."""
 
 import pickle
 from pathlib import Path
@@ -13,10 +13,10 @@ from predictor.base import OutOfRange
 
 @pytest.mark.parametrize("kind", [UserError, PlatformError, KernelError, NoIterations, OutOfRange])
 def test_an_error_arrives_whole_from_another_process(kind):
-    error = kind("here", "wrong", "Mend it")
+    error = kind("here", "wrong", "Change it")
     again = pickle.loads(pickle.dumps(error))
-    assert type(again) is kind and str(again) == str(error) == "here: wrong. Mend it."
-    assert (again.where, again.problem, again.remedy) == ("here", "wrong", "Mend it")
+    assert type(again) is kind and str(again) == str(error) == "here: wrong. Change it."
+    assert (again.where, again.problem, again.remedy) == ("here", "wrong", "Change it")
 
 
 def test_errors_of_a_store_and_of_a_simulation_arrive_whole():

@@ -1,9 +1,9 @@
-"""What the README says is so."""
+"""The README is correct."""
 
 import re
 from pathlib import Path
 
-from platforms.scenario import read_grid
+from platforms.grids.scenario import read_grid
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

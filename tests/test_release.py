@@ -1,4 +1,4 @@
-"""What is released: one version, and distributions that run in a clean environment."""
+"""Releases have one version number, and their distributions run in a clean environment."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def test_the_version_stands_in_one_place_and_is_cited_and_described():
 
 
 def test_every_package_says_that_it_is_typed():
-    """PEP 561: without the file, a type checker takes what users import from here for Any."""
+    """PEP 561: without this file, a type checker treats imports from these packages as Any."""
     assert [(ROOT / package / "py.typed").read_bytes() for package in PACKAGES] == [b""] * len(PACKAGES)
 
 
@@ -43,7 +43,7 @@ def test_the_license_is_simgrids():
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory):
-    """The sdist of what git has, and the wheel made of that sdist alone."""
+    """The sdist of the files in git, and the wheel that is built from that sdist alone."""
     folder = tmp_path_factory.mktemp("dist")
     source = folder / "source"
     files = subprocess.run(
@@ -65,7 +65,14 @@ def test_sdist_and_wheel_have_what_the_project_is_made_of(distributions):
     sdist, wheel = distributions
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "CITATION.cff", "CHANGELOG.md", "apps/cg/cg.c", "apps/common/run.h"} <= inside
+    assert {
+        "LICENSE",
+        "README.md",
+        "CITATION.cff",
+        "CHANGELOG.md",
+        "apps/kernels/cg/cg.c",
+        "apps/kernels/harness/run.h",
+    } <= inside
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
     needed = {
@@ -81,7 +88,7 @@ def test_sdist_and_wheel_have_what_the_project_is_made_of(distributions):
 
 @pytest.fixture(scope="module")
 def clean_python(distributions, tmp_path_factory):
-    """Python with the wheel, what it depends on, and SimGrid of the distribution; nothing of this checkout."""
+    """A Python with the wheel, its dependencies and the distribution's SimGrid, but nothing of this checkout."""
     place = tmp_path_factory.mktemp("clean")
     venv.create(place, with_pip=True, system_site_packages=True)
     python = str(place / "bin" / "python")
@@ -107,7 +114,7 @@ def test_the_wheel_works_in_a_clean_environment(clean_python, tmp_path):
 _OWN = """
 from collections.abc import Sequence
 
-from apps.spec import Target
+from apps.spec.run_spec import Target
 from predictor.base import Evidence, EvidenceRequest, Model, Prediction, Predictor
 
 
@@ -135,7 +142,7 @@ chosen: Predictor = Constant()
 
 @pytest.mark.slow
 def test_who_writes_a_predictor_has_its_types_checked(clean_python, tmp_path):
-    """From the wheel alone, under mypy --strict: a right one passes, a slip in a result's type is found."""
+    """Test that, with the wheel alone, mypy --strict accepts a correct predictor and finds a wrong result type."""
     pytest.importorskip("mypy")
     said = []
     for name, time_s in (("right", "1.0"), ("wrong", "'1 s'")):

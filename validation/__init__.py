@@ -1,1 +1,1 @@
-"""Predicted times against simulated ones."""
+"""Comparison of predicted run times with simulated or measured ones."""

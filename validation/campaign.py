@@ -1,6 +1,6 @@
-"""Command line: predict and simulate a whole product of platforms, networks, programs, mappings and efficiencies.
+"""Command line: predict and simulate a product of platforms, networks, problems, mappings and efficiencies.
 
-Finished runs are kept in the store, so a campaign that was interrupted goes on where it stopped.
+Finished runs are kept in the store, so an interrupted campaign continues where it stopped.
 """
 
 from __future__ import annotations
@@ -17,28 +17,34 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from apps.spec import RunSpec, Settings, Target, parse_iterations
-from platforms.checked_toml import CheckedTable, read_checked
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.programs.problem import problem
+from apps.results.cautions import Cautions
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings, parse_iterations
+from apps.spec.target import Target
+from platforms.arguments import check_usable, read_platforms
 from platforms.command import CommandParser
 from platforms.errors import UserError
-from platforms.options import check_usable, read_platforms
-from platforms.part import part_hash
-from platforms.placement import MAPPINGS, Placement
-from platforms.scenario import SCENARIOS, named_grid
-from predictor.evidence import Broker, RefusedEvidence
-from predictor.own import within
+from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.grids.random_grid import Ranges, random_grid
+from platforms.grids.scenario import SCENARIOS, named_grid
+from platforms.model.placement import MAPPINGS, Placement
+from platforms.read.read import materialise
+from platforms.read.visible_resources import part_hash
+from predictor.evidence.broker import Broker, RefusedEvidence
+from predictor.plugins import within
 from predictor.registry import HCF_FAMILY, predictors
-from validation.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
-from validation.output import Output
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
 
 if TYPE_CHECKING:
-    from platforms.grid import Grid
-    from platforms.platform import Platform
-    from platforms.random_grid import Ranges
+    from platforms.grids.grid import Grid
+    from platforms.grids.random_grid import Ranges
+    from platforms.model.platform import Platform
     from predictor.base import Predictor
 
 _KEYS = {
@@ -51,12 +57,12 @@ _KEYS = {
 
 
 MOST_RANDOM = 100_000  # platforms
-MOST_CASES = 1_000_000
+MOST_CASES = 1_000_000  # targets
 
 
 @dataclass(frozen=True)
 class Case:
-    """One target, how it is placed and how it is run."""
+    """A target with the name of its mapping and its run settings."""
 
     target: Target
     mapping: str
@@ -65,13 +71,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What a campaign file asks for."""
+    """The targets and predictors of a campaign file."""
 
     cases: tuple[Case, ...]
     predictors: tuple[Predictor, ...]
 
     def groups(self) -> dict[tuple[Settings, str], list[Target]]:
-        """The targets by settings and mapping."""
+        """Return the targets grouped by settings and mapping."""
         found: dict[tuple[Settings, str], list[Target]] = {}
         for case in self.cases:
             found.setdefault((case.settings, case.mapping), []).append(case.target)
@@ -79,14 +85,14 @@ class Campaign:
 
 
 def read_campaign(path: str | Path) -> Campaign:
-    """The campaign in a TOML file; every list gives one factor of the product.
+    """Read a campaign from a TOML file.
 
-    ::
+    The targets are the product of the file's lists::
 
         scenarios = ["all"]                 # names, scenario or system files; "all" for the six of the HCF paper
         platforms = ["site.xml"]            # SimGrid platform files
-        clusters = "left=a*,right=b*"       # theirs, as --clusters has it; default: their zones, split by speed
-        networks = ["gigabit", "metro"]     # of the scenarios; default: each one's own, or gigabit
+        clusters = "left=a*,right=b*"       # of the platform files, as in --clusters; default: zones, split by speed
+        networks = ["gigabit", "metro"]     # networks of the scenarios; default: the scenario's own, or gigabit
         apps = ["cg", "mg", "lu"]           # default these
         classes = ["B"]                     # default B
         mappings = ["block", "cyclic"]      # default block
@@ -99,13 +105,16 @@ def read_campaign(path: str | Path) -> Campaign:
         [random]                            # random platforms beside the others
         count = 100
         seed = 1
-        clusters = [2, 5]                   # ranges, as in platforms/random_grid.py
+        clusters = [2, 5]                   # ranges, as in platforms/grids/random_grid.py
         nodes = [2, 12]
         speed_gflops = [20, 100]
         bandwidth_gbit_s = [0.1, 10]
         wan_latency_ms = [0.05, 10]
 
-    File names are relative to the campaign file.  Raises UserError naming the file and the key for what is wrong.
+    File names are relative to the campaign file.
+
+    Raises:
+        UserError: The file cannot be read or a key is wrong; the error names the file and the key.
     """
     path = Path(path)
     table = read_checked(path, _KEYS, "campaign file")
@@ -139,7 +148,7 @@ def read_campaign(path: str | Path) -> Campaign:
         for one, (mapping, platform, placement), asked in product(settings, placements, problems)
     ]
     for case in cases:
-        case.settings.spec(case.target)  # says what does not fit before anything runs
+        case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
     models = predictors(within(path.parent, name) for name in _names(table, "predictors", list(HCF_FAMILY)))
     return Campaign(tuple(cases), tuple(models))
 
@@ -156,7 +165,7 @@ def _placements(
 
 
 def _numbers(table: CheckedTable, key: str) -> list[int]:
-    """Empty where the key is left out."""
+    """Return the distinct numbers of a list, or an empty list if the key is left out."""
     if not table.has(key):
         return []
     numbers = table.list_of(key, [], int, "whole numbers")
@@ -173,7 +182,7 @@ def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
 
 
 def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
-    from platforms.read import materialise
+    # Imported here for a quick start: it is slow to import.
     from platforms.system.convert import materialise_file
 
     networks = _names(table, "networks", []) if table.has("networks") else [None]
@@ -187,7 +196,7 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
     files = [folder / name for name in table.list_of("platforms", [], str, "file names")]
     clusters = table.text("clusters", "")
     if clusters and not files:
-        raise UserError(f"{table.where}, clusters", "they are those of platform files", "Name some in platforms")
+        raise UserError(f"{table.where}, clusters", "given without platform files", "Name some in platforms")
     yield from read_platforms(files, clusters)
     yield from map(materialise, _random_grids(table))
 
@@ -195,7 +204,6 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
 def _random_grids(table: CheckedTable) -> Iterator[Grid]:
     if not table.has("random"):
         return
-    from platforms.random_grid import random_grid
 
     random = table.table("random", "random")
     count, seed = random.integer("count"), random.integer("seed")
@@ -207,8 +215,6 @@ def _random_grids(table: CheckedTable) -> Iterator[Grid]:
 
 
 def _ranges(random: CheckedTable) -> Ranges:
-    from platforms.random_grid import Ranges
-
     units = {
         "clusters": ("clusters", 1),
         "nodes": ("nodes", 1),
@@ -228,17 +234,18 @@ def _ranges(random: CheckedTable) -> Ranges:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a campaign asks for before anything has been run."""
+    """Number and duration of a campaign's runs, estimated before any run."""
 
-    runs: int  # that differ: of the targets, and those that predictors ask for at first
-    time_s: float  # to simulate them all, roughly
-    others: tuple[str, ...]  # predictors that ask for recordings and messages too, which are not in the time
+    runs: int  # distinct runs: those of the targets and those that predictors ask for at first
+    time_s: float  # rough time to simulate all runs
+    others: tuple[str, ...]  # predictors that also ask for recordings or messages, which time_s does not include
 
 
 def estimate(campaign: Campaign, jobs: int) -> Estimate:
-    """Reckons with 0.1 s to start a run and 1e5 messages a second on each of ``jobs``.
+    """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations.
 
-    Messages of an iteration from the kernels' patterns, to a factor of two or so; steady runs take five iterations.
+    The estimate assumes 0.1 s to start a run and 1e5 messages per second and job.  The messages of an iteration follow
+    from the kernels' patterns, within a factor of about two; steady runs are assumed to take five iterations.
     """
     specs: dict[tuple[Any, ...], RunSpec] = {}
     others: dict[str, None] = {}
@@ -248,14 +255,14 @@ def estimate(campaign: Campaign, jobs: int) -> Estimate:
             requests = model.requests([target])
             if any(request.kind not in ("run", "declared") for request in requests):
                 others[model.name] = None
-            with suppress(RefusedEvidence):  # said when the target's turn comes
+            with suppress(RefusedEvidence):  # reported when this target is evaluated
                 specs |= {_same_run(spec): spec for spec in broker.specs(requests)}
         specs |= {_same_run(spec): spec for spec in map(settings.spec, targets)}
     return Estimate(len(specs), sum(map(_run_s, specs.values())) / jobs, tuple(others))
 
 
 def _same_run(spec: RunSpec) -> tuple[Any, ...]:
-    """What runs that are made only once agree in (apps/runner.py)."""
+    """Return a key that is equal for runs that the runner makes only once (apps/runs/runner.py)."""
     target = spec.target
     return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
 
@@ -267,32 +274,35 @@ def _run_s(spec: RunSpec) -> float:
     policies = {"full": official, "steady": min(5, official)}
     iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
     per_rank = {
-        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and twice as many scalar sums, over log P partners
+        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
         "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
-        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of two sweeps
-        "ep": 6 * math.log2(ranks),  # three sums for all ranks, in trees
-        "ft": ranks,  # everyone to everyone
-    }.get(target.problem.app, 100)
+        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of both sweeps
+        "ep": 6 * math.log2(ranks),  # three all-reduce sums over trees
+        "ft": ranks,  # all-to-all
+    }.get(target.problem.name, 100)
     return 0.1 + iterations * ranks * per_rank / 1e5
 
 
 def _file_help() -> str:
-    """The example in what is said of ``read_campaign``."""
+    """Return the example file from the docstring of ``read_campaign``."""
     return (read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0].rstrip()
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.campaign",
-        description="Predict and simulate a product of platforms, networks, programs, mappings and efficiencies.\n"
-        "Finished runs are kept in the store: a campaign that was interrupted goes on where it stopped.",
+        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies.\n"
+        "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
         epilog=f"The campaign file:\n\n{_file_help()}\n\n{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
-    parser.add_argument("--dry-run", action="store_true", help="only say how many runs it is, and roughly how long")
     parser.add_argument(
-        "--out", metavar="DIR", help="write results.csv and summary.csv there, and the league where there is one"
+        "--dry-run", action="store_true", help="only print the number of runs and a rough estimate of their duration"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="write results.csv, summary.csv and, from four predictors on, the league there"
     )
     parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
     add_report_argument(parser)
@@ -321,12 +331,18 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     if args.dry_run:
         return 0
     text = Path(args.file).read_text("utf-8")
+    said = Cautions()
     with (
-        reporter_from_arguments(args, words=words, module="validation.campaign", file=(args.file, text)) as report,
-        Output(args.out, as_json=args.json, figures=False, energy=args.energy, fail_above=fail_above) as output,
-        runner_from_arguments(args, scheduler=args.scheduler) as runner,
+        reporter_from_arguments(
+            args, words=words, module="validation.campaign", file=(args.file, text), cautions=said
+        ) as report,
+        Output(
+            args.out, as_json=args.json, figures=False, energy=args.energy, fail_above=fail_above, cautions=said
+        ) as output,
+        runner_from_arguments(args, scheduler=args.scheduler, cautions=said) as runner,
     ):
-        from validation.compare import runs, validate
+        # Imported here for a quick start: it is slow to import.
+        from validation.comparison.compare import runs, validate
 
         groups = campaign.groups()
         runner.start(
@@ -350,6 +366,7 @@ def _duration(time_s: float) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
 

@@ -1,4 +1,4 @@
-"""Command line: predict, simulate, compare."""
+"""Command line: predict, simulate and compare."""
 
 from __future__ import annotations
 
@@ -7,48 +7,41 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from apps.catalog import app_names
-from apps.options import (
-    add_problem_arguments,
-    add_program_arguments,
-    add_runner_arguments,
-    add_settings_arguments,
-    cautions,
-    exit_status,
-    runner_from_arguments,
-    settings_from_arguments,
-)
-from apps.spec import Target
-from platforms.command import CommandParser
-from platforms.errors import UserError
-from platforms.options import (
+from apps.arguments.exit_status import exit_status
+from apps.arguments.programs import add_problem_arguments, add_program_arguments
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.programs.kernel import kernel_names
+from apps.results.cautions import Cautions
+from apps.spec.target import Target
+from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
     placement_from_arguments,
-    platform_from_arguments,
-    platforms_from_arguments,
 )
-from platforms.scenario import SCENARIOS
-from predictor.predict import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from platforms.command import CommandParser
+from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
 from predictor.registry import HCF_FAMILY
-from validation.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
-from validation.output import Output
+from validation.arguments import asked_platforms
+from validation.comparison.truth import read_measured
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
-from validation.truth import read_measured
 
 if TYPE_CHECKING:
-    from platforms.platform import Platform
+    pass
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.run",
         description="Predict the run times of MPI kernels on a grid from a cheap probe, simulate the full runs with "
-        "SimGrid, and say how wrong each prediction is and what it cost.",
+        "SimGrid, and report the error and the cost of each prediction.",
         epilog=EXIT_STATUSES_AND_LIMIT,
     )
     add_platform_arguments(parser, all_scenarios=True)
-    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(app_names())} (default: cg,mg,lu)")
+    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
     add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
@@ -72,16 +65,6 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def asked_platforms(args: argparse.Namespace) -> list[Platform]:
-    """Those of the options of add_platform_arguments, ``--scenario all`` included.  Raises UserError."""
-    if args.platform is not None or args.scenario != "all":
-        return platforms_from_arguments(args)
-    if args.speeds is not None:
-        raise UserError("--speeds", "does not go with --scenario all", "Name one scenario")
-    one_by_one = (argparse.Namespace(**{**vars(args), "scenario": name}) for name in SCENARIOS)
-    return [platform_from_arguments(one) for one in one_by_one]
-
-
 def _mapping_name(args: argparse.Namespace) -> str:
     return args.mapping or ("hostfile" if args.hostfile else "block")
 
@@ -91,22 +74,25 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     models = predictors_from_arguments(args)
     problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
-    for caution in cautions(settings):
-        print(f"caution: {caution}", file=sys.stderr)
+    said = Cautions()
+    said.say(*cautions(settings))
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
         for platform in asked_platforms(args)
         for asked in problems
     ]
     for target in targets:
-        settings.spec(target)  # says what does not fit before anything runs
+        settings.spec(target)  # raises an error for impossible settings before anything runs
     measured = None if args.truth is None else read_measured(args.truth)
     with (
-        reporter_from_arguments(args, words=words, module="validation.run") as report,
-        Output(args.out, as_json=args.json, figures=True, energy=args.energy, fail_above=fail_above) as output,
-        runner_from_arguments(args) as runner,
+        reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,
+        Output(
+            args.out, as_json=args.json, figures=True, energy=args.energy, fail_above=fail_above, cautions=said
+        ) as output,
+        runner_from_arguments(args, cautions=said) as runner,
     ):
-        from validation.compare import validate
+        # Imported here for a quick start: it is slow to import.
+        from validation.comparison.compare import validate
 
         for outcome in validate(
             targets, models, settings, mapping=_mapping_name(args), runner=runner, measured=measured,
@@ -118,6 +104,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
 

@@ -1,4 +1,4 @@
-"""Command line: are the results in two folders the same, machine times apart?"""
+"""Command line: compare the results in two folders, except machine times."""
 
 from __future__ import annotations
 
@@ -9,33 +9,38 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.wording import number_of
 from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError, printable
-from platforms.reading import input_text
+from platforms.files.reading import input_text
+from platforms.wording import number_of
+from validation.comparison.machine_times import without_machine_times
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 3  # differences of a file
+_SHOWN = 3  # differences that are printed per file
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.same",
-        description="Compares the CSV files in two folders, to the last digit: all but how fast the computer was, and "
-        "the order of rows, which is that in which they were asked for.",
-        epilog="Exit status: 0 they are the same; 1 they are not; 2 bad input.",
+        description="Compare the CSV files in two folders to the last digit. Columns that measure the speed of the "
+        "computer and the order of the rows are ignored.",
+        epilog="Exit status: 0 the files are the same; 1 they differ; 2 bad input.",
     )
-    parser.add_argument("first", type=Path, metavar="DIR1", help="what --out of a command has written")
-    parser.add_argument("second", type=Path, metavar="DIR2", help="and what that of another has")
+    parser.add_argument("first", type=Path, metavar="DIR1", help="folder that --out of a command has written")
+    parser.add_argument("second", type=Path, metavar="DIR2", help="folder of the command to compare it with")
     return parser
 
 
 def differences(first: Path, second: Path) -> dict[str, list[str]]:
-    """By CSV file that either folder has, what is not the same, one printable line each; none where all is.
+    """Return the differences of each CSV file that is in either folder, one printable line per difference.
 
-    Raises UserError for a folder that is none or is without such files, and for a file that is no table.
+    A file without differences has an empty list.
+
+    Raises:
+        UserError: A folder does not exist or has no CSV files, or a file is not a table.
     """
     names = {path.name for folder in (first, second) for path in _tables(folder)}
     return {name: [*map(printable, _file_differences(first / name, second / name))] for name in sorted(names)}
@@ -77,16 +82,15 @@ def _file_differences(first: Path, second: Path) -> list[str]:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """All of it as text: equal numbers are equal digits."""
+    """Read all values as text, so that numbers are compared digit by digit."""
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
-
-    from validation.machine_times import without_machine_times
 
     try:
         text = StringIO(input_text(path))
         return without_machine_times(pd.read_csv(text, dtype=str, keep_default_na=False))
     except (ValueError, OSError) as err:
-        problem = f"no table: {getattr(err, 'strerror', None) or err}"
+        problem = f"not a table: {getattr(err, 'strerror', None) or err}"
         raise UserError(str(path), problem, "Name a folder that --out of a command has filled") from err
 
 
@@ -100,6 +104,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 

@@ -48,8 +48,8 @@ static void *read_all(void *argument)
   return NULL;
 }
 
-/* By a thread of its own, which is nobody to SimGrid and answered at once.  An actor would lose its turn by asking:
- * those that are ready at the same date would come before it, and their messages with them. */
+/* A separate thread reads, because it is not an actor of SimGrid and gets its answers at once.  An actor would lose its
+ * turn by the question: other actors that are ready at the same date, and their messages, would come before it. */
 double *energy_read(const EnergyMeter *meter)
 {
   Reading reading = {meter, checked(malloc((meter->nhosts + meter->nlinks + 1) * sizeof(double)))};

@@ -1,10 +1,10 @@
-/* Text as JSON has it. */
+/* JSON strings. */
 #ifndef APPS_COMMON_JSON_H
 #define APPS_COMMON_JSON_H
 
 #include <stdio.h>
 
-/* Writes a JSON string literal. */
+/* Writes text as a JSON string literal. */
 void write_text(FILE *file, const char *text);
 
 #endif

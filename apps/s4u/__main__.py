@@ -1,13 +1,12 @@
 """The process of one simulation: ``python -m apps.s4u JOB RESULT``, started by apps/s4u/engine.py.
 
-JOB names the program and all it is told; RESULT becomes what the ranks did, or why they stopped and whether that may
-be the doing of a platform that changes, both JSON.
+Both are JSON files.  JOB names the program, its arguments and the run's settings.  RESULT receives what the ranks did,
+or else why they stopped and whether a platform that changes over time may be the reason.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib
 import importlib.util
 import json
 import os
@@ -20,37 +19,39 @@ from typing import Any
 
 import simgrid
 
-from apps.energy import plugin_options
+from apps.results.energy import plugin_options
+from apps.s4u.energy import Meter
+from apps.s4u.inputs import Watch
 from apps.s4u.ranks import Rank
 from apps.s4u.section import output
 from apps.s4u.versions import start_actor
 
 
 def main(job_path: str, result_path: str) -> None:
+    """Run the simulation that the file ``job_path`` describes, and write its result."""
     job, result = json.loads(Path(job_path).read_bytes()), Path(result_path)
     _stay_on_one_core()
+    watch = None if job["program"] is None else Watch()
     body = _guarded(_program(job, result), result, job["program"])
     options = [f"--cfg={key}:{value}" for key, value in job["options"].items()]
     engine = simgrid.Engine(["s4u", *options, *plugin_options(job["energy"])])
     engine.load_platform(job["platform"])
     meter = None
     if job["energy"]:
-        from apps.s4u.energy import Meter
-
         meter = Meter(job["energy"], len(job["hosts"]))
         meters = [meter.of_rank(number, host) for number, host in enumerate(job["hosts"])]
     events = None
     if job["events"] is not None:
-        from apps.s4u.events import Events, write_events  # NumPy takes its time
+        from apps.s4u.events import Communicators, Events, write_events  # NumPy is slow to import
 
-        events = [Events() for _ in job["hosts"]]
+        communicators = Communicators(len(job["hosts"]))
+        events = [Events(communicators, len(job["hosts"])) for _ in job["hosts"]]
     ranks = [
         Rank(
             number,
             len(job["hosts"]),
             iterations=job["iterations"],
             arguments=job["arguments"],
-            parameters=job["parameters"],
             flop_scale=job["flop_scale"],
             detached_below_bytes=job["detached_below_bytes"],
             events=None if events is None else events[number],
@@ -68,19 +69,24 @@ def main(job_path: str, result_path: str) -> None:
         made: dict[str, Any] = {"error": reason, "by_platform": True}
     else:
         if events is not None:
-            write_events(Path(job["events"]), events)
+            write_events(Path(job["events"]), events, communicators)
         made = output([rank.section for rank in ranks], job["hosts"], ranks[0].timed_wall_s, job["iterations"])
         if meter is not None:
             marked = len(made["iteration_end_s"][0]) > 0
-            made["energy"] = meter.said(made["start_s"], meters, iterations=marked)
+            made["energy"] = meter.said(meters, iterations=marked)
+    if watch is not None:
+        watch.write(Path(job["inputs"]))
     result.write_text(json.dumps(made))
 
 
 def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
-    """The kernel's ``main``, or that of the user's file, which finds its modules as a script does."""
+    """Return the program of a kernel, or ``main`` of the user's file, which finds its modules as a script does."""
     if job["kernel"] is not None:
-        kernel: Callable[[Rank], None] = importlib.import_module(f"apps.s4u.{job['kernel']}").main
-        return kernel
+        # Imported here for a quick start: they are slow to import.
+        from apps.programs.problem import Problem
+        from apps.s4u.declared import Player
+
+        return Player(Problem(job["kernel"], tuple(job["parameters"].items())), len(job["hosts"])).main
     path = Path(job["program"])
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -96,13 +102,15 @@ def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
 
 
 def _followed(body: Callable[[Rank], None], rank: Rank) -> None:
-    """Debuggers and coverage follow the threads that Python starts, and those of actors are SimGrid's."""
+    """Run ``body`` under the trace function: the threads of actors are SimGrid's, and debuggers do not follow them."""
     if threading.gettrace() is not None:
         sys.settrace(threading.gettrace())
     body(rank)
 
 
 def _guarded(program: Callable[[Rank], None], result: Path, path: str | None) -> Callable[[Rank], None]:
+    """Return the body of an actor: the program, which ends the timed section and whose exceptions end the process."""
+
     def body(rank: Rank) -> None:
         try:
             program(rank)
@@ -117,7 +125,7 @@ def _guarded(program: Callable[[Rank], None], result: Path, path: str | None) ->
 
 
 def _give_up(err: BaseException, result: Path, path: str | None, who: str) -> None:
-    """Says where and why, and ends the process: an exception cannot leave the thread of an actor."""
+    """Write where and why the program failed, and end the process: an exception cannot leave the thread of an actor."""
     reason = " ".join(f"{type(err).__name__}: {err}".split())
     frames = traceback.extract_tb(err.__traceback__)
     own = [frame for frame in frames if path is not None and _beside(frame.filename, path)]
@@ -133,12 +141,12 @@ def _give_up(err: BaseException, result: Path, path: str | None, who: str) -> No
 
 
 def _beside(filename: str, path: str) -> bool:
-    """Whether a file is the program's, or of a module of its own."""
+    """Return whether a file is the program's, or a module beside it."""
     return Path(filename).parent == Path(path).parent
 
 
 def _stay_on_one_core() -> None:
-    """Actors are threads of which one runs at a time: they hand over faster within a core."""
+    """Keep the process on one core: actors are threads of which one runs at a time, and hand over faster there."""
     try:
         os.sched_setaffinity(0, {ctypes.CDLL(None).sched_getcpu()})
     except (AttributeError, OSError):  # not on this system, or not allowed

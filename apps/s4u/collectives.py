@@ -1,19 +1,53 @@
-"""Collectives as SMPI makes them of messages: the algorithms of its selector ``default``.
+"""Collectives made of messages: the algorithms of SMPI's selector ``default``.
 
-Messages that are begun together are waited for together; no rank takes part in more than one collective at a time.
+Messages that begin together are waited for together.  No rank takes part in more than one collective at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from apps.s4u.ranks import Rank
+_SPLIT_BYTES, _NUMBER_BYTES = 8, 4  # a color and a key to rank 0, and a group back; the number of a communicator
+# The algorithms of an all-to-all that are not "linear", by ranks (below) and bytes of a block (from, below): what
+# SMPI's selector ``ompi`` takes, the decisions of Open MPI 4's module "tuned" as SimGrid 3.26 to 4.1 has them.
+_ALL_TO_ALL: tuple[tuple[float, Mapping[str, tuple[tuple[float, float], ...]]], ...] = (
+    (3, {"pairwise": ((0, 2), (4, 16), (64, 256), (4096, 32768), (1048576, math.inf))}),
+    (8, {"pairwise": ((524288, 1048576),)}),
+    (16, {}),
+    (32, {"bruck": ((4, 512),)}),
+    (64, {"bruck": ((0, 512),)}),
+    (256, {"bruck": ((0, 1024),), "pairwise": ((262144, math.inf),)}),
+    (512, {"bruck": ((0, 1024),), "pairwise": ((32768, math.inf),)}),
+    (1024, {"bruck": ((0, 512),), "pairwise": ((262144, math.inf),)}),
+    (2048, {"bruck": ((0, 512),)}),
+    (4096, {"bruck": ((0, 1024),)}),
+    (math.inf, {"bruck": ((0, 2048),)}),
+)
+
+
+class Rank(Protocol):
+    """One process of a program, as far as collectives need it (apps/s4u/ranks.py)."""
+
+    rank: int
+    size: int
+
+    def collective_send(self, dest: int, size_bytes: int, payload: Any = None) -> Any:
+        """Begin to send a message of a collective."""
+
+    def collective_receive(self, source: int) -> Any:
+        """Begin to receive a message of a collective."""
+
+    def wait(self, request: Any) -> Any:
+        """Wait for one message; return the payload of a received one."""
+
+    def waitall(self, requests: Iterable[Any]) -> list[Any]:
+        """Wait for all messages; return their payloads, None for sends."""
 
 
 def barrier(rank: Rank) -> None:
-    """Linear: all tell rank 0, then rank 0 tells all."""
+    """Wait for all ranks, linearly: all tell rank 0, then rank 0 tells all."""
     if rank.rank == 0:
         rank.waitall([rank.collective_receive(source) for source in range(1, rank.size)])
         rank.waitall([rank.collective_send(dest, 0) for dest in range(1, rank.size)])
@@ -23,7 +57,7 @@ def barrier(rank: Rank) -> None:
 
 
 def reduce(rank: Rank, size_bytes: int, root: int, value: Any, op: Callable[[Any, Any], Any]) -> Any:
-    """Everybody sends to the root at once."""
+    """Return ``op`` over all values at the root, to which all ranks send at once; None elsewhere."""
     if rank.rank != root:
         rank.wait(rank.collective_send(root, size_bytes, value))
         return None
@@ -38,18 +72,84 @@ def reduce(rank: Rank, size_bytes: int, root: int, value: Any, op: Callable[[Any
     return total
 
 
-def broadcast(rank: Rank, size_bytes: int, root: int, payload: Any) -> Any:
-    """Binomial tree over the places after the root: place p hears from p without its lowest bit, and tells p + r for
-    the powers r of two below that bit, the farthest first.
+def broadcast(rank: Rank, size_bytes: int, root: int, payload: Any, members: Sequence[int] | None = None) -> Any:
+    """Return the payload of the root, which is a place among the members, or a rank where all ranks are members.
+
+    The payload goes down a binomial tree over the places after the root: place p receives from the place p without its
+    lowest bit, and sends to p + r for the powers r of two below that bit, the farthest first.
     """
-    place = (rank.rank - root) % rank.size
+    members = range(rank.size) if members is None else members
+    count, me = len(members), members.index(rank.rank)
+    place = (me - root) % count
     reach = 1
-    while reach < rank.size and not place & reach:
+    while reach < count and not place & reach:
         reach <<= 1
     if place:
-        payload = rank.wait(rank.collective_receive((rank.rank - reach) % rank.size))
+        payload = rank.wait(rank.collective_receive(members[(me - reach) % count]))
     while reach > 1:
         reach >>= 1
-        if place + reach < rank.size:
-            rank.wait(rank.collective_send((rank.rank + reach) % rank.size, size_bytes, payload))
+        if place + reach < count:
+            rank.wait(rank.collective_send(members[(me + reach) % count], size_bytes, payload))
     return payload
+
+
+def all_to_all_algorithm(ranks: int, size_bytes: float) -> str:
+    """Return what SMPI takes for blocks of this size: "linear" (all at once), "bruck" or "pairwise".
+
+    SMPI has no pairwise exchange for numbers of ranks that are not a power of two, and aborts where it would take it.
+    """
+    rules = next(rules for below, rules in _ALL_TO_ALL if below > ranks)
+    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
+    return chosen[0] if chosen else "linear"
+
+
+def all_to_all(rank: Rank, members: Sequence[int], size_bytes: int) -> None:
+    """Send a block of this size to every other member, and receive one from each.
+
+    Raises:
+        ValueError: SMPI has no algorithm for this size and number of members.
+    """
+    count, me = len(members), members.index(rank.rank)
+    chosen = all_to_all_algorithm(count, size_bytes)
+    if chosen == "bruck":
+        reach = 1
+        while reach < count:
+            blocks = sum(1 for distance in range(1, count) if distance & reach)
+            to, source = members[(me + reach) % count], members[(me - reach) % count]
+            rank.waitall([rank.collective_send(to, blocks * size_bytes), rank.collective_receive(source)])
+            reach <<= 1
+    elif chosen == "pairwise":
+        if count & (count - 1):
+            raise ValueError(f"SMPI has no all-to-all of blocks of {size_bytes} bytes among {count} ranks")
+        for step in range(1, count):
+            other = members[me ^ step]
+            rank.waitall([rank.collective_send(other, size_bytes), rank.collective_receive(other)])
+    else:
+        ahead = [members[(me + step) % count] for step in range(1, count)]
+        requests = [rank.collective_receive(source) for source in ahead]
+        rank.waitall(requests + [rank.collective_send(dest, size_bytes) for dest in reversed(ahead)])
+
+
+def all_to_all_v(rank: Rank, members: Sequence[int], sizes_bytes: Sequence[int]) -> None:
+    """Send every other member its block, all at once, and receive one from each; sizes by member."""
+    requests = [rank.collective_receive(source) for source in members if source != rank.rank]
+    for dest, size_bytes in zip(members, sizes_bytes, strict=True):
+        if dest != rank.rank:
+            requests.append(rank.collective_send(dest, size_bytes))
+    rank.waitall(requests)
+
+
+def split(rank: Rank, groups: Sequence[Sequence[int]]) -> None:
+    """Make communicators.
+
+    Rank 0 gathers from all ranks, then tells one group after the other who its members are; the first member of each
+    group broadcasts a number.
+    """
+    if rank.rank == 0:
+        rank.waitall([rank.collective_receive(source) for source in range(1, rank.size)])
+        for members in groups:
+            rank.waitall([rank.collective_send(dest, _SPLIT_BYTES) for dest in members if dest != 0])
+    else:
+        rank.wait(rank.collective_send(0, _SPLIT_BYTES))
+        rank.wait(rank.collective_receive(0))
+    broadcast(rank, _NUMBER_BYTES, 0, None, next(members for members in groups if rank.rank in members))

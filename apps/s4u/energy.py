@@ -1,6 +1,6 @@
-"""What hosts and links consume while ranks run, from SimGrid's energy plugins.
+"""Energy that hosts and links consume while ranks run, from SimGrid's energy plugins.
 
-SimGrid's Python module does not have their functions; the library behind it does.
+SimGrid's Python module lacks the functions of the plugins; the library behind it has them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ T = TypeVar("T")
 
 
 class Meter:
-    """The energy of all hosts and links that the platform gives watts.  To be made when the platform is loaded.
+    """The energy of all hosts and links for which the platform gives watts.
 
-    ``energy``: "hosts", "links" or both; the plugins for these must be loaded.
+    A meter is made after the platform is loaded.  ``energy``: "hosts", "links" or both; the plugins for them must be
+    loaded.
     """
 
     def __init__(self, energy: Sequence[str], nranks: int):
@@ -27,68 +28,81 @@ class Meter:
         self._counts = tuple(energy)
         self._hosts = self._all_hosts() if "hosts" in energy else {}
         self._links = self._all_links() if "links" in energy else {}
-        # What had been consumed, by the clock when a rank started its timed section; nothing at the very beginning.
-        self._starts_j = {0.0: [0.0] * (len(self._hosts) + len(self._links))}
-        self._stopped: set[int] = set()  # ranks that have ended theirs
-        self._end = 0.0, self._starts_j[0.0]  # clock and reading when the last one did
+        # Clock, s, and reading at the very beginning, then where the first rank started its timed section for the first
+        # time, the second time, ...  Other ranks do not read: the plugin for links integrates from reading to reading,
+        # and more of them would change the energy.
+        self._starts = [(0.0, [0.0] * (len(self._hosts) + len(self._links)))]
+        self._stopped: set[int] = set()  # ranks that have ended their timed section
+        self._end = self._starts[0]  # clock and reading when the last rank did so
         self._iterations_j: list[list[float]] = []  # when rank 0 ended its iterations
 
     def of_rank(self, rank: int, host: str) -> RankMeter:
+        """Return the meter of a rank on a host."""
         return RankMeter(self, rank, host)
 
     def read(self) -> list[float]:
-        """J of every host, then of every link, so far."""
+        """Return the energy of every host, then of every link, so far, J."""
         pointers = [(self._library.sg_host_get_consumed_energy, host) for host in self._hosts.values()]
         pointers += [(self._library.sg_link_get_consumed_energy, link) for link in self._links.values()]
         return _by_nobody(lambda: [ask(pointer) for ask, pointer in pointers])
 
-    def start(self, rank: int) -> list[float]:
-        clock_s = simgrid.Engine.clock
-        if clock_s not in self._starts_j:
-            self._starts_j[clock_s] = self.read()
+    def start(self, rank: int, times: int) -> list[float]:
+        """Return the reading for a rank that starts its timed section for the ``times``-th time."""
+        if times == len(self._starts):
+            self._starts.append((simgrid.Engine.clock, self.read()))
         self._stopped.discard(rank)
         if rank == 0:
             self._iterations_j = []
-        return self._starts_j[clock_s]
+        return self._starts[times][1]
 
     def iteration(self, rank: int) -> None:
+        """Read the links where rank 0 ends an iteration."""
         if rank == 0 and self._links:
             self._iterations_j.append(self.read())
 
     def stop(self, rank: int) -> None:
+        """Read all where the last rank ends its timed section."""
         self._stopped.add(rank)
         if len(self._stopped) == self._nranks:
             self._end = simgrid.Engine.clock, self.read()
 
-    def said(self, starts_s: Sequence[float], ranks: Sequence[RankMeter], *, iterations: bool) -> dict[str, Any]:
-        """What a kernel says of its energy (apps/common/record.c).  ``iterations``: the ranks have marked them all."""
-        from_s = min(starts_s)
+    def said(self, ranks: Sequence[RankMeter], *, iterations: bool) -> dict[str, Any]:
+        """Return the energy as a C kernel's record has it (apps/kernels/harness/record.c).
+
+        Args:
+            ranks: the meter of each rank.
+            iterations: whether the ranks have marked all iterations.
+        """
+        from_s, from_j = self._starts[min(one.starts for one in ranks)]
         end_s, end_j = self._end
         hosts = len(self._hosts)
 
         def since(now_j: Sequence[float]) -> list[float]:
-            return [now - before for now, before in zip(now_j, self._starts_j[from_s], strict=True)]
+            return [now - before for now, before in zip(now_j, from_j, strict=True)]
 
         def links(now_j: Sequence[float]) -> dict[str, float]:
-            # Those without watts have consumed nothing.
+            # Links without watts have consumed nothing.
             pairs = zip(self._links, since(now_j)[hosts:], end_j[hosts:], strict=True)
             return {name: joules for name, joules, in_all in pairs if in_all > 0}
 
         made: dict[str, Any] = {"span_s": end_s - from_s}
         if "hosts" in self._counts:
             made["hosts"] = dict(zip(self._hosts, since(end_j)[:hosts], strict=True))
-            made["iteration_host_j"] = [one.iterations_j if iterations else [] for one in ranks]
+            made["iteration_host_j"] = [one.since(from_j) if iterations else [] for one in ranks]
         if "links" in self._counts:
             made["links"] = links(end_j)
             made["iteration_links"] = [links(one) for one in self._iterations_j] if iterations else []
         return made
 
     def place(self, host: str) -> int | None:
-        """Of a host in a reading; None: it has no watts."""
+        """Return the index of a host in a reading; None where the platform gives it no watts."""
         return list(self._hosts).index(host) if host in self._hosts else None
 
     def read_host(self, host: str, *, computed: bool) -> float:
-        """J of one host so far.  ``computed``: by a rank that has just computed on it, and is answered at once."""
+        """Return the energy of one host so far, J.
+
+        ``computed``: the rank that asks has just computed on the host, and gets its answer without losing its turn.
+        """
         pointer = self._hosts[host]
         if computed:
             return float(self._library.sg_host_get_consumed_energy(pointer))
@@ -110,41 +124,54 @@ class Meter:
 
 
 class RankMeter:
-    """The energy of a rank's host, as apps.record.IterationEnergy has it."""
+    """The energy of a rank's host at the ends of its iterations, as in apps.results.record.IterationEnergy."""
 
     def __init__(self, meter: Meter, rank: int, host: str):
         self._meter, self._rank, self._host = meter, rank, host
         self._place = meter.place(host)
-        self._from_j = self._now_j = 0.0
+        self.starts = 0  # how often the rank has started its timed section
+        self._now_j = 0.0
         self._computed = False
-        self.iterations_j: list[float] = []
+        self._iterations_j: list[float] = []  # at the ends of the iterations
 
     def start(self) -> None:
-        reading = self._meter.start(self._rank)
+        """Start the timed section."""
+        self.starts += 1
+        reading = self._meter.start(self._rank, self.starts)
         if self._place is not None:
-            self._from_j = self._now_j = reading[self._place]
+            self._now_j = reading[self._place]
         self._computed = False
-        self.iterations_j = []
+        self._iterations_j = []
 
     def computed(self) -> None:
+        """Read the host after the rank has computed."""
         self._computed = True
         if self._place is not None:
             self._now_j = self._meter.read_host(self._host, computed=True)
 
     def iteration(self) -> None:
+        """End an iteration: its energy is that of the rank's last computation in it, else the energy now."""
         if self._place is not None and not self._computed:
             self._now_j = self._meter.read_host(self._host, computed=False)
         self._computed = False
-        self.iterations_j.append(self._now_j - self._from_j)
+        self._iterations_j.append(self._now_j)
         self._meter.iteration(self._rank)
 
+    def since(self, reading_j: Sequence[float]) -> list[float]:
+        """Return the energy at the end of each iteration since a reading of the meter, J; 0 without watts."""
+        from_j = 0.0 if self._place is None else reading_j[self._place]
+        return [now_j - from_j for now_j in self._iterations_j]
+
     def stop(self) -> None:
+        """End the timed section."""
         self._meter.stop(self._rank)
 
 
 def _by_nobody(ask: Callable[[], T]) -> T:
-    """What ``ask`` returns, called in a thread of its own, as apps/common/energy.c does: it is no actor to SimGrid, and
-    loses no turn by asking."""
+    """Return the answer of ``ask``, called in a thread of its own, as apps/common/energy.c does.
+
+    For SimGrid such a thread is not an actor, so that the actor does not lose its turn by asking.
+    """
     answers: list[T] = []
     thread = threading.Thread(target=lambda: answers.append(ask()))
     thread.start()
@@ -153,7 +180,7 @@ def _by_nobody(ask: Callable[[], T]) -> T:
 
 
 def _library() -> ctypes.CDLL:
-    """SimGrid, as the Python module has loaded it."""
+    """Return SimGrid's library, as the Python module has loaded it."""
     library = ctypes.CDLL(simgrid.__file__)
     pointer, text = ctypes.c_void_p, ctypes.c_char_p
     for name, returned, taken in (

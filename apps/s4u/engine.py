@@ -1,33 +1,46 @@
-"""A program on S4U's actors in simulated time, each in a process of its own: SimGrid allows one engine in each."""
+"""Run programs on S4U's actors, each in a process of its own: SimGrid allows one engine in a process."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import shlex
 import sys
 import threading
+from dataclasses import replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from apps.energy import counted
-from apps.errors import KernelError, NoIterations, SimulationError
-from apps.launch import trace_options, working_folder
-from apps.outages import failures_explained
-from apps.process import LOG_LIMIT_BYTES, Finished, run_bounded
-from apps.record import RunRecord, from_kernel
-from apps.s4u.limits import detached_below_bytes
-from apps.spec import RunSpec
-from apps.verdict import check_success
-from apps.wording import number_of
+from apps.child.inputs import noted_inputs
+from apps.child.outages import failures_explained
+from apps.child.process import LOG_LIMIT_BYTES, Finished, run_bounded
+from apps.child.run_folder import environment, working_folder
+from apps.child.verdict import check_success
+from apps.errors import NoIterations, SimulationError
+from apps.programs.own_program import check_unchanged
+from apps.results.energy import counted
+from apps.results.record import RunRecord, from_kernel
+from apps.s4u.layer import layer_hash
+from apps.spec.engine_options import trace_options
+from apps.spec.run_spec import RunSpec
+from apps.spec.s4u_limits import detached_below_bytes
+from apps.traffic import check
 from platforms.errors import UserError
-from platforms.repairs import loaded_first
-from platforms.scratch import scratch_folder
-from platforms.simgrid import INSTALL, check_simgrid
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.installed import INSTALL, check_simgrid
+from platforms.simgrid.repairs import loaded_first
 
-_ROOT = Path(__file__).parents[2]  # where `apps` is found
+_ROOT = Path(__file__).parents[2]  # the folder of the package `apps`
+# Files of this project, which are no inputs of a program.
+_OURS = tuple(f"{_ROOT / name}{os.sep}" for name in ("platforms", "apps", "predictor", "validation"))
+
+
+def program_hash(spec: RunSpec) -> str:
+    """Return the identity of this layer, and of the program if there is one."""
+    program = spec.target.problem.program
+    own = "" if program is None else f"{program.content_hash}-"
+    return f"{own}{layer_hash(declared=program is None)[:16]}"
 
 
 def run_iterations(
@@ -38,19 +51,29 @@ def run_iterations(
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> RunRecord:
-    """Runs so many iterations of the spec's problem, whatever its policy, and returns the record of them.
+    """Run so many iterations of the spec's problem, whatever its policy, and return the record of them.
 
-    Raises KernelError where the program refuses the problem, SimulationError where the run does not succeed (an
-    exception in a program of the user's own included), Stopped once ``stop`` is set, and NoIterations where such a
-    program was asked for fewer iterations than all, and has not marked so many on every rank.
+    Args:
+        spec: the run.
+        iterations: how many iterations are simulated.
+        identity: becomes the record's identity.
+        time_limit_s: of real time; None: no limit.
+        stop: ends the run once it is set.
+
+    Raises:
+        KernelError: the program refuses the problem.
+        SimulationError: the run did not succeed, for example by an exception in the user's program.
+        Stopped: ``stop`` was set.
+        NoIterations: the user's program was asked for fewer iterations than all, and did not mark so many on every
+            rank.
     """
     energy = counted(spec.target.platform)
     done, output = _run(spec, iterations, time_limit_s=time_limit_s, energy=energy, stop=stop)
     problem = spec.target.problem
     if problem.program is not None and iterations < spec.target.iterations and not output["iteration_end_s"][0]:
         remedy = "Call rank.iteration() at the end of each, or give --iterations full"
-        raise NoIterations(_what(spec), f"the ranks do not mark {iterations} iterations each", remedy)
-    return from_kernel(
+        raise NoIterations(str(spec.target), f"the ranks do not mark {iterations} iterations each", remedy)
+    record = from_kernel(
         output,
         spec.target.platform,
         identity=identity,
@@ -58,13 +81,21 @@ def run_iterations(
         peak_memory_bytes=done.peak_memory_bytes,
         command=_repeatable(spec, iterations),
     )
+    return replace(record, inputs=done.inputs)
 
 
-def note_events(spec: RunSpec, iterations: int, notes: Path, *, time_limit_s: float | None = None) -> Finished:
-    """Runs so many iterations, and leaves what the ranks did in the folder ``notes`` as the recorder of MPI programs
-    does (apps/recording_io.py).  Raises as run_iterations, but for NoIterations.
+def note_events(
+    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+) -> Finished:
+    """Run so many iterations, and write what the ranks did to the folder ``notes``; ``what`` names the run in errors.
+
+    The files are those of the recorder of MPI programs (apps/recording/files.py).
+
+    Raises:
+        KernelError: as ``run_iterations``.
+        SimulationError: as ``run_iterations``.
     """
-    return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes)[0]
+    return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes, what=what)[0]
 
 
 def _run(
@@ -75,8 +106,9 @@ def _run(
     energy: tuple[str, ...] = (),
     notes: Path | None = None,
     stop: threading.Event | None = None,
+    what: str | None = None,
 ) -> tuple[Finished, dict[str, Any]]:
-    """The process that has simulated it, and what the ranks did."""
+    """Return the process that has simulated the run, and what the ranks did."""
     check_simgrid()
     if PathFinder.find_spec("simgrid") is None:
         raise UserError("SimGrid", "its Python module is not installed", INSTALL)
@@ -84,9 +116,14 @@ def _run(
     with scratch_folder("s4u") as folder:
         job, result = folder / "job.json", folder / "result.json"
         told = _job(spec, iterations)
-        told["options"] |= trace_options(spec, folder)
-        job.write_text(json.dumps({**told, "energy": energy, "events": None if notes is None else str(notes)}))
-        work = None if spec.target.problem.program is None else working_folder(folder)
+        told["options"] |= trace_options(spec.options, spec.target.platform.options, folder)
+        program = spec.target.problem.program
+        work = None if program is None else working_folder(folder)
+        inputs = folder / "inputs"
+        told |= {"energy": energy, "events": None if notes is None else str(notes), "inputs": str(inputs)}
+        job.write_text(json.dumps(told))
+        if program is not None:
+            check_unchanged(program)
         words = loaded_first(folder, called=os.path.relpath(folder, work or folder))
         done = run_bounded(
             [*words, sys.executable, "-P", "-m", "apps.s4u", str(job), str(result)],
@@ -97,38 +134,32 @@ def _run(
             stop=stop,
             output_limit_bytes=LOG_LIMIT_BYTES,
         )
-        return done, _result(done, result, spec)
-
-
-def _what(spec: RunSpec) -> str:
-    """The run, in errors."""
-    return f"{spec.target.problem} on {spec.target.platform.name}, {number_of(spec.target.nranks, 'rank')}"
+        output = _result(done, result, spec, str(spec.target) if what is None else what)
+        if work is not None:
+            done = replace(done, inputs=noted_inputs(inputs, folder=folder, work=work, ours=_OURS))
+        return done, output
 
 
 def _check_problem(spec: RunSpec) -> None:
+    """Check that the hosts exist, and that the kernel accepts the problem and the number of ranks."""
     for host in spec.target.placement:
         spec.target.platform.host(host)  # raises with near matches
-    problem = spec.target.problem
-    if problem.program is None:
-        kernel = importlib.import_module(f"apps.s4u.{problem.app}")
-        refusal = kernel.refusal(dict(problem.params), spec.target.nranks)
-        if refusal is not None:
-            where = f"{problem} on {number_of(spec.target.nranks, 'rank')}"
-            raise KernelError(where, refusal, "Choose other ranks or another class")
+    if spec.target.problem.program is None:
+        check(spec.target.problem, spec.target.nranks)
 
 
 def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
-    """What the simulation's process is told."""
+    """Return the description of the run for its process."""
     problem = spec.target.problem
     program = problem.program
     return {
-        "kernel": problem.app if program is None else None,
+        "kernel": problem.name if program is None else None,
         "program": None if program is None else str(program.path),
         "parameters": dict(problem.params),
         "arguments": [] if program is None else list(program.arguments_for(iterations)),
         "iterations": iterations,
         "flop_scale": spec.flop_scale,
-        "detached_below_bytes": detached_below_bytes(spec),
+        "detached_below_bytes": detached_below_bytes([*spec.target.platform.options, *spec.options]),
         "platform": str(spec.target.platform.path),
         "hosts": list(spec.target.placement),
         "options": {**spec.engine_options, **dict(spec.options)},
@@ -137,20 +168,19 @@ def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
 
 def _environment(folder: Path) -> dict[str, str]:
     path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
+    return environment(folder, PYTHONPATH=path)
 
 
-def _result(done: Finished, result: Path, spec: RunSpec) -> dict[str, Any]:
-    """What the ranks did.  Raises where they did not come to their end."""
-    what = _what(spec)
+def _result(done: Finished, result: Path, spec: RunSpec, what: str) -> dict[str, Any]:
+    """Return what the ranks did; raise an error where they did not come to their end."""
     output = _read(result)
     if output is not None and "error" in output:
         failed = SimulationError(f"{what}: {output['error']}", done.log)
         if not output["by_platform"]:
             raise failed
-        with failures_explained(spec.target, done):
+        with failures_explained(spec.target.changes, done):
             raise failed
-    with failures_explained(spec.target, done):
+    with failures_explained(spec.target.changes, done):
         check_success(done, what)
         if output is None:
             raise SimulationError(f"{what}: ended without a record", done.log)
@@ -158,7 +188,7 @@ def _result(done: Finished, result: Path, spec: RunSpec) -> dict[str, Any]:
 
 
 def _read(result: Path) -> dict[str, Any] | None:
-    """None: there is none, or half of it, as a process leaves that is killed while it writes."""
+    """Return the result of a run; None where it is missing, or cut off because the process was killed."""
     try:
         output: dict[str, Any] = json.loads(result.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -167,15 +197,17 @@ def _read(result: Path) -> dict[str, Any] | None:
 
 
 def _repeatable(spec: RunSpec, iterations: int) -> tuple[str, ...]:
-    """The command that repeats the run, given a file HOSTS with the record's hosts, one per line; empty for a problem
-    that no command line can name."""
+    """Return the command that repeats the run, given a file HOSTS with the record's hosts, one per line.
+
+    It is empty for a problem that no command line can name.
+    """
     problem = spec.target.problem
     if problem.program is not None:
         arguments = shlex.join(problem.program.arguments_for(iterations))
         asked = ["--program", str(problem.program.path), *([f"--program-args={arguments}"] if arguments else [])]
     elif problem.preset is not None:
         done = [] if not problem.iterative else ["--iterations", str(iterations)]
-        asked = ["--engine", "s4u", "--app", problem.app, "--class", problem.preset, *done]
+        asked = ["--engine", "s4u", "--app", problem.name, "--class", problem.preset, *done]
         asked += ["--efficiency", f"{spec.efficiency!r}"]
     else:
         return ()

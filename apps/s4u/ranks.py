@@ -1,21 +1,22 @@
 """Ranks that compute and exchange messages as MPI processes do, on SimGrid's S4U actors.
 
 The rules are those of SMPI (SimGrid's manual, "Simulating MPI applications"), so that a program takes the same
-simulated time under both: a message of n bytes moves n + 16; it starts when both its send and its receive are posted;
-the sender of less than ``detached_below_bytes`` goes on at once, of others it waits for the end of the message.
+simulated time under both.  A message of n bytes moves n + 16 bytes and starts when both its send and its receive are
+posted.  The sender of a message of less than ``detached_below_bytes`` continues at once; the sender of a larger one
+waits for the end of the message.
 """
 
 from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import simgrid
 
-from apps.recording import Mark
+from apps.recording.events import Mark
 from apps.s4u import collectives
 from apps.s4u.section import Section
 from apps.s4u.versions import get_async
@@ -25,22 +26,22 @@ if TYPE_CHECKING:
     from apps.s4u.events import Events
 
 ENVELOPE_BYTES = 16
-MOST_BYTES = 2**31 - 1 - ENVELOPE_BYTES  # S4U's Python module passes sizes as int
+MOST_BYTES = 2**31 - 1 - ENVELOPE_BYTES  # SimGrid's Python module passes sizes as C's int
 MOST_TAG = 2**31 - 1
-_COLLECTIVE = "c"  # the tag of messages of which collectives are made; no program can give it
+_COLLECTIVE = "c"  # the tag of the messages of collectives; no program can give it
 
 
 class Request:
-    """A message that was begun by ``isend`` or ``irecv``."""
+    """A message begun by ``isend`` or ``irecv``."""
 
     __slots__ = ("activity", "arriving", "operation", "payload", "what")
 
     def __init__(self, what: tuple[str, int, int | str], activity: simgrid.Comm | None = None, arriving: Any = None):
         self.what = what  # to or from, partner, tag
-        self.activity = activity  # None: nothing is waited for
-        self.arriving = arriving  # gives (bytes, payload), once; None: it is a send, or it has come
-        self.payload: Any = None  # that has come
-        self.operation = -1  # its number among the events of the rank; -1: it is not noted, or no longer
+        self.activity = activity  # None: there is nothing to wait for
+        self.arriving = arriving  # returns (bytes, payload), once; None: a send, or the message has been received
+        self.payload: Any = None  # of a message that has been received
+        self.operation = -1  # number among the rank's events; -1: not noted, or its wait has been noted
 
     def __str__(self) -> str:
         way, partner, tag = self.what
@@ -49,7 +50,7 @@ class Request:
 
 
 class Rank:
-    """One process of the program, given to its ``main``.  Sizes are in bytes, ``payload`` is any Python value."""
+    """A process of the program, the argument of its ``main``.  Sizes are in bytes, ``payload`` is any Python value."""
 
     def __init__(
         self,
@@ -58,7 +59,6 @@ class Rank:
         *,
         iterations: int,
         arguments: Sequence[str] = (),
-        parameters: Mapping[str, float] | None = None,
         flop_scale: float = 1.0,
         detached_below_bytes: int = 65536,
         events: Events | None = None,
@@ -66,9 +66,8 @@ class Rank:
     ):
         self.rank = rank
         self.size = size
-        self.iterations = iterations  # to be done in this run
-        self.arguments = tuple(arguments)  # of --program-args
-        self.parameters = dict(parameters or {})  # of a kernel's problem
+        self.iterations = iterations  # number of iterations of this run
+        self.arguments = tuple(arguments)  # words of --program-args
         self.section = Section()
         self.timed_wall_s = 0.0
         self._wall_start_s = time.perf_counter()
@@ -76,7 +75,7 @@ class Rank:
         self._detached_below_bytes = detached_below_bytes
         self._pending_flops = 0.0
         self._mailboxes: dict[tuple[int, int, int | str], simgrid.Mailbox] = {}
-        self._events = events  # to be noted; None: nothing is
+        self._events = events  # None: events are not noted
         self.meter = meter  # None: energy is not counted
         self.waits_for: Request | None = None
 
@@ -84,13 +83,13 @@ class Rank:
 
     @property
     def clock_s(self) -> float:
-        """Simulated time, s; what was charged so far is computed first."""
+        """Simulated time, s, after all computation that has been charged."""
         self._inject()
         clock_s: float = simgrid.Engine.clock
         return clock_s
 
     def start(self) -> None:
-        """A barrier; then the timed section begins.  Without it the section is the whole of ``main``."""
+        """Begin the timed section with a barrier.  Without this call the section is the whole of ``main``."""
         self.barrier()
         self._wall_start_s = time.perf_counter()
         self.section.begin(simgrid.Engine.clock)
@@ -100,13 +99,13 @@ class Rank:
             self._events.start(simgrid.Engine.clock)
 
     def first_iteration(self) -> None:
-        """What precedes, in the timed section, belongs to no iteration."""
+        """Mark the beginning of the first iteration: the timed section before it belongs to no iteration."""
         if self.section.end is None:
             self.section.before = self.section.now(self.clock_s)
             self._mark(Mark.FIRST_ITERATION)
 
     def iteration(self) -> None:
-        """An iteration of the program ends here."""
+        """Mark the end of an iteration."""
         if self.section.end is None:
             self.section.iterations.append(self.section.now(self.clock_s))
             if self.meter is not None:
@@ -114,7 +113,7 @@ class Rank:
             self._mark(Mark.ITERATION)
 
     def stop(self) -> None:
-        """The timed section ends; without it, where ``main`` ends.  Only the first call counts."""
+        """End the timed section, which otherwise ends with ``main``.  Only the first call counts."""
         if self.section.end is None:
             self.section.end = self.section.now(self.clock_s)
             self.timed_wall_s = time.perf_counter() - self._wall_start_s
@@ -127,13 +126,17 @@ class Rank:
             self._events.mark(simgrid.Engine.clock, mark)
 
     def finish(self) -> None:
-        """What was charged after the end of the timed section takes its time too."""
+        """Compute what was charged after the end of the timed section."""
         self._inject()
 
     # --- computation ---
 
     def compute(self, flops: float) -> None:
-        """This rank computes.  Charges in a row are injected as one, before the next message or mark."""
+        """Compute; consecutive computations are simulated as one, before the next message or mark.
+
+        Raises:
+            ValueError: ``flops`` is negative or not finite.
+        """
         if not 0 <= flops < float("inf"):
             raise ValueError(f"{flops} flops: give a number, not negative")
         self.section.flops += flops
@@ -153,16 +156,17 @@ class Rank:
     # --- messages ---
 
     def send(self, dest: int, size_bytes: int, *, tag: int = 0, payload: Any = None) -> None:
-        """Returns at once for a small message, at its end for a large one, as MPI_Send does."""
+        """Send a message; return at once for a small one, at its end for a large one, as MPI_Send does."""
         self._complete(self.isend(dest, size_bytes, tag=tag, payload=payload))
 
     def recv(self, source: int, *, tag: int = 0) -> Any:
-        """The payload of the next message from ``source`` with this tag."""
+        """Return the payload of the next message from ``source`` with this tag."""
         return self._complete(self.irecv(source, tag=tag))
 
     def isend(self, dest: int, size_bytes: int, *, tag: int = 0, payload: Any = None) -> Request:
+        """Begin to send a message."""
         dest, size_bytes, tag = self._checked_rank(dest), _checked_size(size_bytes), _checked_tag(tag)
-        self.section.traffic.sent(size_bytes, to_itself=dest == self.rank)
+        self.section.counts.sent(size_bytes, to_itself=dest == self.rank)
         self._inject()
         operation = -1
         if self._events is not None:
@@ -172,6 +176,7 @@ class Rank:
         return request
 
     def irecv(self, source: int, *, tag: int = 0) -> Request:
+        """Begin to receive the next message from ``source`` with this tag."""
         source, tag = self._checked_rank(source), _checked_tag(tag)
         self._inject()
         operation = -1 if self._events is None else self._events.receive(simgrid.Engine.clock, source, tag)
@@ -180,12 +185,12 @@ class Rank:
         return request
 
     def wait(self, request: Request) -> Any:
-        """Until the message has been sent, or has come; the payload of one that has come."""
+        """Wait until the message has been sent or received; return the payload of a received one."""
         self._inject()
         return self._complete(request)
 
     def waitall(self, requests: Iterable[Request]) -> list[Any]:
-        """Waits for all; their payloads, None for sends."""
+        """Wait for all requests; return their payloads, None for sends."""
         self._inject()
         began_s = simgrid.Engine.clock
         return [self._complete(request, began_s) for request in requests]
@@ -216,7 +221,7 @@ class Rank:
         return Request(("from", source, tag), *get_async(self._mailbox(source, self.rank, tag)))
 
     def _mailbox(self, source: int, dest: int, tag: int | str) -> simgrid.Mailbox:
-        """Messages of one source, destination and tag do not overtake each other: a mailbox is first in, first out."""
+        """Return the mailbox of a source, destination and tag: first in, first out, so that no message overtakes."""
         key = source, dest, tag
         if key not in self._mailboxes:
             self._mailboxes[key] = simgrid.Mailbox.by_name(f"{source} {dest} {tag}")
@@ -227,44 +232,79 @@ class Rank:
             raise ValueError(f"there is no rank {rank!r} among {self.size}")
         return int(rank)
 
-    # --- collectives, of all ranks ---
+    # --- collectives ---
 
     def barrier(self) -> None:
+        """Wait for all ranks."""
         self._collective("barrier", None, 0)
         collectives.barrier(self)
 
     def bcast(self, size_bytes: int, *, root: int = 0, payload: Any = None) -> Any:
-        """The payload that the root gives, on every rank."""
+        """Return the payload of the root, on every rank."""
         root, size_bytes = self._collective("bcast", root, size_bytes)
         return collectives.broadcast(self, size_bytes, root, payload)
 
     def reduce(
         self, size_bytes: int, *, root: int = 0, value: Any = None, op: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """``op`` over the values of all ranks, in their order, at the root; None elsewhere, and without values."""
+        """Return ``op`` over the values of all ranks, in rank order, at the root; None elsewhere or without values."""
         root, size_bytes = self._collective("reduce", root, size_bytes)
         return collectives.reduce(self, size_bytes, root, value, op)
 
     def allreduce(self, size_bytes: int, *, value: Any = None, op: Callable[[Any, Any], Any] = operator.add) -> Any:
-        """``op`` over the values of all ranks, in their order, on every rank; None without values."""
+        """Return ``op`` over the values of all ranks, in rank order, on every rank; None without values."""
         _, size_bytes = self._collective("allreduce", None, size_bytes)
         total = collectives.reduce(self, size_bytes, 0, value, op)
         return collectives.broadcast(self, size_bytes, 0, total)
 
-    def _collective(self, name: str, root: int | None, size_bytes: int) -> tuple[int, int]:
-        """What precedes every one.  Root and size, checked; -1 for the root of one that has none."""
-        root, size_bytes = -1 if root is None else self._checked_rank(root), _checked_size(size_bytes)
-        self.section.traffic.called(name, size_bytes)
+    def split(self, groups: Sequence[Sequence[int]]) -> None:
+        """Make a communicator of each group, as MPI_Comm_split does.
+
+        ``groups``: the ranks of each group in their order; the groups in the order of their first ranks.
+        """
         self._inject()
+        collectives.split(self, groups)
+        if self._events is not None:
+            self._events.made(next(members for members in groups if self.rank in members))
+
+    def alltoall(self, size_bytes: int, *, members: Sequence[int]) -> None:
+        """Exchange blocks of this size, without payload, among the members of a communicator."""
+        size_bytes = _checked_size(size_bytes)
+        self._count("alltoall", len(members) * size_bytes)
+        if self._events is not None:
+            self._events.collective(simgrid.Engine.clock, "alltoall", -1, size_bytes, members=members)
+        collectives.all_to_all(self, members, size_bytes)
+
+    def alltoallv(self, sizes_bytes: Sequence[int], *, members: Sequence[int]) -> None:
+        """Exchange blocks, without payload, among the members of a communicator.
+
+        ``sizes_bytes``: what this rank sends to each member, itself included.
+        """
+        sizes_bytes = [_checked_size(size_bytes) for size_bytes in sizes_bytes]
+        self._count("alltoallv", sum(sizes_bytes))
+        if self._events is not None:
+            self._events.collective_of_sizes(simgrid.Engine.clock, "alltoallv", sizes_bytes, members=members)
+        collectives.all_to_all_v(self, members, sizes_bytes)
+
+    def _collective(self, name: str, root: int | None, size_bytes: int) -> tuple[int, int]:
+        """Count and note a collective of all ranks; return root (-1: it has none) and size, checked."""
+        root, size_bytes = -1 if root is None else self._checked_rank(root), _checked_size(size_bytes)
+        self._count(name, size_bytes)
         if self._events is not None:
             self._events.collective(simgrid.Engine.clock, name, root, size_bytes)
         return root, size_bytes
 
+    def _count(self, name: str, size_bytes: int) -> None:
+        """Count a call of a collective with these bytes of arguments, after the computation that precedes it."""
+        self.section.counts.called(name, size_bytes)
+        self._inject()
+
     def collective_send(self, dest: int, size_bytes: int, payload: Any = None) -> Request:
-        """A message of which a collective is made: not counted, and apart from those of the program."""
+        """Begin to send a message of a collective: it is not counted, and does not meet messages of the program."""
         return self._start_send(dest, size_bytes, _COLLECTIVE, payload)
 
     def collective_receive(self, source: int) -> Request:
+        """Begin to receive a message of a collective."""
         return self._start_receive(source, _COLLECTIVE)
 
 

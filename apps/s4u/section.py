@@ -1,4 +1,4 @@
-"""What one rank did in its timed section: clocks, flops, messages and collectives, whole and per iteration."""
+"""The timed section of a rank: clocks, flops, messages and collectives, as a whole and per iteration."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 
 
 @dataclass
-class Traffic:
-    """Point-to-point messages sent, and collectives called, with the bytes of their arguments."""
+class Counts:
+    """Numbers and bytes of point-to-point messages sent and of collectives called."""
 
     messages: int = 0
     bytes: int = 0
-    self_messages: int = 0  # those to oneself are a part of both
-    self_bytes: int = 0
+    self_messages: int = 0  # the part of ``messages`` that the rank sent to itself
+    self_bytes: int = 0  # the same of ``bytes``
     calls: dict[str, int] = field(default_factory=dict)  # by name of the collective
-    call_bytes: dict[str, int] = field(default_factory=dict)
+    call_bytes: dict[str, int] = field(default_factory=dict)  # of the arguments
 
     def sent(self, size_bytes: int, *, to_itself: bool) -> None:
+        """Count a message."""
         self.messages += 1
         self.bytes += size_bytes
         if to_itself:
@@ -26,15 +27,17 @@ class Traffic:
             self.self_bytes += size_bytes
 
     def called(self, name: str, size_bytes: int) -> None:
+        """Count a call of a collective."""
         self.calls[name] = self.calls.get(name, 0) + 1
         self.call_bytes[name] = self.call_bytes.get(name, 0) + size_bytes
 
-    def copy(self) -> Traffic:
+    def copy(self) -> Counts:
+        """Return a copy that later calls do not change."""
         return replace(self, calls=dict(self.calls), call_bytes=dict(self.call_bytes))
 
-    def since(self, before: Traffic) -> Traffic:
-        """What has come since ``before``, a copy of this one."""
-        return Traffic(
+    def since(self, before: Counts) -> Counts:
+        """Return what has been counted since ``before``, an earlier copy."""
+        return Counts(
             messages=self.messages - before.messages,
             bytes=self.bytes - before.bytes,
             self_messages=self.self_messages - before.self_messages,
@@ -46,58 +49,73 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Moment:
-    """How far a rank had come: clock in s, and what it had done by then."""
+    """The clock at some moment, s, and what the rank had done by then."""
 
     clock_s: float
     compute_s: float
     flops: float
-    traffic: Traffic
+    counts: Counts
 
 
 class Section:
     """The timed section of one rank.  It is open from the beginning; ``begin`` starts it anew."""
 
     def __init__(self, clock_s: float = 0.0):
+        self.all_marked = False  # whether nothing but what ``before`` marks precedes the first iteration
         self.begin(clock_s)
 
     def begin(self, clock_s: float) -> None:
+        """Start the section at this clock, with nothing done."""
         self.start_s = clock_s
         self.end: Moment | None = None
         self.compute_s = 0.0
         self.flops = 0.0
-        self.traffic = Traffic()
-        self.iterations: list[Moment] = []  # at their ends
-        self.before: Moment | None = None  # where the first iteration begins, if the program says so
+        self.counts = Counts()
+        self.iterations: list[Moment] = []  # at the ends of the iterations
+        self.before: Moment | None = None  # at the beginning of the first iteration, where the program marks it
 
     @property
     def ended(self) -> Moment:
-        """Where it ended.  Raises ValueError while it is open."""
+        """The end of the section.
+
+        Raises:
+            ValueError: the section is still open.
+        """
         if self.end is None:
             raise ValueError("the timed section is still open")
         return self.end
 
     def now(self, clock_s: float) -> Moment:
-        return Moment(clock_s, self.compute_s, self.flops, self.traffic.copy())
+        """Return this moment."""
+        return Moment(clock_s, self.compute_s, self.flops, self.counts.copy())
 
     def per_iteration(self) -> Moment:
-        """One iteration, as a difference: the second, because set-up may precede the first unmarked."""
+        """Return what one iteration does: the second, because set-up without a mark may precede the first.
+
+        It is the first where all is marked, as in the C kernels, or where there is no second.
+        """
         ends = self.iterations
-        start = Moment(self.start_s, 0.0, 0.0, Traffic())
+        start = Moment(self.start_s, 0.0, 0.0, Counts())
         if not ends:
             return replace(start, clock_s=0.0)
-        before, after = (ends[0], ends[1]) if len(ends) > 1 else (self.before or start, ends[0])
+        is_first = self.all_marked or len(ends) == 1
+        before, after = (self.before or start, ends[0]) if is_first else (ends[0], ends[1])
         return Moment(
             after.clock_s - before.clock_s,
             after.compute_s - before.compute_s,
             after.flops - before.flops,
-            after.traffic.since(before.traffic),
+            after.counts.since(before.counts),
         )
 
 
 def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: float, iterations: int) -> dict[str, Any]:
-    """What the ranks did, in the form of a C kernel's record (apps/common/run.c).
+    """Return what the ranks did, in the form of a C kernel's record (apps/kernels/harness/record.c).
 
-    ``iterations``: how many were asked for; iterations are reported if every rank has marked so many, else none are.
+    Args:
+        sections: the timed section of each rank.
+        hosts: the host of each rank.
+        timed_wall_s: real time of the timed section, s.
+        iterations: the number that was asked for; iterations are reported only where every rank has marked so many.
     """
     marked = all(len(one.iterations) == iterations for one in sections)
     each = [one.per_iteration() if marked else Section().per_iteration() for one in sections]
@@ -113,22 +131,22 @@ def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: floa
         "compute_s": [end.compute_s for end in ends],
         "flops": [end.flops for end in ends],
         "flops_per_iteration": [one.flops for one in each],
-        **{name: [getattr(end.traffic, name) for end in ends] for name in counted},
-        **{f"iteration_{name}": [getattr(one.traffic, name) for one in each] for name in counted},
-        "collectives": _collectives([end.traffic for end in ends]),
-        "iteration_collectives": _collectives([one.traffic for one in each]),
+        **{name: [getattr(end.counts, name) for end in ends] for name in counted},
+        **{f"iteration_{name}": [getattr(one.counts, name) for one in each] for name in counted},
+        "collectives": _collectives([end.counts for end in ends]),
+        "iteration_collectives": _collectives([one.counts for one in each]),
         "iteration_end_s": [[end.clock_s for end in one.iterations] if marked else [] for one in sections],
         "iteration_compute_s": [[end.compute_s for end in one.iterations] if marked else [] for one in sections],
     }
 
 
-def _collectives(traffic: Sequence[Traffic]) -> dict[str, Any]:
-    """Of every kind that was called: the calls of the rank that made most, the bytes of each."""
-    names = dict.fromkeys(name for one in traffic for name, count in one.calls.items() if count)
+def _collectives(counts: Sequence[Counts]) -> dict[str, Any]:
+    """Return for each collective that was called the largest number of calls of a rank, and the bytes of each rank."""
+    names = dict.fromkeys(name for one in counts for name, count in one.calls.items() if count)
     return {
         name: {
-            "calls": max(one.calls.get(name, 0) for one in traffic),
-            "bytes": [one.call_bytes.get(name, 0) for one in traffic],
+            "calls": max(one.calls.get(name, 0) for one in counts),
+            "bytes": [one.call_bytes.get(name, 0) for one in counts],
         }
         for name in names
     }

@@ -1,4 +1,4 @@
-"""What SimGrid's Python module calls by other names in its versions."""
+"""Calls of SimGrid's Python module whose names differ between its versions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import simgrid
 
 
 def start_actor(name: str, host: simgrid.Host, body: Callable[..., None], *arguments: Any) -> None:
-    """An actor on a host; ``body`` is called with the arguments when the simulation begins."""
-    if hasattr(host, "add_actor"):  # from 4.0 on, which warns of the other
+    """Start an actor on a host, which calls ``body`` with the arguments when the simulation begins."""
+    if hasattr(host, "add_actor"):  # SimGrid 4.0 and later, which warn of the other way
         host.add_actor(name, body, *arguments)
     else:
         simgrid.Actor.create(name, host, body, *arguments)
 
 
 def get_async(mailbox: simgrid.Mailbox) -> tuple[simgrid.Comm, Callable[[], Any]]:
-    """The next message of a mailbox, to be waited for, and what gives its payload afterwards, once."""
+    """Begin to receive the next message of a mailbox.
+
+    Returns:
+        The activity to wait for, and a function that gives the payload once, after the activity has ended.
+    """
     found = mailbox.get_async()
-    if isinstance(found, tuple):  # up to 3.34
+    if isinstance(found, tuple):  # SimGrid 3.34 and earlier
         activity, payload = found
         return activity, payload.get
     return found, found.get_payload

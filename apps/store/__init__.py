@@ -1,4 +1,7 @@
-"""What has been run, so that it is not run again: ``Store``; ``python -m apps.store`` looks after it."""
+"""The store of finished runs, which need not be repeated: ``Store``; ``python -m apps.store`` manages it.
+
+Public faces: ``Store``, ``codec.as_fields``, ``identity.identity_hash``, ``cli.main``.
+"""
 
 from apps.store.database import StoreError
 from apps.store.store import KINDS, Entry, Store, is_exact

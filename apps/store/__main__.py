@@ -1,3 +1,5 @@
+"""Entry point of ``python -m apps.store``."""
+
 import sys
 
 from apps.store.cli import main

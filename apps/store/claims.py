@@ -1,6 +1,7 @@
-"""Claims: which process makes what, so that others wait for its result and do not make it too.
+"""Claims of processes on entries that they are making, so that other processes wait for the result.
 
-A claim is a locked empty file of the store's folder.  It ends with the process that holds it, however that ends.
+A claim is a locked empty file in the store's folder.  It ends with the process that holds it, even if the process is
+killed.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from platforms.locks import still_named, try_lock
+from platforms.files.locks import still_named, try_lock
 
 _FOLDER = "claims"
 
 
 class Claim:
-    """Held until the context is left."""
+    """A claim on an entry, held until the context is left."""
 
     def __init__(self, handle: int | None, path: Path):
         self._handle, self._path = handle, path
@@ -26,13 +27,16 @@ class Claim:
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:
             with suppress(OSError):
-                os.unlink(self._path)  # while it is ours: who opens it meanwhile finds it gone
+                os.unlink(self._path)  # before the lock ends: another process that waits for the file sees it gone
             os.close(self._handle)
             self._handle = None
 
 
 def claim(folder: Path, kind: str, key: str) -> Claim | None:
-    """None: another process or thread has it.  Where nothing can be claimed (no space, no locks), everyone has it."""
+    """Return a claim on an entry, or None if another process or thread holds it.
+
+    If claims are impossible (no disk space, no locks), every process gets one.
+    """
     path = folder / _FOLDER / f"{kind}-{key}"
     while True:
         try:
@@ -50,7 +54,7 @@ def claim(folder: Path, kind: str, key: str) -> Claim | None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes the files of processes that were killed."""
+    """Remove the files that killed processes have left."""
     with suppress(OSError), os.scandir(folder / _FOLDER) as entries:
         for entry in entries:
             with suppress(OSError):

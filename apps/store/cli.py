@@ -1,4 +1,4 @@
-"""Command line: look at what has been run, take it elsewhere, clear it away."""
+"""Command line: list, show, export and remove stored runs."""
 
 from __future__ import annotations
 
@@ -12,31 +12,47 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from apps.options import exit_status
+from apps.results.inputs import from_json
 from apps.store.database import DATABASE, StoreError
 from apps.store.export import COLUMNS_HELP, SUFFIXES, export
+from apps.store.identity import INPUTS, is_users
 from apps.store.store import KINDS, Entry, Store
-from platforms.caching import cache_folder
-from platforms.command import CommandParser
+from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError
+from platforms.files.caching import cache_folder
+from platforms.terminal.table import table_lines
 
 _DAY_S = 86400.0
-_LIST_HEADER = ("key", "kind", "app", "ranks", "mode", "iterations", "platform", "result", "bytes", "created (UTC)")
+_KINDS_HELP = "kinds of entries: " + ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
+_LIST_HEADER = (
+    "key",
+    "kind",
+    "app",
+    "ranks",
+    "mode",
+    "iterations",
+    "platform",
+    "result",
+    "bytes",
+    "created (UTC)",
+    "note",
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``python -m apps.store``."""
     parser = CommandParser(
-        prog="python -m apps.store", description="Look at what has been run, take it elsewhere, clear it away."
+        prog="python -m apps.store", description="List, show, export and remove stored runs.", epilog=_KINDS_HELP
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    listing = commands.add_parser("list", help="one line per entry")
+    listing = commands.add_parser("list", help="one line per entry", epilog=_KINDS_HELP)
     _add_filters(listing)
     listing.set_defaults(run=_list)
 
     show = commands.add_parser("show", help="one entry, completely, as JSON")
-    show.add_argument("key", metavar="KEY", help="its key, or so much of the beginning that it is the only one")
-    show.add_argument("--kind", metavar="K", help=f"its kind, if need be: {', '.join(KINDS)}")
+    show.add_argument("key", metavar="KEY", help="its key, or an unambiguous beginning of the key")
+    show.add_argument("--kind", metavar="K", help=f"its kind, if several entries have this key: {', '.join(KINDS)}")
     show.set_defaults(run=_show)
 
     exporting = commands.add_parser(
@@ -46,19 +62,19 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=COLUMNS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    exporting.add_argument("file", type=Path, metavar="FILE", help=f"a name that ends in {' or '.join(SUFFIXES)}")
+    exporting.add_argument("file", type=Path, metavar="FILE", help=f"file to write, ending in {' or '.join(SUFFIXES)}")
     _add_filters(exporting)
     exporting.set_defaults(run=_export)
 
     prune = commands.add_parser(
         "prune",
-        help="remove entries, and files that no entry needs",
-        description="Removes the entries that fit all of the filters, or all entries with --all; with neither, only "
-        "files that no entry names any more.  Damaged stores that were set aside are never removed.",
+        help="remove entries, and files without an entry",
+        description="Removes the entries that match all of the filters, or all entries with --all; with neither, only "
+        "files to which no entry refers any more.  Damaged stores that were set aside are never removed.",
     )
     _add_filters(prune)
     prune.add_argument("--all", action="store_true", help="every entry")
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--dry-run", action="store_true", help="only show what would be removed")
     prune.set_defaults(run=_prune)
 
     for command in (listing, show, exporting, prune):
@@ -72,11 +88,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kind", metavar="K", help=f"only {', '.join(KINDS)}")
+    parser.add_argument("--kind", metavar="K", help=f"only this kind: {', '.join(KINDS)}")
     parser.add_argument("--app", metavar="NAME", help="only runs of this program")
     parser.add_argument("--class", dest="preset", metavar="C", help="only runs of this problem class")
-    parser.add_argument("--platform", metavar="HASH", help="only the platform whose content hash begins so")
-    parser.add_argument("--older-than", metavar="DAYS", help="only what was written at least so many days ago")
+    parser.add_argument("--platform", metavar="HASH", help="only the platform whose content hash begins with HASH")
+    parser.add_argument("--older-than", metavar="DAYS", help="only entries written at least DAYS days ago")
 
 
 def _filters(args: argparse.Namespace) -> dict[str, str]:
@@ -93,7 +109,11 @@ def chosen(
     platform: str = "",
     older_than: str | None = None,
 ) -> list[Entry]:
-    """The entries that fit everything that is given, as on the command line.  Raises UserError."""
+    """Return the entries that match all given filters of the command line.
+
+    Raises:
+        UserError: ``kind`` is unknown, or ``older_than`` is not a number of days.
+    """
     if kind is not None and kind not in KINDS:
         raise UserError(f"--kind {kind}", "no such kind of entry", f"Known: {', '.join(KINDS)}")
     latest_s = math.inf if older_than is None else time.time() - _days(older_than) * _DAY_S
@@ -119,7 +139,7 @@ def _days(text: str) -> float:
 
 
 def _store(args: argparse.Namespace, *, read_only: bool = True) -> Store | None:
-    """The store that is meant; None: the user's own, which nothing has been put into yet."""
+    """Return the store that the arguments name; None for the user's own store if it does not exist yet."""
     folder = cache_folder() / "store" if args.store is None else args.store
     if not os.path.exists(folder / DATABASE):
         if args.store is None:
@@ -152,20 +172,30 @@ def _line(entry: Entry) -> tuple[str, ...]:
         entry.summary,
         str(entry.size_bytes),
         _date(entry.created_s),
+        _note(entry),
     )
+
+
+def _note(entry: Entry) -> str:
+    """Return why an entry is not used again, as far as that is known without its payload; empty: it is."""
+    if not is_users(entry.identity) or entry.kind not in ("record", "recording"):
+        return ""
+    inputs = from_json(entry.identity.get(INPUTS))
+    if inputs is None:
+        return "made before inputs were noted: not used again"
+    changed = inputs.changed()
+    return "" if changed is None else f"{changed} has changed: not used"
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
     rows = [["".join(c if c.isprintable() else "?" for c in cell) or "-" for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join(table_lines(rows, left=range(len(rows[0])))))
 
 
 def _date(created_s: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(created_s))
-    except (OverflowError, ValueError, OSError):  # a clock that was far off
+    except (OverflowError, ValueError, OSError):  # written when the clock was far off
         return "?"
 
 
@@ -177,14 +207,16 @@ def _show(args: argparse.Namespace) -> int:
         raise UserError(f"key {args.key!r}", "no such entry", "See python -m apps.store list")
     if len(found) > 1:
         names = ", ".join(f"{entry.key} ({entry.kind})" for entry in found[:8])
-        raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Write more of it, or --kind: {names}")
+        raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Give more of it, or --kind: {names}")
     (entry,) = found
     payload: dict[str, Any] | str | None = store.get(entry.kind, entry.key)
     if payload is None and store.get_bytes(entry.kind, entry.identity) is not None:
-        payload = f"{entry.size_bytes} bytes that are no text"
+        payload = f"{entry.size_bytes} bytes of binary data"
     if payload is None:
-        raise StoreError(store.folder, f"{entry.kind} {entry.key} cannot be read", "Run it again to mend it")
+        raise StoreError(store.folder, f"{entry.kind} {entry.key} cannot be read", "Repeat the run to replace it")
     whole = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s, "identity": entry.identity}
+    if _note(entry):
+        whole["note"] = _note(entry)
     print(json.dumps({**whole, "payload": payload}, indent=2))
     return 0
 
@@ -214,7 +246,7 @@ def _prune(args: argparse.Namespace) -> int:
             store.remove(entries)
         files = store.sweep(dry_run=args.dry_run)
     size = sum(entry.size_bytes for entry in entries)
-    left_over = f"{len(files)} files that no entry names" if args.dry_run else f"{len(files)} files"
+    left_over = f"{len(files)} files without an entry" if args.dry_run else f"{len(files)} files"
     print(
         f"{'would remove' if args.dry_run else 'removed'} {len(entries)} entries, {size} bytes, and {left_over}",
         file=sys.stderr,
@@ -223,5 +255,6 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: args.run(args))

@@ -1,8 +1,9 @@
-"""Frozen dataclasses as JSON and back without loss, driven by their fields and annotations alone.
+"""Conversion of frozen dataclasses to JSON and back without loss, from their fields and annotations.
 
-A dataclass that gains, loses or retypes a field needs nothing here: what was written before no longer fits, and is
-refused as a whole rather than filled up with guesses.  A field may bring a JSON form of its own as its metadata
-``to_json`` and ``from_json`` (which raises ValueError or TypeError), and one with ``kept`` False is left out.
+This module needs no change when a dataclass gains, loses or retypes a field: older JSON then no longer fits and is
+refused as a whole, instead of being completed with guesses.  A field may define its own JSON form by the metadata
+``to_json`` and ``from_json`` (which raises ValueError or TypeError); a field with the metadata ``kept`` False is left
+out.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# Written by hand, because libraries are less strict than the store needs: msgspec and cattrs fill missing fields with
+# defaults and change integers to floats, msgspec ignores unknown fields and has no conversion per field of a dataclass,
+# and cattrs takes "1" and True for numbers.  The hooks that would make cattrs strict are most of this module.
+
 
 class DoesNotFit(ValueError):
-    """JSON that is not exactly one value of the dataclass, as it is defined here and now."""
+    """JSON that does not fit the present definition of the dataclass exactly."""
 
 
 def as_fields(value: Any) -> dict[str, Any]:
-    """Field by field, for json.dumps; as its ``default`` this also takes dataclasses that are nested anywhere."""
+    """Return a dataclass's fields as a dict; as ``default`` of json.dumps it also converts nested dataclasses."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} is neither JSON nor a dataclass")
     kind: type = type(value)
@@ -30,9 +35,10 @@ def as_fields(value: Any) -> dict[str, Any]:
 
 
 def from_fields(cls: type[T], data: Any) -> T:
-    """The inverse of ``as_fields`` after a journey through JSON.
+    """Return the dataclass from its JSON (the inverse of ``as_fields``).
 
-    Raises DoesNotFit for a missing field (even one with a default), an unknown field or a value of another type.
+    Raises:
+        DoesNotFit: A field is missing (even one with a default) or unknown, or a value has another type.
     """
     if not isinstance(data, dict):
         raise DoesNotFit(f"{cls.__name__}: not an object")
@@ -72,7 +78,7 @@ def _field_reader(field: Field[Any], read: Callable[[Any], Any]) -> Callable[[An
     return read_own_form
 
 
-# The JSON types that an annotation admits; a whole number may stand where a float is meant, and stays one.
+# The JSON types that an annotation allows; an integer is allowed for a float, and remains an integer.
 _SCALARS = {
     float: frozenset({float, int}),
     int: frozenset({int}),
@@ -120,8 +126,8 @@ def _tuple_reader(item: Any) -> Callable[[Any], tuple[Any, ...]]:
             raise DoesNotFit(f"{type(data).__name__} instead of a list")
         if allowed is None:
             return tuple([read_item(one) for one in data])
-        if not allowed.issuperset(map(type, data)):  # as fast as it gets for the long lists of a record
-            raise DoesNotFit(f"a list with something else than {item.__name__}")
+        if not allowed.issuperset(map(type, data)):  # the fastest check for the long lists of a record
+            raise DoesNotFit(f"a list with other items than {item.__name__}")
         return tuple(data)
 
     return read

@@ -1,9 +1,9 @@
-"""The SQLite file of a store: opened, checked, brought up to date, set aside when it is damaged.
+"""The SQLite file of a store: opening, checks, migration, and setting it aside when it is damaged.
 
-The journal is SQLite's rollback journal, not the write-ahead log: the log keeps its index in memory that all processes
-map, which no network file system offers, and the home folders of a cluster are just that.  The journal needs nothing
-but file locks.  Transactions are short, so one writer at a time is no loss; ``synchronous=FULL`` makes a commit
-survive a power cut, not only kill -9.
+The database uses SQLite's rollback journal, not the write-ahead log.  The write-ahead log keeps its index in shared
+memory that all processes map, which network file systems do not support, and home folders of a cluster are usually on
+such a file system.  The rollback journal needs only file locks.  Transactions are short, so one writer at a time is no
+loss.  ``synchronous=FULL`` makes a commit survive a power cut, not only kill -9.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from platforms.errors import UserError
 
 DATABASE = "store.sqlite"
 BUSY_TIMEOUT_S = 60.0
-_APPLICATION_ID = 0x47505653  # SQLite's mark of whose file it is
-# The statements that bring a store from version i to i + 1; from 0, an empty file, to 1.
+_APPLICATION_ID = 0x47505653  # marks the SQLite file as a store
+# The statements that migrate a store from version i to i + 1; version 0 is an empty file.
 _MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE entries (
@@ -44,20 +44,20 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG}
 
 
 class StoreError(UserError):
-    """A store that cannot be used; the folder it is in, why, and what to do."""
+    """A store that cannot be used, with its folder, the problem and the remedy."""
 
     def __init__(self, folder: Path, problem: str, remedy: str = "Name another folder with --store, or use --no-store"):
         super().__init__(f"store {folder}", problem, remedy)
 
 
 class Damaged(Exception):
-    """The database file is not, or no longer, a store."""
+    """A database file that is not, or no longer, a store."""
 
 
 def is_damage(err: sqlite3.Error | UnicodeDecodeError) -> bool:
-    """Whether the error tells of a broken file, and not of a busy, full or forbidden one.
+    """Return whether the error means a broken file, and not a busy, full or forbidden one.
 
-    A UnicodeDecodeError does: SQLite has quoted what it found there.
+    A UnicodeDecodeError means a broken file, because SQLite's message quotes the file's content.
     """
     if isinstance(err, UnicodeDecodeError):
         return True
@@ -66,7 +66,7 @@ def is_damage(err: sqlite3.Error | UnicodeDecodeError) -> bool:
 
 
 def file_id(folder: Path) -> tuple[int, int] | None:
-    """Which file the store's database is at this moment; None: there is none."""
+    """Return the device and inode number of the store's database file; None if there is no file."""
     try:
         status = os.stat(folder / DATABASE)
     except (FileNotFoundError, NotADirectoryError):
@@ -75,10 +75,13 @@ def file_id(folder: Path) -> tuple[int, int] | None:
 
 
 def open_database(folder: Path, *, read_only: bool) -> sqlite3.Connection:
-    """A connection to a checked store of the current version, made or migrated as needed.
+    """Return a connection to a checked store of the current version, created or migrated if necessary.
 
-    ``read_only`` neither makes nor migrates, and does with what it may read.  Raises StoreError where the place
-    cannot be used or the store is not ours or newer than we are, Damaged where the file is broken.
+    ``read_only`` neither creates nor migrates, and needs only permission to read.
+
+    Raises:
+        StoreError: The folder cannot be used, or the database belongs to another program or a newer version.
+        Damaged: The file is broken.
     """
     path = folder / DATABASE
     _check_place(folder, path, read_only=read_only)
@@ -89,8 +92,8 @@ def open_database(folder: Path, *, read_only: bool) -> sqlite3.Connection:
             f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=BUSY_TIMEOUT_S,
-            isolation_level=None,  # transactions are begun by name
-            check_same_thread=False,  # the Store has a lock of its own
+            isolation_level=None,  # transactions begin explicitly
+            check_same_thread=False,  # Store has its own lock
         )
         connection.text_factory = _text
         connection.execute("PRAGMA synchronous=FULL")
@@ -112,7 +115,7 @@ def open_database(folder: Path, *, read_only: bool) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, one writer at a time; waits up to BUSY_TIMEOUT_S for its turn."""
+    """Commit the context's statements as one transaction; wait up to BUSY_TIMEOUT_S for other writers."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -124,9 +127,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def set_aside(folder: Path, damaged: tuple[int, int] | None) -> str | None:
-    """Renames the damaged database and the payloads that it alone can name, and returns its new name.
+    """Rename the damaged database together with its payloads, and return the database's new name.
 
-    None: another process has already done so.  Raises OSError.
+    Returns:
+        The new name, or None if another process has already done so.
+
+    Raises:
+        OSError: A file cannot be renamed.
     """
     with _exclusive(folder / "lock"):
         if damaged is None or file_id(folder) != damaged:
@@ -134,8 +141,8 @@ def set_aside(folder: Path, damaged: tuple[int, int] | None) -> str | None:
         number = 1
         while any(os.path.lexists(folder / f"{name}.corrupt-{number}") for name in (DATABASE, PAYLOADS)):
             number += 1
-        # The journal first: left behind it would be played back into the new database.  The database last: as long
-        # as it is there, the next to come knows that something is to be done.
+        # The journal first: if it stayed, SQLite would play it back into the new database.  The database last: as long
+        # as it is there, the next process sees that there is something to set aside.
         for name in (f"{DATABASE}-journal", PAYLOADS, DATABASE):
             with contextlib.suppress(FileNotFoundError):
                 os.rename(folder / name, folder / f"{name}.corrupt-{number}")
@@ -154,7 +161,7 @@ def _check_place(folder: Path, path: Path, *, read_only: bool) -> None:
     except FileExistsError:
         raise StoreError(folder, "it is a file, and a store is a folder") from None
     except OSError as err:
-        raise StoreError(folder, f"cannot be made: {err.strerror}") from err
+        raise StoreError(folder, f"it cannot be created: {err.strerror}") from err
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
         raise StoreError(folder, "it is not writable")
 
@@ -166,7 +173,7 @@ def _check_version(connection: sqlite3.Connection, folder: Path, *, read_only: b
     if read_only:
         raise StoreError(folder, f"its schema, version {version}, is not up to date", "Let a run open it for writing")
     with transaction(connection):
-        for step in _MIGRATIONS[_version(connection, folder) :]:  # asked again: another process may have been quicker
+        for step in _MIGRATIONS[_version(connection, folder) :]:  # read again: another process may have migrated it
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -174,7 +181,7 @@ def _check_version(connection: sqlite3.Connection, folder: Path, *, read_only: b
 
 
 def _version(connection: sqlite3.Connection, folder: Path) -> int:
-    """Schema version of a file that is ours.  Raises StoreError for another program's, or one from the future."""
+    """Return the schema version.  Raise StoreError for the file of another program or of a newer version."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != _APPLICATION_ID and (application or version or _schema(connection)):
@@ -209,5 +216,5 @@ def _exclusive(path: Path) -> Iterator[None]:
 
 
 def _text(content: bytes) -> str:
-    """Bytes that are no text any more fail their checksum later, not here."""
+    """Decode without errors: text that is damaged fails its checksum later."""
     return content.decode("utf-8", "replace")

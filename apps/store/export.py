@@ -1,4 +1,4 @@
-"""Stored runs as one table, a row per run, in CSV or Parquet."""
+"""Export of stored runs as one table in CSV or Parquet, with one row per run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import os
 import shlex
 import typing
 from collections.abc import Iterable, Sequence
@@ -15,31 +14,35 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from apps.energy import unpacked
-from apps.record import RunRecord
+from apps.results.energy import unpacked
+from apps.results.record import RunRecord
 from apps.store.database import StoreError
 from apps.store.store import Entry, Store
 from platforms.errors import UserError
+from platforms.files.writing import write_whole
 
 SUFFIXES = (".csv", ".parquet")
-RUNS = ("record", "measurement")  # the kinds that have a row
+RUNS = ("record", "measurement")  # the kinds of entries that are runs
 _ENERGIES = ("energy_j", "link_energy_j")
 COLUMNS_HELP = """\
-columns: kind, key and created_s (seconds since 1970), then the identity's and the record's fields.  Numbers and words
-are columns of their own name.  A list with one number per rank becomes NAME_sum and NAME_max, one with a list per
-rank NAME_max.  Hosts become ranks (processes) and nodes (different hosts), and node_s is nodes x time_s.
-An extrapolation becomes extrapolation_NAME, empty where everything was simulated.  energy_j is the sum over all hosts
-that have watts, used_energy_j over those with ranks, link_energy_j over all links.  Other groups of values are JSON in
-one column.  Units are those of the records: s, byte, flop, J."""
+columns: kind, key and created_s (seconds since 1970), then the fields of the identity and of the record.  A number or
+a text is a column of the field's name.  A list with one number per rank becomes NAME_sum and NAME_max, a list with a
+list per rank becomes NAME_max.  Hosts become ranks (processes) and nodes (different hosts), and node_s is nodes x
+time_s.  An extrapolation becomes extrapolation_NAME, empty if everything was simulated.  energy_j is the sum over all
+hosts that have watts, used_energy_j the sum over the hosts with ranks, link_energy_j the sum over all links.  Other
+groups of values are JSON in one column.  Units are those of the records: s, byte, flop, J."""
 
 
 def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
-    """Writes the runs among the entries and returns how many there were; what cannot be read is left out, reported.
+    """Write the runs among the entries to a file and return their number.
 
-    Raises UserError for a suffix other than SUFFIXES, for no runs at all, and where the file cannot be written.
+    Entries that cannot be read are left out, and the store reports them.
+
+    Raises:
+        UserError: The suffix is not in SUFFIXES, there are no runs, or the file cannot be written.
     """
     if path.suffix not in SUFFIXES:
-        raise UserError(f"export {path}", "the name does not tell the format", f"End it in {' or '.join(SUFFIXES)}")
+        raise UserError(f"export {path}", "the suffix names no known format", f"End it in {' or '.join(SUFFIXES)}")
     rows = []
     for entry in entries:
         payload = store.get(entry.kind, entry.key) if entry.kind in RUNS else None
@@ -53,7 +56,7 @@ def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
 
 
 def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
-    """One run as scalars; works from what is stored, so that records of other versions can be exported too."""
+    """Return one run as scalars, from its stored form, so that records of other versions can be exported too."""
     row: dict[str, Any] = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s}
     hosts = entry.identity.get("host") or payload.get("host")
     for name, value in (*entry.identity.items(), *payload.items()):
@@ -65,7 +68,7 @@ def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
                 row["used_energy_j"] = math.fsum(joules[host] for host in dict.fromkeys(hosts))
             continue
         for column, scalar in _flat(name, value):
-            # An identity and a record that use one name for two things: both are kept.
+            # If the identity and the record use one name for two different values, both are kept.
             known = row.get(column, scalar)
             row[column if (type(known), known) == (type(scalar), scalar) else f"record_{column}"] = scalar
     if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts):
@@ -76,7 +79,7 @@ def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Columns of one type each (bool, int, float or str; None where a row has no value), in order of appearance."""
+    """Return the columns in order of appearance, each of one type: bool, int, float or str, None for no value."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {_text(name): _one_type([row.get(name) for row in rows]) for name in names}
 
@@ -97,7 +100,7 @@ def _flat(name: str, value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _joules(value: Any) -> dict[str, float] | None:
-    """Energy by host or link; None: there is none, or it is kept in another form."""
+    """Return energies by host or link; None if there are none, or if they are stored in another form."""
     try:
         joules = unpacked(value)
     except (ValueError, TypeError):
@@ -107,7 +110,7 @@ def _joules(value: Any) -> dict[str, float] | None:
 
 @cache
 def _nested_names() -> dict[str, tuple[str, ...]]:
-    """Fields of a record that are records themselves, with their fields."""
+    """Return the record's fields that are dataclasses, with the names of their fields."""
     nested = {}
     for name, hint in typing.get_type_hints(RunRecord).items():
         for one in (hint, *typing.get_args(hint)):
@@ -140,12 +143,12 @@ def _one_type(values: list[Any]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """Text that UTF-8 can write: file names may have bytes that are no text."""
+    """Return text that UTF-8 can encode; file names may contain bytes that are not text."""
     return (value if isinstance(value, str) else json.dumps(value)).encode("utf-8", "backslashreplace").decode()
 
 
 def _csv(columns: dict[str, list[Any]]) -> bytes:
-    """Floats with all their digits; nothing between the commas where there is no value."""
+    """Return the table as CSV, with all digits of floats and empty cells for missing values."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
@@ -155,6 +158,7 @@ def _csv(columns: dict[str, list[Any]]) -> bytes:
 
 def _parquet(columns: dict[str, list[Any]]) -> bytes:
     try:
+        # Imported here for a quick start: they are slow to import.
         import pyarrow
         from pyarrow import parquet
     except ImportError:
@@ -167,14 +171,8 @@ def _parquet(columns: dict[str, list[Any]]) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All or nothing: who opens the file meanwhile sees the old one."""
-    temporary = path.with_name(f".{path.name}-{os.urandom(8).hex()}")
     try:
-        try:
-            temporary.write_bytes(content)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(path, content)
     except OSError as err:
         raise UserError(
             f"export {path}", f"cannot be written: {err.strerror}", "Name a file in a folder that can be written"

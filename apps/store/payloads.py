@@ -1,8 +1,8 @@
-"""Large payloads as files, named by their content: what is there is whole, and equal contents are one file.
+"""Large payloads as files named by a hash of their content: every file is whole, and equal contents share a file.
 
-A file is written and flushed under a name of its own in ``tmp``, then renamed into ``payloads`` within the very
-transaction that commits the row naming it.  Whoever removes files holds the same lock, so no file goes between its
-renaming and its row.
+A file is written and flushed under a temporary name in ``tmp``, then renamed into ``payloads`` within the transaction
+that commits its row.  A process that removes files holds the same lock, so no file is removed between its renaming and
+the commit of its row.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from platforms.scratch import scratch_file
+from platforms.files.scratch import scratch_file
 
 FOLDER = "payloads"
 _TEMPORARY = "tmp"
-_ABANDONED_S = 86400.0  # no write takes a day: a temporary file of this age has lost its writer
+_ABANDONED_S = 86400.0  # a temporary file of this age has no writer any more: no write takes a day
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def payload_path(folder: Path, digest: str, *, binary: bool = False) -> Path:
-    """Where the content with this SHA-256 is kept; ``binary``: it is no JSON.
+    """Return the path of the content with this SHA-256; ``binary`` means that it is not JSON.
 
-    Raises ValueError for what is no SHA-256 (a path, say).
+    Raises:
+        ValueError: ``digest`` is not a SHA-256 but, for example, a path.
     """
     if not _DIGEST.fullmatch(digest):
         raise ValueError(f"not a SHA-256: {digest!r}")
@@ -34,7 +35,11 @@ def payload_path(folder: Path, digest: str, *, binary: bool = False) -> Path:
 
 @contextlib.contextmanager
 def temporary_file(folder: Path, content: bytes) -> Iterator[Path]:
-    """Content on the disk under a name of its own, to be published; it goes with the context.  Raises OSError."""
+    """Write content to a temporary file, which is removed with the context unless it has been published.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     place = folder / _TEMPORARY
     place.mkdir(parents=True, exist_ok=True)
     with scratch_file(place) as (handle, path):
@@ -46,7 +51,7 @@ def temporary_file(folder: Path, content: bytes) -> Iterator[Path]:
 
 
 def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None:
-    """Gives a temporary file its final name, durably.  To be called within the transaction of its row."""
+    """Give a temporary file its final name, durably.  Call it within the transaction of its row."""
     path = payload_path(folder, digest, binary=binary)
     path.parent.mkdir(parents=True, exist_ok=True)
     os.replace(temporary, path)
@@ -58,7 +63,7 @@ def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what no writer is there for any more, as a version of this project has left it that did not lock."""
+    """Remove old temporary files, which versions of this project without file locks may have left."""
     limit = time.time() - _ABANDONED_S
     for file in _files(folder / _TEMPORARY):
         with contextlib.suppress(OSError):
@@ -67,7 +72,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def unnamed(folder: Path, named: set[str]) -> list[tuple[Path, int]]:
-    """Payload files, with their bytes, whose digest no row names.  The caller holds the write lock."""
+    """Return the payload files whose digest is not in ``named``, with their sizes.  The caller holds the write lock."""
     found = []
     for group in _entries(folder / FOLDER):
         for file in _files(Path(group.path)):

@@ -1,4 +1,4 @@
-"""The store: finished work under the hash of what decides it."""
+"""The store: finished results under a hash of the inputs that determine them."""
 
 from __future__ import annotations
 
@@ -12,63 +12,86 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from apps.identity import canonical, identity_hash
-from apps.record import RunRecord
+from apps.results.inputs import Inputs, from_json
+from apps.results.record import RunRecord
 from apps.store import claims, database, payloads
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import Damaged, StoreError, is_damage, open_database, transaction
-from platforms.caching import cache_folder
+from apps.store.identity import INPUTS, canonical, identity_hash, is_users, without_inputs
 from platforms.errors import printable
-from platforms.reading import input_bytes
+from platforms.files.caching import cache_folder
+from platforms.files.reading import input_bytes
 
-# "record": a simulated run.  "measurement": a run whose times come from a real machine.
-KINDS = ("record", "measurement", "trace", "calibration", "fit")
-_MOST_BYTES = 4 << 30  # of a payload
-FILE_BYTES = 256 * 1024  # a payload above this is a file beside the database
+# The kinds of entries, and what they are.
+KINDS = {
+    "record": "simulated run",
+    "measurement": "run with times of a real machine",
+    "probe": "simulated experiments with messages, blocks or disks",
+    "recording": "events of a run",
+    "fingerprints": "hashes of the iterations of a program",
+}
+# Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a
+# probe names its experiments.
+_KIND = """CASE WHEN kind = 'measurement' AND identity LIKE '%experiments": "%' THEN 'probe'
+    WHEN kind = 'trace' THEN 'recording' ELSE kind END"""
+# Selects the row of a kind and key.  The first condition is there for the index.
+IS_ENTRY = f"""kind IN (:kind, CASE :kind WHEN 'probe' THEN 'measurement' WHEN 'recording' THEN 'trace' END)
+    AND key = :key AND {_KIND} = :kind"""
+_MOST_BYTES = 4 << 30  # largest payload
+FILE_BYTES = 256 * 1024  # a larger payload is a file beside the database
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a stored payload without reading it."""
+    """Description of a stored payload, known without reading the payload."""
 
     kind: str
     key: str
     identity: dict[str, Any]
     summary: str  # a few words for lists
     created_s: float  # seconds since 1970, UTC
-    size_bytes: int  # of the payload, as it is kept
+    size_bytes: int  # size of the stored payload
 
 
 def is_exact(record: RunRecord) -> bool:
-    """Whether running it again gives the same record to the last digit, machine times apart."""
+    """Return whether repeating the run gives the same record to the last digit, except for wall times."""
     return record.source == "simulation" and record.identity.get("compute") != "measured"
 
 
 def warn(text: str) -> None:
-    """One line on standard error."""
+    """Print a warning of one line on standard error."""
     print(f"warning: {text}", file=sys.stderr)
 
 
 class Store:
-    """Finished work in a folder: a database, and large payloads as files beside it.
+    """Finished results in a folder: a database, and large payloads as files beside it.
 
-    Any number of processes and threads may use one folder at a time.  A store may be passed on to forked processes,
-    and pickled: it is its folder (the other end reports by ``warn``).
+    Any number of processes and threads may use one folder at the same time.  A store may be inherited by forked
+    processes and may be pickled; a pickled store is opened again from its folder and reports by ``warn``.
 
-    Opening fails with StoreError where the folder cannot be used, before any work is done.  Once open, the store is a
-    help and no condition: a payload that cannot be read counts as unknown, one that cannot be written (disk full,
-    permissions, locked for too long) is not kept, and either is reported in one line, once.  A damaged database is
-    reported and set aside under another name, and a new one begun.  ``read_only`` changes nothing at all: there
-    must be a store, and damage is a StoreError.
+    Opening a folder that cannot be used fails with StoreError, before any work is done.  Once open, the store never
+    stops a run: a payload that cannot be read counts as unknown, a payload that cannot be written (disk full,
+    permissions, locked for too long) is not kept, and either is reported once, in one line.  A damaged database is
+    reported and set aside under another name, and a new one is begun.  A store opened ``read_only`` changes nothing:
+    the folder must have a store, and damage raises StoreError.
     """
 
     def __init__(self, path: Path | None = None, *, read_only: bool = False, report: Callable[[str], None] = warn):
-        """``path``: the store's folder, made if absent; None: ``store`` in the user's cache folder."""
+        """Open the store.
+
+        Args:
+            path: The store's folder, created if absent; None: ``store`` in the user's cache folder.
+            read_only: Change nothing.
+            report: Called with each warning.
+
+        Raises:
+            StoreError: The folder cannot be used.
+        """
         self.folder = Path(path).absolute() if path is not None else cache_folder() / "store"
         self._read_only = read_only
         self._report_line = report
@@ -76,30 +99,67 @@ class Store:
         self._connect()
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
-        """The payload; None if there is none, or none that is whole, or one that was put as bytes.
+        """Return the payload; None if there is none, if it is damaged, or if it was stored as bytes.
 
-        Raises StoreError only where the database is found to be damaged and cannot be set aside.
+        Raises:
+            StoreError: The database is damaged and cannot be set aside.
         """
         found = self._read(kind, key)
         return None if found is None else found[1]
 
     def get_bytes(self, kind: str, identity: dict[str, Any]) -> bytes | None:
-        """What ``put_bytes`` kept under this identity; None as in ``get``."""
-        found = self._read(kind, identity_hash(identity), binary=True)
-        return found[1] if found is not None and found[0] == canonical(identity) else None
+        """Return the bytes that ``put_bytes`` stored under this identity; None as in ``get``.
+
+        They are returned whether or not the inputs have changed; see ``unchanged``.
+        """
+        asked = without_inputs(identity)
+        found = self._read(kind, identity_hash(asked), binary=True)
+        return found[1] if found is not None and _is_asked(found[0], asked) else None
+
+    def unchanged(self, kind: str, identity: dict[str, Any]) -> bool:
+        """Return whether a stored result may be used again: all that a user's program has read is as it was."""
+        row = self._row(kind, identity_hash(identity))
+        stored = None if row is None else _json_object(row[0])
+        if stored is None:
+            return False
+        inputs = from_json(stored.get(INPUTS))
+        return not is_users(stored) if inputs is None else inputs.changed() is None
 
     def put(self, kind: str, key: str, identity: dict[str, Any], payload: dict[str, Any], *, summary: str = "") -> bool:
-        """Keeps a payload of JSON values (or dataclasses of them), in place of what the kind and key had before.
+        """Store a payload of JSON values (or dataclasses of them); it replaces an earlier payload of this kind and key.
 
-        When this returns True the payload is on the disk.  False: it could not be kept, which has been reported.
+        Returns:
+            True when the payload is on the disk; False if it could not be stored, which has been reported.
         """
         content = json.dumps(payload, separators=(",", ":"), default=as_fields).encode("ascii")
         inline = content.decode("ascii") if len(content) <= FILE_BYTES else None
         return self._put(kind, key, identity, content, inline, summary, binary=False)
 
-    def put_bytes(self, kind: str, identity: dict[str, Any], content: bytes, *, summary: str = "") -> bool:
-        """Keeps bytes that are no JSON under their identity, always in a file of their own; otherwise as ``put``."""
-        return self._put(kind, identity_hash(identity), identity, content, None, summary, binary=True)
+    def put_bytes(
+        self,
+        kind: str,
+        identity: dict[str, Any],
+        content: bytes,
+        *,
+        inputs: Inputs | None = None,
+        summary: str = "",
+    ) -> bool:
+        """Store bytes that are not JSON under their identity, always in a separate file; otherwise like ``put``.
+
+        ``inputs`` are what a user's program has read; if they could not be observed, nothing is stored.
+        """
+        if not self._may_keep(identity, inputs):
+            return False
+        key, identity = identity_hash(identity), _with_inputs(identity, inputs)
+        return self._put(kind, key, identity, content, None, summary, binary=True)
+
+    def _may_keep(self, identity: dict[str, Any], inputs: Inputs | None) -> bool:
+        """Return whether all that a user's program has read was observed; report it where it was not."""
+        if not is_users(identity) or (inputs is not None and not inputs.unseen):
+            return True
+        reason = inputs.unseen[0] if inputs is not None else "what it reads was not observed"
+        self._report(f"store {self.folder}: {identity.get('app')}: {reason}. Its results are used but not kept.")
+        return False
 
     def _put(
         self,
@@ -119,7 +179,7 @@ class Store:
         row = (kind, key, canonical(identity), summary, time.time(), len(content), digest, inline)
         try:
             with self._locked():
-                for _ in range(3):  # again where the database has been set aside, by us or by another
+                for _ in range(3):  # again if the database has been set aside, by this process or another one
                     self._follow()
                     try:
                         self._insert(row, content if inline is None else None, binary=binary)
@@ -136,43 +196,57 @@ class Store:
         return False
 
     def get_record(self, identity: dict[str, Any], *, inexact: bool = False) -> RunRecord | None:
-        """The record of a run; None if it is not known here, or was written with other fields than it has now.
+        """Return the record of a run; None if it is unknown, or was written with other fields than records have now.
 
-        Only what is exact is returned (see ``is_exact``), unless ``inexact`` asks for what repeats approximately too;
-        that it was reused is then reported.
+        Only exact records (see ``is_exact``) are returned, unless ``inexact`` asks for others too; their reuse is then
+        reported.  The record of a user's program is returned only if all that it has read is known, and as it was.
         """
-        key, asked = identity_hash(identity), canonical(identity)
+        key = identity_hash(identity)
         for kind in ("record", "measurement") if inexact else ("record",):
             found = self._read(kind, key)
-            if found is None or found[0] != asked:
+            if found is None or not _is_asked(found[0], identity):
                 continue
             try:
                 record = from_fields(RunRecord, {"identity": deepcopy(identity), **found[1]})
             except DoesNotFit:
                 continue
+            if record.source == "simulation" and is_users(identity):
+                inputs = from_json((_json_object(found[0]) or {}).get(INPUTS))
+                if inputs is None or inputs.changed() is not None:
+                    continue
+                record = replace(record, inputs=inputs)
             if is_exact(record):
                 return record
             if inexact:
-                self._report(f"{kind} {key} from the store is used again: it repeats only approximately.")
+                self._report(f"{kind} {key} is reused from the store; another run would give slightly different times.")
                 return record
         return None
 
     def put_record(self, record: RunRecord) -> bool:
-        """Keeps a record under its identity; a measured one does not take the place of a simulated one."""
+        """Store a record under its identity; a measured record does not replace a simulated one."""
         payload = as_fields(record)
         identity = payload.pop("identity")
         kind = "record" if record.source == "simulation" else "measurement"
+        if kind == "record":
+            if not self._may_keep(identity, record.inputs):
+                return False
+            key, identity = identity_hash(identity), _with_inputs(identity, record.inputs)
+            return self.put(kind, key, identity, payload, summary=f"{record.time_s:.6g} s")
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
 
     def claim(self, kind: str, key: str) -> claims.Claim | None:
-        """That this process is about to make an entry, until the context is left; None: another is making it."""
+        """Claim an entry that this process is about to make, until the context is left; None if another one has it."""
         _check_kind(kind)
         return claims.claim(self.folder, kind, key)
 
     def entries(self) -> list[Entry]:
-        """Everything in the store, oldest first.  Raises StoreError where it cannot be read."""
+        """Return all entries, oldest first.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
         rows = self._ask(
-            "SELECT kind, key, identity, summary, created_s, size_bytes FROM entries ORDER BY created_s, key"
+            f"SELECT {_KIND}, key, identity, summary, created_s, size_bytes FROM entries ORDER BY created_s, key"
         )
         return [
             Entry(kind, key, _json_object(identity) or {}, *rest)
@@ -181,20 +255,25 @@ class Store:
         ]
 
     def remove(self, entries: Sequence[Entry]) -> None:
-        """Forgets entries; those written anew since they were listed stay.  ``sweep`` then removes their files.
+        """Remove entries, except those written again since they were listed.  ``sweep`` then removes their files.
 
-        Raises StoreError.
+        Raises:
+            StoreError: The store cannot be changed.
         """
         with self._changing():
             self._connection.executemany(
-                "DELETE FROM entries WHERE kind = ? AND key = ? AND created_s = ?",
-                [(entry.kind, entry.key, entry.created_s) for entry in entries],
+                f"DELETE FROM entries WHERE {IS_ENTRY} AND created_s = :created_s",
+                [{"kind": entry.kind, "key": entry.key, "created_s": entry.created_s} for entry in entries],
             )
         with self._locked(), contextlib.suppress(sqlite3.OperationalError):  # busy or full: the space is reused later
             self._connection.execute("VACUUM")
 
     def sweep(self, *, dry_run: bool = False) -> list[tuple[Path, int]]:
-        """Removes the files that no entry names any more, and returns them with their bytes.  Raises StoreError."""
+        """Remove the files to which no entry refers any more, and return them with their sizes.
+
+        Raises:
+            StoreError: The store cannot be changed.
+        """
         with self._changing():
             rows = self._connection.execute("SELECT sha256 FROM entries WHERE payload IS NULL").fetchall()
             files = payloads.unnamed(self.folder, {digest for (digest,) in rows})
@@ -204,7 +283,7 @@ class Store:
         return files
 
     def close(self) -> None:
-        """Lets go of the database; the store is not to be used afterwards."""
+        """Close the database; the store must not be used afterwards."""
         with self._locked():
             self._connection.close()
 
@@ -237,10 +316,10 @@ class Store:
                 raise StoreError(self.folder, _reason(err)) from err
             self._file_id = before or database.file_id(self.folder)
             return
-        raise StoreError(self.folder, "is damaged again as soon as it is made")
+        raise StoreError(self.folder, "it is damaged again right after it was created")
 
     def _begin_anew(self, reason: str) -> None:
-        """Sets the open database aside and opens a new one."""
+        """Set the open database aside and open a new one."""
         self._connection.close()
         self._set_aside(self._file_id, reason)
         self._open()
@@ -256,7 +335,7 @@ class Store:
             self._report(f"store {self.folder}: damaged ({reason}). Set aside as {name}, a new one is begun.")
 
     def _follow(self) -> None:
-        """Opens the database again if its file is no longer the one that is open."""
+        """Open the database again if its file has been replaced."""
         if database.file_id(self.folder) != self._file_id:
             self._connection.close()
             self._open()
@@ -264,7 +343,7 @@ class Store:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         if self._pid != os.getpid():
-            # Forked: SQLite's connections and a lock that may be held must not be used here, nor be closed.
+            # After a fork, the parent's SQLite connection and its lock, which may be held, must not be used or closed.
             self._parents = (getattr(self, "_parents", None), self._connection)
             self._connect()
         with self._lock:
@@ -272,17 +351,17 @@ class Store:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
-        """A transaction whose failure is the user's business."""
+        """Run the context in a transaction; raise StoreError if it fails."""
         try:
             with self._locked():
                 self._follow()
                 with transaction(self._connection):
                     yield
         except (OSError, sqlite3.Error) as err:
-            raise StoreError(self.folder, _reason(err), "Look at its folder") from err
+            raise StoreError(self.folder, _reason(err), "Check its folder") from err
 
     def _ask(self, query: str) -> list[tuple[Any, ...]]:
-        """All rows of a query.  Raises StoreError."""
+        """Return all rows of a query.  Raise StoreError if they cannot be read."""
         with self._locked():
             try:
                 return self._connection.execute(query).fetchall()
@@ -300,11 +379,11 @@ class Store:
             with transaction(self._connection):
                 if temporary is not None:
                     payloads.publish(self.folder, temporary, row[6], binary=binary)
-                self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+                self._connection.execute(f"DELETE FROM entries WHERE {IS_ENTRY}", {"kind": row[0], "key": row[1]})
+                self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _read(self, kind: str, key: str, *, binary: bool = False) -> tuple[str, Any] | None:
-        """The identity as its canonical text, and the payload, checked: a dict, or bytes where ``binary``."""
-        _check_kind(kind)
+        """Return the canonical identity and the checked payload: a dict, or bytes if ``binary``; None as in ``get``."""
         row = self._row(kind, key)
         if row is None:
             return None
@@ -312,7 +391,7 @@ class Store:
             return self._checked(*row, binary=binary)
         except (OSError, ValueError) as err:
             again = self._row(kind, key)
-            if again is not None and again != row:  # replaced and swept while we were reading
+            if again is not None and again != row:  # replaced and swept while it was being read
                 with contextlib.suppress(OSError, ValueError):
                     return self._checked(*again, binary=binary)
             if again is not None:
@@ -320,24 +399,26 @@ class Store:
             return None
 
     def _row(self, kind: str, key: str) -> tuple[Any, ...] | None:
-        query = "SELECT identity, sha256, payload FROM entries WHERE kind = ? AND key = ?"
+        query = f"SELECT identity, sha256, payload FROM entries WHERE {IS_ENTRY}"
         with self._locked():
             try:
-                rows = self._connection.execute(query, (kind, key)).fetchall()
+                rows = self._connection.execute(query, {"kind": kind, "key": key}).fetchall()
             except (sqlite3.DatabaseError, UnicodeDecodeError) as err:
                 rows = []
                 if is_damage(err):
                     self._begin_anew(str(err))
                 else:
-                    self._report(f"store {self.folder}: {_reason(err)}. What it knows is not used.")
+                    self._report(f"store {self.folder}: {_reason(err)}. Its results are not used.")
         return rows[0] if rows else None
 
     def _checked(
         self, identity: str, digest: str, inline: str | None, *, binary: bool
     ) -> tuple[str, dict[str, Any] | bytes] | None:
-        """None for the other sort of payload.
+        """Return the identity and the payload of a row; None if the payload is not of the requested sort.
 
-        Raises OSError and ValueError for what is not, or no longer, what was written.
+        Raises:
+            OSError: The payload's file cannot be read.
+            ValueError: The row or the payload is not what was written.
         """
         if not _are((identity, digest, inline), str, str, str | None):
             raise ValueError("its row is broken")
@@ -363,6 +444,16 @@ class Store:
             self._report_line(text)
 
 
+def _with_inputs(identity: dict[str, Any], inputs: Inputs | None) -> dict[str, Any]:
+    return identity if inputs is None else {**identity, INPUTS: inputs.to_json()}
+
+
+def _is_asked(stored: str, identity: dict[str, Any]) -> bool:
+    """Return whether a stored identity, in its canonical form, is this one, whatever the inputs."""
+    asked = canonical(identity)
+    return stored == asked or canonical(without_inputs(_json_object(stored) or {})) == asked
+
+
 def _reopened(folder: Path, read_only: bool) -> Store:
     return Store(folder, read_only=read_only)
 
@@ -373,7 +464,7 @@ def _check_kind(kind: str) -> None:
 
 
 def _are(values: Sequence[Any], *types: type | UnionType) -> bool:
-    """SQLite does not promise that a column holds what it is declared to hold."""
+    """Return whether the values have these types, which SQLite does not guarantee for a column."""
     return all(isinstance(value, kind) for value, kind in zip(values, types, strict=True))
 
 
@@ -386,5 +477,5 @@ def _json_object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def _reason(err: Exception) -> str:
-    """What went wrong, without the full stop."""
+    """Return the text of an error without its period."""
     return (getattr(err, "problem", None) or getattr(err, "strerror", None) or str(err)).rstrip(".")

@@ -1,6 +1,8 @@
-"""What the kernels compute and send on any number of ranks, declared: nothing is run to know it.
+"""The declared traffic of kernels: what they compute and send on any number of ranks, without running them.
 
 The declarations are equal to the kernels' own traffic, rank by rank, which is a test.
+
+Public faces: ``traffic``, ``declares``, ``accepts``, ``steps.Traffic``.
 """
 
 from __future__ import annotations
@@ -8,55 +10,72 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from apps.catalog import Problem
 from apps.errors import KernelError
-from apps.traffic.steps import Traffic
+from apps.programs.problem import Problem
+
+if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it
+    from apps.traffic.steps import Traffic
 
 DECLARED = ("cg", "ep", "ft", "lu", "mg")
 _KEPT = 256
 
 
 def declares(problem: Problem) -> bool:
-    """Whether the traffic of this problem is declared."""
-    return problem.program is None and problem.app in DECLARED
+    """Return whether the traffic of this problem is declared."""
+    return problem.program is None and problem.name in DECLARED
+
+
+def check(problem: Problem, nranks: int) -> None:
+    """Check that the problem's kernel runs on so many ranks.
+
+    Raises:
+        KernelError: The kernel refuses the problem or the number of ranks, with the kernel's own words as the message;
+            or its traffic is not declared.
+    """
+    refusal = _declaration(problem).refusal(dict(problem.params), nranks)
+    if refusal is not None:
+        where = problem.on(nranks)
+        raise KernelError(where, refusal, "Choose other ranks, or another class or size")
 
 
 def accepts(problem: Problem, nranks: int) -> bool:
-    """Whether the problem's program runs on so many ranks.  Raises KernelError for a program that is not declared.
+    """Return whether the problem's kernel runs on so many ranks.
 
-    CG has a row of its matrix for each, and 1400 of them in class S:
+    CG has a row of its matrix for each rank, and 1400 rows in class S:
 
-    >>> from apps.catalog import problem
+    >>> from apps.programs.problem import problem
     >>> [accepts(problem("cg", "S"), nranks) for nranks in (1400, 1401)]
     [True, False]
+
+    Raises:
+        KernelError: The traffic of the problem is not declared.
     """
-    declaration = _declaration(problem)
-    try:
-        declaration.check(dict(problem.params), nranks)
-    except KernelError:
-        return False
-    return True
+    return _declaration(problem).refusal(dict(problem.params), nranks) is None
 
 
 @lru_cache(maxsize=_KEPT)
 def traffic(problem: Problem, nranks: int) -> Traffic:
-    """What a problem's program does on so many ranks.
-
-    Raises KernelError for a program that is not declared, and for numbers of ranks that the program refuses.
+    """Return what a problem's kernel does on so many ranks.
 
     LU, class A, on four ranks sends 504 messages in an iteration, as the official program does:
 
-    >>> from apps.catalog import problem
+    >>> from apps.programs.problem import problem
     >>> int(traffic(problem("lu", "A"), 4).totals(1).messages.sum())
     504
+
+    Raises:
+        KernelError: As in ``check``.
     """
+    check(problem, nranks)
     made: Traffic = _declaration(problem).traffic(dict(problem.params), nranks)
     return made
 
 
 def _declaration(problem: Problem) -> ModuleType:
+    """Return the module that declares the traffic of a problem's kernel."""
     if not declares(problem):
         known = f"Known: {', '.join(DECLARED)}"
-        raise KernelError(f"traffic of {problem.app}", "it is not declared what the program sends to whom", known)
-    return import_module(f"apps.traffic.{problem.app}")
+        raise KernelError(f"traffic of {problem.name}", "the kernel's messages are not declared", known)
+    return import_module(f"apps.traffic.{problem.name}")

@@ -1,7 +1,7 @@
-"""What CG computes and sends (apps/cg): products with a matrix in blocks, sums over groups of ranks.
+"""The declared traffic of CG (apps/kernels/cg): products with a matrix in blocks, sums over groups of ranks.
 
-The ranks form row groups, each of which holds a copy of all vectors.  A product is partial sums, their sum over the
-group, and the fetching of the own columns; apps/cg/layout.h describes who owns what.
+The ranks form row groups, each of which holds a copy of all vectors.  For a product every rank computes partial sums,
+the group adds them up, and every rank fetches the elements of its columns; cg/layout.h says which rank owns what.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.traffic.split import check_ranks, split_count, split_start
+from apps.traffic.split import split_count, split_start
 from apps.traffic.steps import Compute, Exchange, Step, Traffic
 
-_Messages = list[tuple[int, int, int]]  # source, destination, elements
+# (source, destination, elements).  Sources send, and destinations post their receives, in this order.
+_Messages = list[tuple[int, int, int]]
+_TAG_SUM, _TAG_FETCH, _TAG_SCALAR = range(3)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Row groups of ranks, and how many pieces a group makes of its block of rows."""
+    """The row groups of ranks, and the number of pieces into which a group cuts its block of rows."""
 
     n: int
     nranks: int
 
     @cached_property
     def _regular(self) -> tuple[int, int] | None:
-        """(groups, pieces) of P = pieces groups^2."""
+        """(groups, pieces) where the number of ranks is pieces * groups^2; None where there are no such numbers."""
         for pieces in (1, 2, 3):
             groups = _rounded_root(self.nranks / pieces)
             if groups > 0 and pieces * groups * groups == self.nranks:
@@ -38,43 +40,49 @@ class Shape:
 
     @property
     def groups(self) -> int:
+        """Number of row groups."""
         return self._regular[0] if self._regular else _rounded_root(self.nranks)
 
     @property
     def pieces(self) -> int:
+        """Number of pieces into which a group cuts its rows."""
         return self._regular[1] if self._regular else 1
 
     def first_rank(self, group: int) -> int:
+        """Return the first rank of a group."""
         return int(split_start(self.nranks, self.groups, group))
 
     def width(self, group: int) -> int:
+        """Return the number of ranks in a group."""
         return int(split_count(self.nranks, self.groups, group))
 
     def holders(self, group: int) -> int:
-        """Ranks that hold each piece of the sum."""
+        """Return how many ranks hold each piece of the group's sum."""
         return self.width(group) // self.pieces
 
     def first_row(self, group: int) -> int:
+        """Return the first row of a group."""
         if self.nranks % self.groups == 0:
             return int(split_start(self.n, self.groups, group))
         return self.n * self.first_rank(group) // self.nranks
 
     def rows(self, group: int) -> int:
+        """Return the number of rows of a group."""
         return self.first_row(group + 1) - self.first_row(group)
 
     def piece(self, group: int, number: int) -> tuple[int, int]:
-        """First row, counted from the group's first, and rows of a piece."""
+        """Return the first row of a piece, counted from the group's first row, and its number of rows."""
         rows = self.rows(group)
         return int(split_start(rows, self.pieces, number)), int(split_count(rows, self.pieces, number))
 
     @cached_property
     def group_of(self) -> npt.NDArray[np.int64]:
-        """By rank."""
+        """Group of each rank."""
         return np.repeat(np.arange(self.groups), [self.width(g) for g in range(self.groups)])
 
     @cached_property
     def columns(self) -> npt.NDArray[np.int64]:
-        """By rank: how many it owns."""
+        """Number of columns that each rank owns."""
         return np.concatenate(
             [split_count(self.n, self.width(g), np.arange(self.width(g))) for g in range(self.groups)]
         )
@@ -85,7 +93,7 @@ def _rounded_root(value: float) -> int:
 
 
 def _factors(number: int) -> list[int]:
-    """Prime factors, smallest first."""
+    """Return the prime factors, smallest first."""
     found, divisor = [], 2
     while number > 1:
         while number % divisor:
@@ -96,7 +104,7 @@ def _factors(number: int) -> list[int]:
 
 
 def _scatter(members: list[int], elements: int) -> list[_Messages]:
-    """Everyone sends everyone else that one's piece: one phase for each distance."""
+    """Every member sends each other member the piece of that member, in one phase for each distance."""
     count = len(members)
     parts = split_count(elements, count, np.arange(count)).tolist()
     return [
@@ -105,25 +113,25 @@ def _scatter(members: list[int], elements: int) -> list[_Messages]:
 
 
 def _gather(members: list[int], elements: int) -> list[_Messages]:
-    """Everyone sends the own piece to everyone else."""
+    """Every member sends its own piece to each other member, in one phase for each distance."""
     count = len(members)
     parts = split_count(elements, count, np.arange(count)).tolist()
     return [[(members[i], members[(i + d) % count], parts[i]) for i in range(count)] for d in range(1, count)]
 
 
 def _teams(ranks: list[int], stride: int, factor: int) -> list[list[int]]:
-    """Ranks that differ in one digit of their place: places stride apart, ``factor`` of them."""
+    """Return teams of ``factor`` ranks whose places are ``stride`` apart."""
     firsts = [place for place in range(len(ranks)) if place // stride % factor == 0]
     return [[ranks[first + i * stride] for i in range(factor)] for first in firsts]
 
 
 def _side_by_side(parts: list[list[_Messages]]) -> list[_Messages]:
-    """Phases of ranks that have nothing to do with each other, as phases of all of them."""
+    """Join the phases of independent groups of ranks, phase by phase."""
     return [[message for phase in phases for message in phase] for phases in zip_longest(*parts, fillvalue=[])]
 
 
 def _group_sum(shape: Shape, group: int) -> list[_Messages]:
-    """The partial sums of a group: scattered in pieces, then each piece among the ranks that hold it."""
+    """Return the phases that add up a group's partial sums: in pieces, then each piece among its holders."""
     first, width, pieces = shape.first_rank(group), shape.width(group), shape.pieces
     ranks = list(range(first, first + width))
     phases = _side_by_side([_scatter(team, shape.rows(group)) for team in _teams(ranks, 1, pieces)])
@@ -142,7 +150,7 @@ def _group_sum(shape: Shape, group: int) -> list[_Messages]:
 
 
 def _fetch(shape: Shape) -> list[_Messages]:
-    """Every rank sends what it has of the sum to those whose columns these rows are."""
+    """Every rank sends each part of its piece of the sum to the ranks that own the columns of the same numbers."""
     if shape.nranks == 1:
         return []
     messages: _Messages = []
@@ -162,7 +170,10 @@ def _fetch(shape: Shape) -> list[_Messages]:
 
 
 def _scalar_sum(shape: Shape, count: int) -> list[_Messages]:
-    """``count`` numbers summed over each group, farthest first; where widths differ, the narrower groups are told."""
+    """Return the phases that sum ``count`` numbers over each group, the farthest ranks first.
+
+    Where groups have two widths, only the wider ones sum; they send the result to the narrower ones.
+    """
     wide = shape.nranks % shape.groups
     parts = []
     for group in range(wide or shape.groups):
@@ -174,8 +185,8 @@ def _scalar_sum(shape: Shape, count: int) -> list[_Messages]:
                 [
                     (team[i], team[(i + d) % factor], count)
                     for team in _teams(ranks, stride, factor)
-                    for i in range(factor)
                     for d in range(1, factor)
+                    for i in range(factor)
                 ]
             )
         parts.append(phases)
@@ -191,29 +202,33 @@ def _scalar_sum(shape: Shape, count: int) -> list[_Messages]:
     return phases
 
 
-def _steps(phases: list[_Messages]) -> tuple[Step, ...]:
-    return tuple(Exchange.of((a, b, 8 * elements) for a, b, elements in phase) for phase in phases if phase)
+def _steps(phases: list[_Messages], tag: int) -> tuple[Step, ...]:
+    return tuple(Exchange.of(((a, b, 8 * elements) for a, b, elements in phase), tag=tag) for phase in phases if phase)
 
 
-def check(params: dict[str, Any], nranks: int) -> None:
-    """Raises KernelError where the program refuses so many ranks."""
-    n = int(params["na"])
-    check_ranks("cg", nranks, nranks <= n, f"a row each, and there are {n}")
+def refusal(params: dict[str, Any], nranks: int) -> str | None:
+    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    n, nonzer = int(params["na"]), int(params["nonzer"])
+    if n < nranks:
+        return f"{nranks} ranks need at least as many rows, na is {n}"
+    if not 1 <= nonzer <= n // 4:
+        return f"nonzer is {nonzer}, not between 1 and na / 4"
+    return None
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Of a matrix of na rows, nonzer (nonzer + 1) elements in each."""
-    check(params, nranks)
+    """Return the traffic for a matrix of na rows with nonzer (nonzer + 1) elements each."""
     n, nonzer = int(params["na"]), int(params["nonzer"])
     shape = Shape(n, nranks)
     rows = np.array([shape.rows(int(group)) for group in shape.group_of])
     product = Compute(2.0 * nonzer * (nonzer + 1) * rows * (shape.columns / n))
-    vector = 2.0 * shape.columns / shape.groups  # every group repeats it; the benchmark counts it once
+    # Every group repeats a vector operation of two flops per element; the benchmark counts it once.
+    vector = 2.0 * shape.columns / shape.groups
     vectors = {operations: Compute(operations * vector) for operations in (1, 2)}
 
     summed = _side_by_side([_group_sum(shape, group) for group in range(shape.groups)])
-    multiply = (product, *_steps(summed), *_steps(_fetch(shape)))
-    one, two = (_steps(_scalar_sum(shape, count)) for count in (1, 2))
+    multiply = (product, *_steps(summed, _TAG_SUM), *_steps(_fetch(shape), _TAG_FETCH))
+    one, two = (_steps(_scalar_sum(shape, count), _TAG_SCALAR) for count in (1, 2))
     step = (*multiply, vectors[1], *one, vectors[2], vectors[1], *one, vectors[1])
     solve = (vectors[1], *one, *step * int(params["cgitmax"]), *multiply, vectors[2], *one)
     iteration = (*solve, vectors[2], *two, vectors[1])

@@ -1,4 +1,4 @@
-"""What EP computes and sends (apps/ep): pairs of random numbers in batches, and three sums at the end."""
+"""The declared traffic of EP (apps/kernels/ep): pairs of random numbers in batches, and three sums at the end."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from apps.recording import Op
-from apps.traffic.split import check_ranks, split_count
+from apps.recording.events import Op
+from apps.traffic.split import split_count
 from apps.traffic.steps import Collective, Compute, Traffic
 
-_LOG_BATCH = 16  # pairs, by powers of two
+_LOG_BATCH, _LOG_MOST = 16, 42  # a batch has 2^16 pairs; more than 2^42 pairs would repeat random numbers
 _ANNULI = 10
 
 
-def check(params: dict[str, Any], nranks: int) -> None:
-    """Raises KernelError where the program refuses so many ranks."""
-    all_batches = _batches(params)
-    check_ranks("ep", nranks, nranks <= all_batches, f"a batch each, and there are {all_batches}")
+def refusal(params: dict[str, Any], nranks: int) -> str | None:
+    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    m = int(params["m"])
+    if not _LOG_BATCH <= m <= _LOG_MOST:
+        return f"m is {m}, not between {_LOG_BATCH} and {_LOG_MOST}"
+    if _batches(params) < nranks:
+        return f"{nranks} ranks, but there are only {_batches(params)} batches of pairs"
+    return None
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Of 2^m pairs.  It has no iterations: all is in the last one."""
-    check(params, nranks)
+    """Return the traffic for 2^m pairs.  EP has no iterations: all steps stand in the last one."""
     batches = split_count(_batches(params), nranks, np.arange(nranks))
     sums = (Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8), Collective(Op.ALLREDUCE, 8 * _ANNULI))
     numbers = Compute(2.0 ** (_LOG_BATCH + 1) * batches)
@@ -30,5 +33,5 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
 
 
 def _batches(params: dict[str, Any]) -> int:
-    """Of all ranks."""
+    """Return the number of batches of all ranks."""
     return int(2 ** (int(params["m"]) - _LOG_BATCH))

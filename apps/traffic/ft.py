@@ -1,25 +1,27 @@
-"""What FT computes and sends (apps/ft): transforms of a box in slabs or columns, transpositions of all of it."""
+"""The declared traffic of FT (apps/kernels/ft): transforms of a box in slabs or columns, and its transpositions."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording import Op
-from apps.traffic.split import check_ranks, split_count
-from apps.traffic.steps import AllToAll, Collective, Compute, Step, Traffic
+from apps.recording.events import Op
+from apps.traffic.split import split_count
+from apps.traffic.steps import AllToAll, Collective, Compute, Split, Step, Traffic
 
 _POINT_BYTES = 16
-# Operations of N points: N (per_point + per_log ln N), before the iterations and in each (apps/ft/ft.c).
+_MOST_POINTS, _MOST_ITERATIONS = 1 << 14, 25  # along an axis; of a run
+# Operations of N points: N (per_point + per_log ln N), before the iterations and in each (apps/kernels/ft/ft.c).
 _BEFORE, _EACH = (14.8157, 7.19641), (5.23518, 7.21113)
 
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """A grid of px x pz ranks, rank = iz + pz ix; what each owns of every axis where that is divided."""
+    """A grid of px x pz ranks, rank = iz + pz ix, and each rank's share of every axis where the axis is divided."""
 
     size: tuple[int, int, int]
     px: int
@@ -41,15 +43,22 @@ class _Layout:
 
     @property
     def points(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """By rank: with lines along x, y and z."""
+        """Number of points that each rank owns while lines run along x, y and z."""
         nx, ny, nz = self.size
         return nx * self.y * self.z, ny * self.x * self.z, nz * self.columns
 
-    def swap(self, along_x: bool, there: bool) -> AllToAll:
-        """Among ranks of one iz, between lines along x and y; or of one ix, between lines along y and z."""
+    def groups(self, along_x: bool) -> npt.NDArray[np.int64]:
+        """Return the ranks of each iz (``along_x``), or those of each ix; groups x members."""
         ranks = np.arange(self.px * self.pz).reshape(self.px, self.pz)
+        return ranks.T if along_x else ranks
+
+    def swap(self, along_x: bool, there: bool) -> AllToAll:
+        """Return the transposition between lines along x and y (``along_x``), or between lines along y and z.
+
+        ``there``: towards lines along z; else back towards lines along x.
+        """
         nx, ny, nz = self.size
-        groups, blocks, even = (ranks.T if along_x else ranks), [], []
+        groups, blocks, even = self.groups(along_x), [], []
         for group in groups:
             members = np.arange(len(group))
             if along_x:
@@ -63,7 +72,7 @@ class _Layout:
 
 
 def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
-    """Slabs on up to nz ranks; else the grid with the smallest largest share, of those px nearest to nz."""
+    """Return slabs for up to nz ranks; else the grid with the smallest largest share, ties by px nearest to nz."""
     if nranks <= size[2]:
         return _Layout(size, 1, nranks)
     grids = [_Layout(size, px, pz) for px, pz in _grids(size, nranks)]
@@ -71,7 +80,7 @@ def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
 
 
 def _grids(size: tuple[int, int, int], nranks: int) -> list[tuple[int, int]]:
-    """(px, pz) of all grids in which every rank owns lines along every axis."""
+    """Return (px, pz) of all grids in which every rank owns lines along every axis."""
     nx, ny, nz = size
     sides = range(1, min(nx, ny, nranks) + 1)
     return [(px, nranks // px) for px in sides if nranks % px == 0 and nranks // px <= nz]
@@ -81,21 +90,27 @@ def _size(params: dict[str, Any]) -> tuple[int, int, int]:
     return int(params["nx"]), int(params["ny"]), int(params["nz"])
 
 
-def check(params: dict[str, Any], nranks: int) -> None:
-    """Raises KernelError where the program refuses so many ranks."""
-    nx, ny, nz = size = _size(params)
-    check_ranks("ft", nranks, bool(_grids(size, nranks)), f"to form a grid of at most {min(nx, ny)} x {nz}")
+def refusal(params: dict[str, Any], nranks: int) -> str | None:
+    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    (nx, ny, nz), niter = _size(params), int(params["niter"])
+    if not 1 <= niter <= _MOST_ITERATIONS:
+        return f"niter is {niter}, not between 1 and {_MOST_ITERATIONS}"
+    if any(not 2 <= n <= _MOST_POINTS or n & (n - 1) for n in (nx, ny, nz)):
+        return f"{nx} x {ny} x {nz} points, not powers of two from 2 to {_MOST_POINTS}"
+    if not _grids((nx, ny, nz), nranks):
+        need = f"more than {nz} must be a product of a number up to {min(nx, ny)} and one up to {nz}"
+        return f"{nranks} ranks cannot share {nx} x {ny} x {nz} points: {need}"
+    return None
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Of nx x ny x nz points."""
-    check(params, nranks)
+    """Return the traffic for nx x ny x nz points."""
     size = _size(params)
     at = _layout(size, nranks)
     points = at.points
 
     def work(flops: tuple[float, float], axis: int) -> Compute:
-        return Compute(flops[1] * np.log(size[axis]) * points[axis])
+        return Compute(flops[1] * math.log(size[axis]) * points[axis])
 
     def swap(*, along_x: bool, there: bool) -> list[Step]:
         needless = (at.px if along_x else at.pz) == 1
@@ -105,4 +120,5 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     before += [*swap(along_x=False, there=True), work(_BEFORE, 2)]
     each = [Compute(_EACH[0] * points[2]), work(_EACH, 2), *swap(along_x=False, there=False), work(_EACH, 1)]
     each += [*swap(along_x=True, there=False), work(_EACH, 0), Collective(Op.REDUCE, _POINT_BYTES)]
-    return Traffic(nranks, before=tuple(before), iteration=tuple(each), last=tuple(each), after=())
+    setup = tuple(Split(at.groups(along_x)) for along_x in (True, False))
+    return Traffic(nranks, before=tuple(before), iteration=tuple(each), last=tuple(each), after=(), setup=setup)

@@ -1,4 +1,4 @@
-"""What LU computes and sends (apps/lu): a grid of columns of points, two sweeps and a residual in each iteration."""
+"""The declared traffic of LU (kernel lu): a grid of columns of points, two sweeps and a residual in each iteration."""
 
 from __future__ import annotations
 
@@ -9,32 +9,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording import Op
-from apps.traffic.split import check_ranks, split_count, split_start
+from apps.recording.events import Op
+from apps.traffic.split import split_count, split_start
 from apps.traffic.steps import Collective, Compute, Exchange, Step, Sweep, Traffic
+from platforms.wording import number_of
 
 _COMPONENTS = 5  # numbers at each point
 _HALO = 2  # layers of points
 _BYTES = 8 * _COMPONENTS  # of a point
-# Operations per unknown (apps/lu/lu.c): leading term of the official count of an iteration, and its parts.
+_TAG_HALO, _TAG_SWEEP = range(2)
+_LEAST, _MOST = 6, 10000  # points along an axis
+# Operations per unknown (apps/kernels/lu/lu.c): leading term of the official count of an iteration, and its parts.
 _LEADING, _SCALE, _RESIDUAL, _UPDATE = 1984.77, 5, 134, 10
 
 
 def grid_of(nranks: int) -> tuple[int, int]:
-    """Ranks along x and y: as square as possible, the longer side along x."""
+    """Return the ranks along x and y: a grid as square as possible, its longer side along x."""
     height = max(d for d in range(1, math.isqrt(nranks) + 1) if nranks % d == 0)
     return nranks // height, height
 
 
-def check(params: dict[str, Any], nranks: int) -> None:
-    """Raises KernelError where the program refuses so many ranks."""
-    n, width = int(params["n"]), grid_of(nranks)[0]
-    check_ranks("lu", nranks, n // width >= _HALO, f"{_HALO * width} points along x, and there are {n}")
+def refusal(params: dict[str, Any], nranks: int) -> str | None:
+    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    n, (width, height) = int(params["n"]), grid_of(nranks)
+    if not _LEAST <= n <= _MOST:
+        return f"n is {n}, not between {_LEAST} and {_MOST}"
+    if n // width < _HALO:
+        grid = f"{number_of(nranks, 'rank')} would form a grid of {width} x {height}"
+        return f"{grid}, which needs at least {_HALO * width} points per direction, n is {n}"
+    if not (params["dt"] > 0 and 0 < params["omega"] < 2):
+        return "dt is not positive, or omega is not between 0 and 2"
+    return None
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Of a cube of n points along each axis."""
-    check(params, nranks)
+    """Return the traffic for a cube of n points along each axis."""
     n = int(params["n"])
     shape = grid_of(nranks)
     rank = np.arange(nranks)
@@ -50,10 +59,11 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     sweep_flops = unit * (_LEADING - _SCALE - 3 * _RESIDUAL - _UPDATE) / 2
 
     def compute(flops_per_unknown: float) -> Compute:
-        return Compute(unit * flops_per_unknown * planes * plane)
+        return Compute(planes * plane * (unit * flops_per_unknown))
 
     def sweep(forward: bool) -> Sweep:
-        return Sweep(*shape, forward, planes, sweep_flops * plane, _BYTES * unknowns[1], _BYTES * unknowns[0])
+        x_bytes, y_bytes = _BYTES * unknowns[1], _BYTES * unknowns[0]
+        return Sweep(*shape, forward, planes, sweep_flops * plane, x_bytes, y_bytes, _TAG_SWEEP)
 
     def residual() -> Iterator[Step]:
         for axis in range(2):
@@ -65,7 +75,8 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
 
     sweeps = (compute(_SCALE), sweep(True), sweep(False), compute(_UPDATE))
     rest, norm = tuple(residual()), Collective(Op.ALLREDUCE, 8 * _COMPONENTS)
-    return Traffic(nranks, before=(), iteration=sweeps + rest, last=(*sweeps, norm, *rest, norm), after=())
+    last = (*sweeps, norm, *rest, norm)
+    return Traffic(nranks, before=(), iteration=sweeps + rest, last=last, after=(), setup=rest)
 
 
 def _official_flops(n: int) -> float:
@@ -79,7 +90,7 @@ def _shift(
     up: bool,
     size_bytes: npt.NDArray[np.int64],
 ) -> Exchange:
-    """All send one way along an axis."""
+    """Every rank sends to the next one in one direction along an axis."""
     sends = np.flatnonzero(place[axis] < shape[axis] - 1 if up else place[axis] > 0)
     step = (1 if axis == 0 else shape[0]) * (1 if up else -1)
-    return Exchange.of(zip(sends, sends + step, size_bytes[sends], strict=True))
+    return Exchange.of(zip(sends, sends + step, size_bytes[sends], strict=True), tag=_TAG_HALO)

@@ -1,8 +1,9 @@
-"""What MG computes and sends (apps/mg): a V-cycle over levels of a periodic cube, halos axis by axis on each."""
+"""The declared traffic of MG (kernel mg): a V-cycle over the levels of a periodic cube, with halos axis by axis."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,17 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording import Op
-from apps.traffic.split import check_ranks
-from apps.traffic.steps import Collective, Compute, Exchange, Step, Traffic
+from apps.recording.events import Op
+from apps.traffic.steps import Collective, Compute, Exchange, Step, Traffic, Whole
+from platforms.wording import number_of
 
 _AXES = 3
-# Operations per owned point, of the coarse grid where there are two (apps/mg/operators.h).
+_MOST_LEVELS = 12
+_Messages = Sequence[tuple[Whole, Whole, Whole]]  # source, destination, bytes
+# Operations per owned point, of the coarse grid where there are two (apps/kernels/mg/operators.h).
 _RESIDUAL, _SMOOTH, _RESTRICT, _INTERPOLATE, _NORM = 15, 16, 24, 24, 3
 
 
 def shape_of(nranks: int) -> tuple[int, int, int]:
-    """Ranks along x <= y <= z with the smallest sum, the first such shape."""
+    """Return the ranks along x <= y <= z: the first of the shapes with the smallest sum."""
     shapes = [
         (x, y, nranks // x // y)
         for x in range(1, math.isqrt(nranks) + 1)
@@ -34,19 +37,18 @@ def shape_of(nranks: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Span:
-    """What ranks own of a level along one axis; arrays by rank."""
+    """The part of a level that each rank owns along one axis; arrays by rank."""
 
     own: npt.NDArray[np.int64]  # points
-    lower: npt.NDArray[np.int64]  # rank of the next one that owns points here, periodically
+    lower: npt.NDArray[np.int64]  # the next rank below that owns points of the level, periodically
     upper: npt.NDArray[np.int64]
-    lower_newcomer: npt.NDArray[
-        np.bool_
-    ]  # bool: that one owns a point here and none on the next coarser level, but this one does
+    # bool: the lower one owns a point of the level but none of the next coarser one, where this rank owns points
+    lower_newcomer: npt.NDArray[np.bool_]
     upper_newcomer: npt.NDArray[np.bool_]
 
 
 def _span(n: int, p: int, place: npt.NDArray[np.int64], stride: int) -> _Span:
-    """Place i of p owns the points above floor(i n / p) up to floor((i + 1) n / p)."""
+    """Return the span of n points over p places; place i owns points floor(i n / p) + 1 to floor((i + 1) n / p)."""
     rank = np.arange(len(place))
     own = np.diff(np.arange(p + 1) * n // p)
     owners = np.flatnonzero(own)
@@ -66,55 +68,65 @@ def _span(n: int, p: int, place: npt.NDArray[np.int64], stride: int) -> _Span:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """A level, with the steps that exchange its halos: one for each axis."""
+    """A level of the cube, and the steps that exchange its halos: one for each axis."""
 
     n: int
     spans: tuple[_Span, ...]
 
     @cached_property
     def points(self) -> npt.NDArray[np.int64]:
-        """That each rank owns."""
+        """Number of points that each rank owns."""
         points: npt.NDArray[np.int64] = np.prod([span.own for span in self.spans], axis=0)
         return points
 
     def plane(self, axis: int, ghosts: range | tuple[int, ...]) -> npt.NDArray[np.int64]:
-        """Bytes of a plane across an axis, with the ghost points along the axes named."""
+        """Return the bytes of a plane across an axis, with the ghost points along the axes ``ghosts``."""
         others = [self.spans[a].own + 2 * (a in ghosts) for a in range(_AXES) if a != axis]
         plane: npt.NDArray[np.int64] = 8 * others[0] * others[1]
         return plane
 
     @cached_property
     def halos(self) -> tuple[Exchange, ...]:
-        """Up, then down; with the ghosts of the axes that have been exchanged before."""
+        """Exchange of planes with both neighbours, with the ghosts of the axes that have been exchanged before."""
         rank, steps = np.flatnonzero(self.points > 0), []
         for axis, span in enumerate(self.spans):
             size_bytes = self.plane(axis, range(axis))
-            messages = [(r, to[r], size_bytes[r]) for to in (span.upper, span.lower) for r in rank]
-            steps.append(Exchange.of(messages))
+            up, down = ([(r, to[r], size_bytes[r]) for r in rank] for to in (span.upper, span.lower))
+            steps.append(_exchange(axis, up, down))
         return tuple(steps)
 
     @cached_property
     def newcomers(self) -> tuple[Exchange, ...]:
-        """Who cannot interpolate gets two planes from below and one from above."""
+        """Two planes from below and one from above for the ranks that cannot interpolate."""
         steps = []
         for axis, span in enumerate(self.spans):
             size_bytes = self.plane(axis, range(_AXES))
             up = [(r, span.upper[r], 2 * size_bytes[r]) for r in np.flatnonzero(span.upper_newcomer)]
             down = [(r, span.lower[r], size_bytes[r]) for r in np.flatnonzero(span.lower_newcomer)]
             if up or down:
-                steps.append(Exchange.of(up + down))
+                steps.append(_exchange(axis, up, down))
         return tuple(steps)
 
 
-def check(params: dict[str, Any], nranks: int) -> None:
-    """Raises KernelError where the program refuses so many ranks."""
-    n, longest = int(params["n"]), shape_of(nranks)[-1]
-    check_ranks("mg", nranks, longest <= n, f"a point each along every axis, and there are {n} for {longest}")
+def _exchange(axis: int, up: _Messages, down: _Messages) -> Exchange:
+    """Messages along an axis: all ranks send up before they send down, but post the receive from above first."""
+    tag = np.repeat(np.array([2 * axis, 2 * axis + 1], np.int32), (len(up), len(down)))
+    posted = np.roll(np.arange(len(tag)), len(down))
+    return Exchange.of([*up, *down], tag=tag, posted=posted)
+
+
+def refusal(params: dict[str, Any], nranks: int) -> str | None:
+    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    n, nit = int(params["n"]), int(params["nit"])
+    if not 4 <= n <= 1 << _MOST_LEVELS or n & (n - 1):
+        return f"n is {n}, not a power of two from 4 to {1 << _MOST_LEVELS}"
+    if shape_of(nranks)[-1] > n:
+        return f"{number_of(nranks, 'rank')} cannot have a point each along every axis, n is {n}"
+    return None if nit >= 1 else f"nit is {nit}, not positive"
 
 
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
-    """Of a cube of n points along each axis, n a power of two."""
-    check(params, nranks)
+    """Return the traffic for a cube of n points along each axis."""
     n = int(params["n"])
     shape, rank = shape_of(nranks), np.arange(nranks)
     levels = []
@@ -127,7 +139,7 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     share = 58 * int(params["nit"]) * n**3 / _counted_flops(n, int(params["nit"]))
 
     def applied(operations: int, level: _Level, halos: tuple[Step, ...]) -> tuple[Step, ...]:
-        return (Compute(share * operations * level.points), *(halos if nranks > 1 else ()))
+        return (Compute(operations * level.points * share), *(halos if nranks > 1 else ()))
 
     residuals = [applied(_RESIDUAL, level, level.halos) for level in levels]
     smooths = [applied(_SMOOTH, level, level.halos) for level in levels]
@@ -136,13 +148,13 @@ def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     cycle = [step for steps in reversed(restricts) for step in steps] + list(smooths[0])
     for correct, residual, smooth in zip(corrects, residuals[1:], smooths[1:], strict=True):
         cycle += [*correct, *residual, *smooth]
-    norm: tuple[Step, ...] = (Compute(share * _NORM * levels[-1].points), *[Collective(Op.ALLREDUCE, 8)] * 2)
+    norm: tuple[Step, ...] = (Compute(_NORM * levels[-1].points * share), *[Collective(Op.ALLREDUCE, 8)] * 2)
     iteration = (*cycle, *residuals[-1])
     return Traffic(nranks, before=residuals[-1] + norm, iteration=iteration, last=iteration, after=norm)
 
 
 def _counted_flops(n: int, nit: int) -> float:
-    """All operations of nit iterations, an initial residual and two norms, before they are scaled to the official."""
+    """Return the operations of nit iterations, an initial residual and two norms, before scaling to the official."""
     coarse = [2**power for power in range(1, n.bit_length() - 1)]
     cycle = (_RESIDUAL + _SMOOTH) * n**3 + _SMOOTH * 2**3 + sum((_RESTRICT + _INTERPOLATE) * c**3 for c in coarse)
     cycle += sum((_RESIDUAL + _SMOOTH) * c**3 for c in coarse if c > 2)

@@ -1,7 +1,7 @@
-"""What a program does, step by step, as arrays over its ranks: how much it computes, how much it sends to whom.
+"""The steps of a program as arrays over its ranks: how much each rank computes and how much it sends to whom.
 
-A step is something that all ranks take part in, each from the moment at which it has finished the step before.  There
-is no common clock: a rank that has nothing to do in a step goes on at once.
+All ranks take part in a step, and each rank begins it when it has finished the step before.  There is no common clock:
+a rank that has nothing to do in a step goes on at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording import Op
+from apps.recording.events import Op
 
 Whole = int | np.integer[Any]
 
@@ -28,21 +28,33 @@ class Compute:
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """Every rank posts its receives, sends its messages, then waits for what it gets.
+    """Every rank posts its receives (MPI_Irecv), sends its messages, then waits for its receives one after the other.
 
-    Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for in the end).
+    Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for after the receives).
     """
 
-    source: npt.NDArray[np.int32]  # i4, one per message, those of one source in the order in which it sends them
+    source: npt.NDArray[np.int32]  # i4, one per message; messages of one source are in the order in which it sends them
     destination: npt.NDArray[np.int32]  # i4
     size_bytes: npt.NDArray[np.int64]  # i8
     at_once: bool = False
+    tag: npt.NDArray[np.int32] | int = 0  # i4, one per message; or the tag of all messages
+    # i8: the messages, by their indices, in an order in which every destination posts its receives.  None: that of the
+    # messages.
+    posted: npt.NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, messages: Iterable[tuple[Whole, Whole, Whole]], *, at_once: bool = False) -> Exchange:
-        """From (source, destination, bytes)."""
+    def of(
+        cls,
+        messages: Iterable[tuple[Whole, Whole, Whole]],
+        *,
+        at_once: bool = False,
+        tag: npt.NDArray[np.int32] | int = 0,
+        posted: npt.NDArray[np.int64] | None = None,
+    ) -> Exchange:
+        """Return the exchange of messages (source, destination, bytes)."""
         table = np.array(list(messages), np.int64).reshape(-1, 3)
-        return cls(table[:, 0].astype(np.int32), table[:, 1].astype(np.int32), table[:, 2], at_once)
+        source, destination = table[:, 0].astype(np.int32), table[:, 1].astype(np.int32)
+        return cls(source, destination, table[:, 2], at_once, tag, posted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,33 +72,38 @@ class Sweep:
     flops: npt.NDArray[np.float64]  # f8, by rank, of one plane
     x_bytes: npt.NDArray[np.int64]  # i8, by rank: a message of one plane to the next rank along x
     y_bytes: npt.NDArray[np.int64]  # i8, along y
+    tag: int = 0  # of all messages
 
     def has_next(self, axis: int) -> npt.NDArray[np.bool_]:
-        """By rank: whether there is one after it along x (0) or y (1)."""
+        """Return by rank whether there is a rank after it along x (0) or y (1)."""
         places = np.arange(self.width * self.height)
         place, last = (places % self.width, self.width - 1) if axis == 0 else (places // self.width, self.height - 1)
         return place < last if self.forward else place > 0
 
+    def stride(self, axis: int) -> int:
+        """Return the rank after a rank along x (0) or y (1), less the rank itself."""
+        distance = 1 if axis == 0 else self.width
+        return distance if self.forward else -distance
+
 
 @dataclass(frozen=True, eq=False)
 class Collective:
-    """All ranks call a collective on equal arguments."""
+    """All ranks call a collective with equal arguments; its root, if it has one, is rank 0."""
 
     op: Op
-    size_bytes: int  # as in apps.recording.Op
+    size_bytes: int  # as in apps.recording.events.Op
 
 
 @dataclass(frozen=True, eq=False)
 class AllToAll:
-    """Groups of ranks, each of which exchanges blocks among its members.
+    """Groups of ranks exchange blocks, each group among its members.
 
-    By MPI_Alltoall in groups whose blocks are ``even``, by MPI_Alltoallv in the others.
+    Groups whose blocks are ``even`` call MPI_Alltoall, the others MPI_Alltoallv.
     """
 
     group: npt.NDArray[np.int64]  # i8, groups x members: ranks
-    size_bytes: npt.NDArray[
-        np.int64
-    ]  # i8, groups x members x members: what the first sends to the second, itself included
+    # i8, groups x members x members: what the first member sends to the second, which may be the same
+    size_bytes: npt.NDArray[np.int64]
     even: npt.NDArray[np.bool_]  # bool, by group
 
 
@@ -94,11 +111,18 @@ Step = Compute | Exchange | Sweep | Collective | AllToAll
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
-    """What ranks do in some steps, by rank.  Messages to oneself are a part of both; collectives are counted apart.
+class Split:
+    """All ranks make communicators (MPI_Comm_split), one for each group of ranks, with its members in rank order."""
 
-    ``collectives``: of each operation the calls and the bytes of the arguments, as records count them
-    (apps/record.py).
+    group: npt.NDArray[np.int64]  # i8, groups x members: ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Totals of the ranks over some steps, by rank.
+
+    ``messages`` and ``bytes`` include messages of a rank to itself, but not those of collectives.  ``collectives`` has
+    for each operation the calls and the bytes of the arguments, as records count them (apps/results/record.py).
     """
 
     flops: npt.NDArray[np.float64]
@@ -114,17 +138,18 @@ class Traffic:
     """The timed section of a program on so many ranks.  A step that stands in several places is one object."""
 
     nranks: int
-    before: tuple[Step, ...]  # the iterations
-    iteration: tuple[Step, ...]  # each of them but the last
-    last: tuple[Step, ...]  # iteration
-    after: tuple[Step, ...]  # the iterations
+    before: tuple[Step, ...]  # before the iterations
+    iteration: tuple[Step, ...]  # each iteration but the last
+    last: tuple[Step, ...]  # the last iteration
+    after: tuple[Step, ...]  # after the iterations
+    setup: tuple[Step | Split, ...] = ()  # before the timed section and the barrier with which it begins
 
     def totals(self, iterations: int) -> Totals:
-        """Of the timed section of a run of so many iterations."""
+        """Return what each rank does in the timed section of a run of so many iterations."""
         return totals(self.nranks, self.run(iterations))
 
     def run(self, iterations: int) -> Iterator[Step]:
-        """The steps of a run of so many iterations."""
+        """Yield the steps of the timed section of a run of so many iterations."""
         yield from self.before
         for _ in range(iterations - 1):
             yield from self.iteration
@@ -133,7 +158,7 @@ class Traffic:
 
 
 def totals(nranks: int, steps: Iterable[Step]) -> Totals:
-    """What each rank computes and sends in these steps."""
+    """Return what each rank computes and sends in these steps."""
     flops = np.zeros(nranks)
     sent = {name: np.zeros(nranks, np.int64) for name in ("messages", "bytes", "self_messages", "self_bytes")}
     collectives: dict[Op, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}

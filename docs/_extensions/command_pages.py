@@ -1,4 +1,4 @@
-"""The page of all commands, written from their parsers while the site is built."""
+"""Write the page of all commands from their parsers while the site is built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE = "reference/commands"
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    """The parser of every command, by what is typed for it: ``python -m apps.run``."""
+    """Return the parser of every command, keyed by the command line: ``python -m apps.run``."""
     found = {}
     for package in _PACKAGES:
         for path in sorted((_ROOT / package).rglob("*.py")):
@@ -28,7 +28,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Those of a parser, by name."""
+    """Return the parsers of a parser's subcommands, keyed by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
@@ -36,7 +36,7 @@ def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is markup but ``code`` and --options, and pages that it names are links."""
+    """Escape a text as Markdown, except that ``code`` and --options become code and named pages become links."""
     pieces = re.split(r"``(.+?)``|(?<!\w)(--\w[\w-]*)", text)
     said = []
     for i, piece in enumerate(pieces):
@@ -51,11 +51,13 @@ def _plain(text: str) -> str:
 
 
 def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """Return the help text of an option with its defaults filled in."""
     formatter = parser._get_formatter()
     return formatter._expand_help(action) if action.help else ""
 
 
 def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield a definition-list entry for each option of a parser."""
     for action in parser._actions:
         if action.help == argparse.SUPPRESS or isinstance(action, (argparse._SubParsersAction, argparse._HelpAction)):
             continue
@@ -64,6 +66,7 @@ def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
+    """Yield the Markdown of a command and its subcommands, with headings from ``level`` on."""
     yield f"{'#' * level} {parser.prog.removeprefix('python -m ')}\n"
     if parser.description:
         yield f"{_plain(parser.description)}\n"
@@ -76,10 +79,12 @@ def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
 
 
 def _write(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append all commands to the page of commands when Sphinx reads it."""
     if docname == _PAGE:
         source[0] += "\n" + "\n".join(line for parser in parsers().values() for line in _section(parser, 2))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
     app.connect("source-read", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

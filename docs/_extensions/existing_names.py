@@ -1,6 +1,6 @@
-"""Types in signatures that are documented nowhere here, such as the standard library's, stay plain text.
+"""Leave types in signatures that this site does not document, such as the standard library's, as plain text.
 
-A name that does not exist at all is still warned of.
+Sphinx still warns of a name that does not exist at all.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-_SHORT = {"np": "numpy", "pd": "pandas"}  # as they are imported everywhere
+_SHORT = {"np": "numpy", "pd": "pandas"}  # abbreviations that all modules use in imports
 
 
 @cache
 def _imported(module: str) -> dict[str, str]:
-    """What a module imports, even if for type checkers alone: the name that it uses to the full one."""
+    """Map the names that a module imports, also those only for type checkers, to their full names."""
     file = importlib.import_module(module).__file__
     assert file is not None
     found: dict[str, str] = {}
@@ -34,7 +34,7 @@ def _imported(module: str) -> dict[str, str]:
 
 
 def exists(name: str, module: str | None) -> bool:
-    """Whether a dotted name can be found, from anywhere or in a module."""
+    """Return whether a dotted name exists, as an absolute name or relative to a module."""
     first, dot, rest = name.partition(".")
     candidates = [name, _SHORT.get(first, first) + dot + rest]
     if module is not None:
@@ -51,10 +51,12 @@ def exists(name: str, module: str | None) -> bool:
 def _leave_plain(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, contents: nodes.TextElement
 ) -> nodes.TextElement | None:
+    """Return the text of an unresolved Python reference whose name exists, or None."""
     known = node.get("refdomain") == "py" and exists(node["reftarget"], node.get("py:module"))
     return contents if known else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
     app.connect("missing-reference", _leave_plain)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

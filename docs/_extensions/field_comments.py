@@ -1,4 +1,4 @@
-"""Comments beside the fields of a dataclass are their documentation: they join the class's description."""
+"""Add the comments beside the fields of a dataclass to the description of the class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sphinx.util.typing import stringify_annotation
 
 
 def field_comments(cls: type) -> dict[str, str]:
-    """What the comments of a dataclass say, by field: those right above its line and those at the end of it."""
+    """Return the comments of a dataclass by field: those directly above its line and those at the end of the line."""
     source = textwrap.dedent(inspect.getsource(cls))
     comments, own_lines = {}, set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -41,7 +41,7 @@ def field_comments(cls: type) -> dict[str, str]:
 
 
 def _types(cls: type) -> Mapping[str, str]:
-    """Of every field, as Sphinx links them; as they are written where a name is known to type checkers alone."""
+    """Return the type of every field as Sphinx links it, or as written if only type checkers know a name."""
     try:
         hints = typing.get_type_hints(cls)
     except NameError:
@@ -50,15 +50,17 @@ def _types(cls: type) -> Mapping[str, str]:
 
 
 def _shown(cls: type) -> list[dataclasses.Field[Any]]:
+    """Return the public fields that the constructor takes."""
     return [field for field in dataclasses.fields(cls) if field.init and not field.name.startswith("_")]
 
 
 def _as_text(comment: str) -> str:
-    """A comment is plain text: nothing in it is markup."""
+    """Escape a comment, which is plain text, for reStructuredText."""
     return re.sub(r"([\\*`|_])", r"\\\1", comment)
 
 
 def _add_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Append the fields of a dataclass, with types and comments, to the lines of its docstring."""
     if not isinstance(obj, type) or not dataclasses.is_dataclass(obj):
         return
     comments: dict[str, str] = {}
@@ -78,7 +80,7 @@ def _add_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines
 
 
 def _short_signature(app: Sphinx, what: str, name: str, obj: Any, options: Any, given: Any, returned: Any) -> Any:
-    """Names and defaults: the types stand below, with what they mean."""
+    """Return a signature of names and defaults only; the types follow below with their descriptions."""
     if not isinstance(obj, type) or not dataclasses.is_dataclass(obj):
         return None
     words = []
@@ -90,18 +92,19 @@ def _short_signature(app: Sphinx, what: str, name: str, obj: Any, options: Any, 
 
 
 def _without_aliases(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """The fields of a named tuple stand in its signature; that they are "Alias for field number 0" says nothing."""
+    """Skip the fields of a named tuple ("Alias for field number 0"), which its signature already shows."""
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def _dashes(app: Sphinx, doctree: nodes.document) -> None:
-    """Between a parameter and what is said of it; of itself the site makes no dashes, since most belong to options."""
+    """Put a dash between a parameter and its description; smart quotes are off because most dashes are options."""
     for text in list(doctree.findall(nodes.Text)):
         if text.astext() == " -- ":
             text.parent.replace(text, nodes.Text(" – "))  # noqa: RUF001
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
     app.connect("autodoc-process-docstring", _add_fields)
     app.connect("autodoc-process-signature", _short_signature)
     app.connect("autodoc-skip-member", _without_aliases)

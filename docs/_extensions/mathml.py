@@ -1,4 +1,4 @@
-"""Equations as MathML, made while the site is built: no script, and nothing from the network."""
+"""Render equations as MathML while the site is built, without scripts and without the network."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _logger = logging.getLogger(__name__)
 
 
 def _mathml(node: nodes.Element, *, as_block: bool) -> str:
+    """Return the MathML of an equation, or its source as code with a warning if it cannot be converted."""
     tex = node.astext()
     try:
         return tex2mathml(tex, as_block=as_block)
@@ -23,11 +24,13 @@ def _mathml(node: nodes.Element, *, as_block: bool) -> str:
 
 
 def _visit_inline(self: HTML5Translator, node: nodes.math) -> None:
+    """Write an equation within a line."""
     self.body.append(_mathml(node, as_block=False))
     raise nodes.SkipNode
 
 
 def _visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    """Write an equation of its own, with its number if it has one."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})</span>')
@@ -36,5 +39,6 @@ def _visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""An application of blocks in Python: a pipeline of stages, on a system of one's own, with three models of the costs.
+"""An application of blocks in Python: a pipeline of stages on a user-defined system, with three cost models.
 
 .venv/bin/python examples/blocks/pipeline.py
 """
@@ -10,7 +10,7 @@ from predictor.blocks.application import Application, Compute, If, Label, ReadDi
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 
-# Stage 0 reads the items and hands them on; every other stage works on each as it comes, later ones longer.
+# Stage 0 reads the items and passes them on.  Every stage works on each item; later stages take longer.
 PIPELINE = Application(
     "pipeline",
     labels=(
@@ -34,6 +34,7 @@ PIPELINE = Application(
 
 
 def main() -> None:
+    """Evaluate the pipeline for several numbers of stages."""
     system = system_named(str(Path(__file__).with_name("cluster.toml")))
     for stages in (4, 16, 64):
         application = PIPELINE.changed(variables={"stages": stages})

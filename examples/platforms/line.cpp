@@ -1,14 +1,14 @@
-/* Four hosts of 8 cores in a row, made by a program: an example of docs/platforms/own-platform.md. */
+/* Four hosts of 8 cores in a row, created by a program: an example of docs/platforms/own-platform.md. */
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 #include <string>
 
 namespace s4u = simgrid::s4u;
 
-/* The platform's outermost zone, in which messages find their way along the cables. */
+/* Returns the outermost zone of the platform; it routes messages along the cables. */
 static s4u::NetZone* outermost_zone([[maybe_unused]] const s4u::Engine& engine, const std::string& name)
 {
-#if SIMGRID_VERSION >= 40000 // has a root already
+#if SIMGRID_VERSION >= 40000 // the engine creates the root zone
   return engine.get_netzone_root()->add_netzone_floyd(name);
 #else
   return s4u::create_floyd_zone(name);

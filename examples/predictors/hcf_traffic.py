@@ -1,27 +1,29 @@
-"""HCF whose communication grows with what ranks send, not with the number of nodes: docs/tutorials/own-predictor.md.
+"""HCF with communication that grows with the traffic of the ranks: docs/tutorials/own-predictor.md.
 
-Computation is HCF's, eq. (2) to (6), corrected (predictor/hcf.py).  Instead of its eq. (7) the probe's communication is
-multiplied by the growth of what the busiest rank sends, which the project declares for CG, MG, LU, FT and EP:
-of its bytes, as if bandwidth were all that counts, and of its messages, as if latency were.
+The computation is that of HCF, eq. (2) to (6), corrected (predictor/hcf.py).  Instead of eq. (7), the probe's
+communication time is multiplied by the growth of the busiest rank's traffic, which the project declares for CG, MG, LU,
+FT and EP: by the growth of its bytes, as if only bandwidth mattered, and by that of its messages, as if only latency
+mattered.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from apps.catalog import Problem
-from apps.spec import Target
+from apps.programs.problem import Problem
+from apps.spec.target import Target
 from apps.traffic import declares, traffic
 from apps.traffic.steps import Totals
-from platforms.placement import probe_placement
+from platforms.model.placement import probe_placement
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.hcf import Probe, heterogeneity_factor, homogeneous_compute_time, node_compute_time, read_probe
 
 NAME = "hcf-traffic"
-Key = tuple[Problem, str]  # what a probe is of: a problem, and a platform by its content hash
+Key = tuple[Problem, str]  # problem of a probe, and content hash of its platform
 
 
 def busiest(totals: Totals) -> tuple[int, int]:
-    """Messages, and bytes, of the ranks that send most to others in an iteration."""
+    """Return the most messages and the most bytes that a rank sends to other ranks in an iteration."""
     return int((totals.messages - totals.self_messages).max()), int((totals.bytes - totals.self_bytes).max())
 
 
@@ -32,17 +34,21 @@ class HcfTrafficModel:
     probes: Mapping[Key, Probe]
 
     def predict(self, target: Target) -> Prediction:
-        """The time, and between which times it lies.  Raises OutOfRange for what HCF or the traffic does not know."""
+        """Return the predicted time and its range.
+
+        Raises:
+            OutOfRange: HCF does not apply to the target, or its traffic is not declared.
+        """
         where = f"{NAME}, {target.problem} on {target.platform.name}"
         if target.nranks != target.nodes:
-            problem = f"{target.nranks} ranks on {target.nodes} nodes, and it assumes one rank per node"
+            problem = f"{target.nranks} ranks on {target.nodes} nodes, but HCF assumes one rank per node"
             raise OutOfRange(where, problem, "Use one rank per node, or another predictor")
         if not declares(target.problem):
-            raise OutOfRange(where, "it is not declared what the program sends", "Use another predictor, such as hcf")
+            raise OutOfRange(where, "the traffic of the program is not declared", "Use another predictor, such as hcf")
         probe = self.probes[target.problem, target.platform.content_hash]
         messages, size_bytes = busiest(traffic(target.problem, probe.NCT).totals(1))
         if not messages or not all(probe.Tcp_s.values()):
-            raise OutOfRange(where, "a rank of its probe sends or computes nothing", "Use another predictor")
+            raise OutOfRange(where, "a rank of the probe sends or computes nothing", "Use another predictor")
         more_messages, more_bytes = busiest(traffic(target.problem, target.nranks).totals(1))
 
         homogeneous_s = homogeneous_compute_time(probe.Tcp_slower_s, probe.NCT, target.nodes)
@@ -66,17 +72,19 @@ class HcfTraffic:
     """The predictor: HCF's probe, one rank on one node of each cluster."""
 
     name = NAME
+    # Checks that it may fail, for `python -m predictor.check`.
+    excuses: ClassVar = {"permuted": "HCF's probe takes the clusters in the order of the platform file"}
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """A run of each problem on the first node of every cluster."""
+        """Request a run of each problem on the first node of every cluster."""
         probes = (Target(one.problem, one.platform, probe_placement(one.platform)) for one in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Nothing."""
+        """Request nothing more."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfTrafficModel:
-        """Takes the times from the records of the probes."""
+        """Return a model with the times from the records of the probes."""
         runs = ((one.request.target, read_probe(one)) for one in evidence)
         return HcfTrafficModel({(run.problem, run.platform.content_hash): probe for run, probe in runs})

@@ -1,3 +1,5 @@
+"""Run ``python -m platforms.inspect``."""
+
 import sys
 
 from platforms.inspect.cli import main

@@ -1,4 +1,4 @@
-"""What is said of a platform, as JSON."""
+"""The description of a platform as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from platforms.inspect.connections import Connection
 from platforms.inspect.inspection import Inspection, zones_of
-from platforms.inspect.survey import Survey, Zone
-from platforms.platform import Cluster, Power
+from platforms.model.platform import Cluster, Power
+from platforms.survey.connections import Connection
+from platforms.survey.survey import Survey, Zone
 
 
 def as_json(found: Inspection) -> dict[str, Any]:
-    """Everything in SI units; infinite bandwidths are null."""
+    """Return the complete description in SI units; infinite bandwidths are null."""
     platform, looked_at = found.platform, found.survey
     return {
         "name": platform.name,

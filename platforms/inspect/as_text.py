@@ -1,4 +1,4 @@
-"""What is said of a platform, for a terminal."""
+"""The description of a platform as text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from platforms.inspect.connections import Connection, Group, Range, connections, groups_of
 from platforms.inspect.inspection import Inspection, zones_of
-from platforms.inspect.quantities import count_text
-from platforms.inspect.survey import MOST_CLUSTERS, Survey, Zone
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.platform import Cluster, Host, Platform
+from platforms.survey.connections import Connection, Group, Range, connections, groups_of
+from platforms.survey.quantities import count_text
+from platforms.survey.survey import MOST_CLUSTERS, Survey, Zone
+from platforms.terminal.table import table_lines
 
-_MOST_COLUMNS = 12  # of the tables of latency and bandwidth
-_MOST_CLUSTERS = 40  # lines of the table of clusters
-_MOST_ZONES = 30  # lines of the table of zones
+_MOST_COLUMNS = 12  # in the tables of latency and bandwidth
+_MOST_CLUSTERS = 40  # lines in the table of clusters
+_MOST_ZONES = 30  # lines in the table of zones
 
 
 def as_text(found: Inspection) -> str:
-    """For a terminal: tables in the units of data sheets, us, Gbit/s, Gflop/s."""
+    """Return tables in the units of data sheets: us, Gbit/s, Gflop/s."""
     platform, looked_at = found.platform, found.survey
     hosts, cores = len(platform.hosts), sum(host.cores for host in platform.hosts)
     network = f", network {platform.network}" if platform.network else ""
@@ -40,7 +41,7 @@ def as_text(found: Inspection) -> str:
 
 
 def _from_here(path: Path) -> Path:
-    """Relative where it lies below the current folder."""
+    """Return the path relative to the current folder if it lies below it, else unchanged."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -61,9 +62,9 @@ def _clusters_text(platform: Platform, looked_at: Survey) -> str:
         row += [_number(first.memory_Bps / 1e9) if first.memory_Bps else ""] * remembered
         rows.append([*row, _ends(cluster), ", ".join(zones_of(cluster, looked_at))])
     if all(row[-1] == row[0] for row in rows):  # each cluster is a zone
-        lines = _table([*columns, "host names"], [row[:-1] for row in rows], left=(0, len(columns)))
+        lines = table_lines([[*columns, "host names"], *(row[:-1] for row in rows)], left=(0, len(columns)))
     else:
-        lines = _table([*columns, "host names", "zone"], rows, left=(0, len(columns), len(columns) + 1))
+        lines = table_lines([[*columns, "host names", "zone"], *rows], left=(0, len(columns), len(columns) + 1))
     if len(platform.clusters) > _MOST_CLUSTERS:
         lines.append(f"... {len(platform.clusters) - _MOST_CLUSTERS:,} more clusters: --json lists all")
     return "\n".join(lines)
@@ -85,7 +86,7 @@ def _zones_text(root: Zone) -> str:
     rows = [
         ["  " * depth + zone.name, zone.routing, str(len(zone.hosts)), str(zone.routers)] for depth, zone in root.walk()
     ]
-    lines = _table(["zone", "routing", "hosts", "routers"], rows[:_MOST_ZONES], left=(0, 1))
+    lines = table_lines([["zone", "routing", "hosts", "routers"], *rows[:_MOST_ZONES]], left=(0, 1))
     if len(rows) > _MOST_ZONES:
         lines.append(f"... {len(rows) - _MOST_ZONES:,} more zones: --json lists all")
     return "\n".join(lines)
@@ -99,12 +100,12 @@ def _connections_text(groups: Sequence[Group], between: Mapping[tuple[str, str],
 def _matrix(
     groups: Sequence[Group], between: Mapping[tuple[str, str], Connection], title: str, value: str, unit: float
 ) -> str:
-    """A line and a column for each group; a sentence where all values are the same."""
+    """Return a table with a row and a column for each group, or one sentence if all values are equal."""
 
     def cell(first: str, second: str) -> str:
         one = between.get((first, second)) or between.get((second, first))
         if one is None:
-            return "" if first == second else "?"  # a single host has nobody to talk to
+            return "" if first == second else "?"  # a group of a single host has no connections within it
         if value == "bandwidth_Bps" and one.narrowest == "wifi":
             return "Wi-Fi"
         span: Range | None = getattr(one, value)
@@ -115,7 +116,9 @@ def _matrix(
     values = {text for row in rows for text in row if text}
     if len(values) == 1:
         return f"{title}: {values.pop()} between any two hosts"
-    return "\n".join(_table([title, *names], [[name, *row] for name, row in zip(names, rows, strict=True)], left=(0,)))
+    return "\n".join(
+        table_lines([[title, *names], *([name, *row] for name, row in zip(names, rows, strict=True))], left=(0,))
+    )
 
 
 def _sample_text(platform: Platform, looked_at: Survey, groups: Sequence[Group]) -> str:
@@ -131,7 +134,7 @@ def _sample_text(platform: Platform, looked_at: Survey, groups: Sequence[Group])
         f"{max(map(len, looked_at.across))} towards other clusters",
     ]
     if any(len(group.clusters) > 1 for group in groups):
-        lines.append("clusters are put together in the tables: --json has each of them")
+        lines.append("the tables combine clusters: --json lists each of them")
     if len(platform.clusters) > MOST_CLUSTERS:
         lines.append(f"between clusters: {MOST_CLUSTERS} of {len(platform.clusters):,}")
     return "\n".join(lines)
@@ -143,20 +146,7 @@ def _span(span: Range, unit: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Four digits that count, no power of ten where that can be read."""
+    """Return a number with four significant digits, without a power of ten if that is readable."""
     if math.isinf(value):
         return "unlimited"
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int]) -> list[str]:
-    """Columns two blanks apart; those of ``left`` begin, all others end, under each other."""
-    lines = [head, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return [
-        "  ".join(
-            text.ljust(width) if i in left else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]

@@ -1,21 +1,22 @@
-"""The command that shows a platform."""
+"""The command ``python -m platforms.inspect``, which shows a platform."""
 
 import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
-from platforms.options import add_platform_arguments, platform_from_arguments
-from platforms.writing import PICTURES, check_picture
+from platforms.files.writing import PICTURES, check_picture, write_picture
 
 _DESCRIPTION = """Show a platform: clusters, hosts, speeds, power, zones and their routing, latency and bandwidth within
-and between clusters, SimGrid options in the file, and what is out of the ordinary. Latencies and bandwidths are those
-of an idle network before the factors of SimGrid's network model, from a sample of the hosts, which is said."""
+and between clusters, SimGrid options in the file, and unusual properties. Latencies and bandwidths are those of an
+idle network before the factors of SimGrid's network model, from a sample of the hosts, whose size is shown."""
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this command's options."""
     parser = CommandParser(
         prog="python -m platforms.inspect",
         description=_DESCRIPTION,
@@ -33,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 
@@ -42,14 +44,15 @@ def _run(args: argparse.Namespace) -> int:
         check_picture("--picture", args.picture)
     _take_file(args)
     platform = platform_from_arguments(args)
+    # Imported here for a quick start: they are slow to import.
     from platforms.inspect.as_json import as_json
     from platforms.inspect.as_text import as_text
     from platforms.inspect.inspection import inspect
 
     found = inspect(platform)
     if args.picture is not None:
+        # Imported here for a quick start: it is slow to import.
         from platforms.picture import platform_figure
-        from platforms.writing import write_picture
 
         write_picture("--picture", args.picture, platform_figure(platform))
     print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
@@ -57,7 +60,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _take_file(args: argparse.Namespace) -> None:
-    """The file as if it were given by its option."""
+    """Treat the positional file as the value of --scenario (.toml) or --platform (all others)."""
     if args.file is None:
         return
     for option in ("platform", "scenario"):

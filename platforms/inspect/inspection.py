@@ -1,18 +1,18 @@
-"""What there is to say of a platform."""
+"""Collect the description of a platform."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from platforms.inspect.connections import Connection, connections, groups_of
 from platforms.inspect.notes import Note, notes
-from platforms.inspect.survey import Survey, survey
-from platforms.platform import Cluster, Platform
+from platforms.model.platform import Cluster, Platform
+from platforms.survey.connections import Connection, connections, groups_of
+from platforms.survey.survey import Survey, survey
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A platform, with what a sample of its routes says."""
+    """A platform with the properties of a sample of its routes."""
 
     platform: Platform
     survey: Survey
@@ -21,7 +21,11 @@ class Inspection:
 
 
 def inspect(platform: Platform) -> Inspection:
-    """Raises PlatformError for what SimGrid cannot load."""
+    """Return the description of a platform.
+
+    Raises:
+        PlatformError: SimGrid cannot load the platform.
+    """
     looked_at = survey(platform)
     clusters = groups_of(platform, looked_at, len(platform.clusters))
     between = connections(clusters, looked_at)
@@ -29,5 +33,5 @@ def inspect(platform: Platform) -> Inspection:
 
 
 def zones_of(cluster: Cluster, looked_at: Survey) -> list[str]:
-    """The names of the zones that hold its hosts, each once."""
+    """Return the names of the zones that directly contain the cluster's hosts, each once."""
     return list(dict.fromkeys(looked_at.path_of_host[host.name][-1] for host in cluster.hosts))

@@ -1,4 +1,4 @@
-"""What is out of the ordinary on a platform, and may surprise who runs programs on it."""
+"""Unusual properties of a platform that may surprise users who run programs on it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from platforms.inspect.connections import Connection, common_path, isolated_hosts
-from platforms.inspect.quantities import count_text, speed_text
-from platforms.inspect.survey import Survey
-from platforms.platform import Platform
+from platforms.model.platform import Platform
+from platforms.survey.connections import Connection, common_path, isolated_hosts
+from platforms.survey.quantities import count_text, speed_text
+from platforms.survey.survey import Survey
 
-_SHOWN = 3  # names in a sentence; all are in ``names``
+_SHOWN = 3  # names in a sentence; ``Note.names`` has all
 
 
 @dataclass(frozen=True)
 class Note:
-    """One kind of thing to know, for whatever it holds for."""
+    """One unusual property, and everything that has it."""
 
     kind: str  # such as "single host"
     text: str
@@ -24,7 +24,7 @@ class Note:
 
 
 def notes(platform: Platform, survey: Survey, between: Mapping[tuple[str, str], Connection]) -> list[Note]:
-    """``between``: the connections of all clusters."""
+    """Return the notes on a platform; ``between`` are the connections of all clusters."""
     found = [
         _without_route(platform, survey),
         _some_without_route(survey, between),
@@ -42,7 +42,7 @@ def notes(platform: Platform, survey: Survey, between: Mapping[tuple[str, str], 
 
 
 def some(names: Iterable[str]) -> str:
-    """The first few of them, and how many more there are."""
+    """Return the first few names and the number of further ones, as text."""
     names = list(names)
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
@@ -54,7 +54,7 @@ def _without_route(platform: Platform, survey: Survey) -> Note | None:
     hosts = tuple(name for name in isolated_hosts(survey) if name in platform)
     if not hosts:
         return None
-    return Note("no route", f"no way to or from any other host that was looked at: {some(hosts)}", hosts)
+    return Note("no route", f"no route to or from any other host of the sample: {some(hosts)}", hosts)
 
 
 def _some_without_route(survey: Survey, between: Mapping[tuple[str, str], Connection]) -> Note | None:
@@ -63,7 +63,7 @@ def _some_without_route(survey: Survey, between: Mapping[tuple[str, str], Connec
     if not lacking or isolated:
         return None
     names = [first if first == second else f"{first} and {second}" for first, second in lacking]
-    return Note("no route", f"hosts without a way to each other, in or between: {some(names)}", tuple(names))
+    return Note("no route", f"hosts without a route to each other, in or between: {some(names)}", tuple(names))
 
 
 def _asymmetric(between: Mapping[tuple[str, str], Connection]) -> Note | None:
@@ -74,7 +74,7 @@ def _asymmetric(between: Mapping[tuple[str, str], Connection]) -> Note | None:
     ]
     if not names:
         return None
-    text = f"latency or bandwidth differ with the direction, in or between: {some(names)}"
+    text = f"latency or bandwidth depend on the direction, in or between: {some(names)}"
     return Note("asymmetric", text, tuple(names))
 
 
@@ -97,7 +97,7 @@ def _wireless(survey: Survey) -> Note | None:
     names = {link.name for route in routes for link in route.links if link.sharing == "wifi"}
     if not names:
         return None
-    text = f"Wi-Fi, whose bandwidth depends on the station, not given here: {some(sorted(names))}"
+    text = f"Wi-Fi, whose bandwidth depends on the station and is not given here: {some(sorted(names))}"
     return Note("wifi", text, tuple(sorted(names)))
 
 
@@ -106,7 +106,8 @@ def _without_links(survey: Survey) -> Note | None:
     if not pairs:
         return None
     names = tuple(f"{a} to {b}" for a, b in pairs)
-    return Note("no links", f"latency but no links, so that bandwidth is unlimited and unshared: {some(names)}", names)
+    text = f"latency but no links, so that the bandwidth is unlimited and not shared: {some(names)}"
+    return Note("no links", text, names)
 
 
 def _single_hosts(platform: Platform) -> Note | None:
@@ -124,10 +125,8 @@ def _split_zones(platform: Platform, survey: Survey) -> Note | None:
     if not split:
         return None
     zone, clusters = next(iter(split.items()))
-    more = f", and so are {count_text(len(split) - 1, 'more zone')}" if len(split) > 1 else ""
-    text = (
-        f"zone {zone} is several clusters, its hosts are of several kinds: {some(one.name for one in clusters)}{more}"
-    )
+    more = f", as do {count_text(len(split) - 1, 'more zone')}" if len(split) > 1 else ""
+    text = f"zone {zone} has hosts of several kinds and is several clusters: {some(one.name for one in clusters)}{more}"
     return Note("several kinds", text, tuple(split))
 
 

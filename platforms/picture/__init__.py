@@ -1,4 +1,7 @@
-"""A picture of any platform: its parts and the links between them, where they go, and how they are drawn."""
+"""Draw a picture of any platform: its parts, the links between them, their arrangement and their appearance.
+
+Public faces: ``platform_figure``, ``layout.place``, ``link_graph.link_graph``, ``parts.parts_of``.
+"""
 
 from platforms.picture.figure import platform_figure
 

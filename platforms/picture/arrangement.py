@@ -1,4 +1,4 @@
-"""Parts of a platform and what joins them, arranged on a plane with a box around each zone.  Lengths in inches."""
+"""Arrange the parts of a platform and their joints on a plane, with a box around each zone.  Lengths are in inches."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from platforms.picture.layout import Points, place
 from platforms.picture.link_graph import LinkGraph
 
 _PADDING = 0.16
-_HEAD = 0.24  # above the contents of a zone's box, for its name
+_HEAD = 0.24  # space for a zone's name above the contents of its box
 
 
 @dataclass(frozen=True)
 class ZoneBox:
-    """The rectangle of a zone; the lower left and the upper right corner."""
+    """The rectangle of a zone, given by its lower left and upper right corners."""
 
     name: str
-    depth: int  # how many boxes are around it
+    depth: int  # number of boxes that contain it
     left: float
     bottom: float
     right: float
@@ -29,23 +29,26 @@ class ZoneBox:
 
 @dataclass(frozen=True)
 class Arrangement:
+    """The places of all vertices and zones."""
+
     centres: dict[int, tuple[float, float]]  # of the vertices of the graph
-    boxes: tuple[ZoneBox, ...]  # outer ones first
+    boxes: tuple[ZoneBox, ...]  # outer boxes first
 
 
 @dataclass
 class _Zone:
     name: str
     zones: list[_Zone] = field(default_factory=list)
-    vertices: list[int] = field(default_factory=list)  # directly here
+    vertices: list[int] = field(default_factory=list)  # directly in this zone
 
     def everything(self) -> set[int]:
+        """Return all vertices in this zone and the zones below it."""
         return set(self.vertices).union(*(zone.everything() for zone in self.zones))
 
 
 @dataclass(frozen=True)
 class _Laid:
-    """A zone's contents around the origin."""
+    """A zone's contents, arranged around the origin."""
 
     size: tuple[float, float]
     centres: dict[int, Points]
@@ -58,11 +61,16 @@ def arrange(
     sizes: Mapping[int, tuple[float, float]],
     least_width: Mapping[str, float],
 ) -> Arrangement:
-    """``zones``: around each part, from the root down; ``sizes``: width and height of every vertex; ``least_width``: of
-    the box of a zone, for its name.
+    """Arrange the vertices of a graph.
 
-    No box is drawn around the root, nor around a zone of a single part or zone.  What joins parts stands in the
-    innermost zone to which more than half of its neighbours belong.
+    No box is drawn around the root, nor around a zone with a single part or zone.  A joint is placed in the innermost
+    zone that contains more than half of its neighbours.
+
+    Args:
+        graph: The parts of the platform and the links between them.
+        zones: The names of the zones that contain each part, from the root down.
+        sizes: Width and height of each vertex.
+        least_width: Smallest width of each zone's box, for its name.
     """
     root = _tree(zones)
     _house_joints(root, graph)
@@ -84,7 +92,7 @@ def _tree(zones: Sequence[tuple[str, ...]]) -> _Zone:
 
 
 def _pruned(zone: _Zone, *, at_root: bool) -> _Zone:
-    """Without zones that hold one thing only."""
+    """Return the zone without inner zones that contain only one part or zone."""
     zone.zones = [_pruned(child, at_root=False) for child in zone.zones]
     for child in list(zone.zones):
         if not child.zones and len(child.vertices) == 1:
@@ -101,7 +109,7 @@ def _house_joints(root: _Zone, graph: LinkGraph) -> None:
     neighbours = graph.neighbours()
     joints = [vertex for vertex in graph.vertices if vertex >= graph.parts]
     root.vertices += joints
-    for _ in range(4):  # a joint may stand between joints
+    for _ in range(4):  # repeated, because neighbours of a joint may be joints too
         for joint in joints:
             home = _home(root, neighbours[joint])
             current = _holder(root, joint)
@@ -165,7 +173,7 @@ def _lay(
 def _turned_to_neighbours(
     inner: Sequence[_Laid], at: Points, fixed: Mapping[int, Points], joined: Sequence[tuple[int, int]]
 ) -> list[_Laid]:
-    """The contents of each zone mirrored so that what leads out of it is short.  ``at``: centres of the zones."""
+    """Mirror the contents of each zone so that the lines out of it are short; ``at`` are the centres of the zones."""
     inner = list(inner)
     for _ in range(2):
         for i, laid in enumerate(inner):
@@ -183,18 +191,21 @@ def _turned_to_neighbours(
 
 
 def _length(laid: _Laid, *, ways: Sequence[tuple[int, int]], there: Mapping[int, Points], centre: Points) -> float:
-    """Of all ways from what is laid around ``centre`` to what is elsewhere."""
+    """Return the total length of the lines from the contents around ``centre`` to vertices elsewhere."""
     return sum(float(np.linalg.norm(laid.centres[a] + centre - there[b])) for a, b in ways)
 
 
 def _mirrored(laid: _Laid) -> list[_Laid]:
-    """Itself first.  Upside down only where no names of inner zones stand at its top."""
+    """Return the contents and their mirror images, the original first.
+
+    They are not turned upside down if they contain boxes, whose names are at the top.
+    """
     inside = laid.boxes[1:]
     shown = []
     for x, y in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
         if y < 0 and inside:
             continue
-        level = -_HEAD / 2  # of the middle of the contents
+        level = -_HEAD / 2  # height of the middle of the contents
         centres = {v: np.array([x * at[0], y * (at[1] - level) + level]) for v, at in laid.centres.items()}
         boxes = [
             box if x > 0 else ZoneBox(box.name, box.depth, -box.right, box.bottom, -box.left, box.top)

@@ -1,36 +1,38 @@
-"""A picture of a platform: zones as nested boxes, clusters or hosts in them, links by bandwidth and latency."""
+"""Draw a platform: zones are nested boxes with clusters or hosts; links show their bandwidth and latency."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from platforms.inspect.quantities import bandwidth_text, count_text, latency_text
-from platforms.inspect.survey import survey
+from platforms.model.platform import Link, Platform
 from platforms.picture.arrangement import Arrangement, arrange
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Part, Parts, parts_of
 from platforms.picture.pen import FONT_PT, LINE_IN, Pen
 from platforms.picture.scales import GREY, MOST_BORDER_PT, Scales, kind_of, legend_rows
-from platforms.platform import Link, Platform
+from platforms.survey.quantities import bandwidth_text, count_text, latency_text
+from platforms.survey.survey import survey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CHARACTER_IN = 0.068  # mean width of one; of bold ones a tenth more
+_CHARACTER_IN = 0.068  # mean width of a character; bold characters are 10 % wider
 _SQUARE = (0.17, 0.17)
 _JOINT = (0.16, 0.16)
-MOST_IN = (12.0, 10.0)  # of the picture; what is larger is drawn smaller
+MOST_IN = (12.0, 10.0)  # width and height of the picture; a larger drawing is scaled down
 _MOST_NAMED_BUSES = 12
 Sizes = Mapping[int, tuple[float, float]]  # width and height of every vertex
 
 
 def platform_figure(platform: Platform) -> Figure:
-    """Zones and links of any platform, at most MOST_IN inches wide and high.
+    """Return a picture of the zones and links of any platform, at most MOST_IN inches wide and high.
 
-    A line's width is the bandwidth of a link on a logarithmic scale, its colour the latency, dark for long ones.  Where
-    a platform has more than 40 clusters those of a zone are one box.  Raises PlatformError for what SimGrid cannot
-    load.
+    The width of a line shows the bandwidth of a link on a logarithmic scale; its colour shows the latency, dark for
+    long ones.  If a platform has more than 40 clusters, the clusters of a zone are one box.
+
+    Raises:
+        PlatformError: SimGrid cannot load the platform.
     """
     shown = parts_of(platform, survey(platform))
     scales = Scales(shown)
@@ -74,6 +76,7 @@ def _width(text: str, *, bold: bool) -> float:
 def _drawn(
     platform: Platform, shown: Parts, placed: Arrangement, sizes: Sizes, scales: Scales, *, named_buses: bool
 ) -> Figure:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     title, *subtitle = _title(platform, shown)

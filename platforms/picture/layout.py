@@ -1,4 +1,4 @@
-"""Where boxes go on a picture of a graph: near what they are joined to, none over another.  Lengths in inches."""
+"""Place the boxes of a graph near the boxes that they are joined to, without overlaps.  Lengths are in inches."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Points = npt.NDArray[np.float64]  # of shape (n, 2), or (n, n) what is between any two of them
+Points = npt.NDArray[np.float64]  # points of shape (n, 2), or values of shape (n, n) for all pairs of points
 _ROUNDS, _STEPS = 3, 40
-_STARTS, _MANY = 5, 16  # so many ways to begin, for graphs of so many boxes at most
+_STARTS, _MANY = 5, 16  # number of initial layouts for graphs of at most 16 boxes; larger graphs have one
 _PUSHES, _SLACK = 300, 0.005
-_FACTORS = (1.0, 0.85, 0.7, 0.55, 0.4)  # by which it is drawn together
-_GAP = 0.55  # wanted between boxes that are joined
-_SEEN = 0.4  # least between such
-_MARGIN = 0.22  # least between any two
-_ASPECT = 1.5  # width to height that a ring is given
+_FACTORS = (1.0, 0.85, 0.7, 0.55, 0.4)  # factors by which a layout is contracted
+_GAP = 0.55  # desired gap between joined boxes
+_SEEN = 0.4  # smallest gap between joined boxes
+_MARGIN = 0.22  # smallest gap between any two boxes
+_ASPECT = 1.5  # desired ratio of width to height
 
 
 def place(sizes: Sequence[tuple[float, float]], joined: Sequence[tuple[int, int]]) -> Points:
-    """Centres of boxes of these widths and heights, shape (n, 2).
+    """Return the centres of boxes of these widths and heights, shape (n, 2).
 
     Distances follow the number of joints between boxes (stress majorization, Gansner, Koren and North, "Graph Drawing
-    by Stress Majorization", 2004); boxes nearly all of which are joined stand on a ring.  The same input gives the same
-    picture.
+    by Stress Majorization", 2004).  If nearly all pairs of boxes are joined, the boxes are placed on a ring.  The same
+    input gives the same picture.
     """
     boxes = np.asarray(sizes, dtype=float).reshape(-1, 2)
     n = len(boxes)
@@ -48,7 +48,7 @@ def place(sizes: Sequence[tuple[float, float]], joined: Sequence[tuple[int, int]
 
 
 def _rows(boxes: Points) -> Points:
-    """Row by row, as many in each as make the whole a little wider than high."""
+    """Place boxes in rows of a length that makes the whole a little wider than high."""
     width, height = boxes.max(axis=0) + _MARGIN
     columns = min(len(boxes), max(1, math.ceil(math.sqrt(len(boxes) * _ASPECT * height / width))))
     number = np.arange(len(boxes))
@@ -56,19 +56,19 @@ def _rows(boxes: Points) -> Points:
 
 
 def _ring(boxes: Points) -> Points:
-    """On an ellipse, from the top clockwise, long enough for all."""
+    """Place boxes on an ellipse that is long enough for all, clockwise from the top."""
     n = len(boxes)
     angles = math.pi / 2 - 2 * math.pi * (np.arange(n) + (0.5 if n % 2 == 0 else 0)) / n
     unit = np.stack([np.cos(angles) * _ASPECT, np.sin(angles)], axis=1)
     steps = np.abs(np.roll(unit, -1, axis=0) - unit)
     wanted = (np.roll(boxes, -1, axis=0) + boxes) / 2 + _MARGIN
-    # Neighbours stand apart where one of the two directions has room.
+    # Neighbours do not overlap if there is room in one of the two directions.
     factors = (wanted / np.maximum(steps, 1e-9)).min(axis=1)
     return unit * max(float(factors.max()), 1.0)
 
 
 def _hub(pairs: set[tuple[int, int]], n: int) -> int | None:
-    """The one to which all others are joined, and to nothing else; None for fewer than three others."""
+    """Return the box that is the only neighbour of all others; None without such a box or with fewer than four."""
     if n < 4 or len(pairs) != n - 1:
         return None
     common = set.intersection(*map(set, pairs))
@@ -76,7 +76,7 @@ def _hub(pairs: set[tuple[int, int]], n: int) -> int | None:
 
 
 def _around(hub: int, boxes: Points) -> Points:
-    """The others along a rectangle around it, from the upper left clockwise."""
+    """Place the other boxes along a rectangle around the hub, clockwise from the upper left."""
     others = [i for i in range(len(boxes)) if i != hub]
     width, height = boxes[others].max(axis=0) + _MARGIN
     middle = boxes[hub] + 2 * _SEEN
@@ -104,7 +104,10 @@ def _steps(count: int, apart: float) -> Points:
 
 
 def _hops(n: int, pairs: set[tuple[int, int]]) -> Points:
-    """Joints on the shortest way between any two, shape (n, n); one more than the longest where there is none."""
+    """Return the number of joints on the shortest path between each two boxes, shape (n, n).
+
+    Unconnected boxes get one more than the longest of these paths.
+    """
     hops = np.full((n, n), np.inf)
     np.fill_diagonal(hops, 0)
     for a, b in pairs:
@@ -117,7 +120,7 @@ def _hops(n: int, pairs: set[tuple[int, int]]) -> Points:
 
 def _majorized(boxes: Points, hops: Points, start: int) -> Points:
     n = len(boxes)
-    angles = math.pi / 2 + math.pi / n - 2 * math.pi * np.arange(n) / n  # an upper side that is level, to begin with
+    angles = math.pi / 2 + math.pi / n - 2 * math.pi * np.arange(n) / n  # begins with a horizontal side at the top
     at: Points = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.abs(boxes).mean() * n
     if start:
         at = np.random.default_rng(start).permutation(at)
@@ -127,7 +130,7 @@ def _majorized(boxes: Points, hops: Points, start: int) -> Points:
 
 
 def _wanted(at: Points, boxes: Points, hops: Points) -> Points:
-    """Distances of centres: the gaps, and of each box what the line between the two cuts off; boxes are not round."""
+    """Return the desired distances of centres: the gaps plus the part of the line that lies inside each box."""
     offset = np.abs(at[:, None] - at[None, :]) + 1e-9
     length = np.linalg.norm(offset, axis=2)
     inside = (boxes[:, None, :] / 2 / (offset / length[..., None])).min(axis=2)
@@ -150,7 +153,10 @@ def _at_distances(at: Points, wanted: Points) -> Points:
 
 
 def _badness(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> float:
-    """Large drawings are bad, and so are joints that pass over boxes; of drawings equally good the first is taken."""
+    """Return a penalty for the size of the drawing and for joints that pass over boxes.
+
+    It is rounded, so that of nearly equal drawings the first is taken.
+    """
     return round(_extent(at, boxes) * (1 + 3 * _crossed(at, boxes, pairs) / len(pairs)), 6)
 
 
@@ -160,7 +166,7 @@ def _extent(at: Points, boxes: Points) -> float:
 
 
 def _crossed(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> int:
-    """How many joints pass over a box that they do not join, looked at in points along them."""
+    """Return how many joints pass over a box that they do not join, examined at points along them."""
     shares = np.linspace(0, 1, 33)[:, None]
     first, second = np.array(sorted(pairs)).T
     points = at[first, None] + (at[second] - at[first])[:, None] * shares  # joints, points, 2
@@ -171,7 +177,7 @@ def _crossed(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> int:
 
 
 def _turned(at: Points) -> Points:
-    """The longest way across lies level, where there is one; the first box is on the left or above."""
+    """Turn the layout so that its longest extent, if any, is horizontal and the first box is on the left or above."""
     at = at - at.mean(axis=0)
     spread, axes = np.linalg.eigh(at.T @ at)
     if spread[1] > 1.3 * spread[0]:
@@ -184,14 +190,14 @@ def _turned(at: Points) -> Points:
 
 
 def _apart(at: Points, boxes: Points, pairs: set[tuple[int, int]]) -> Points:
-    """Boxes that overlap are pushed apart, along the way on which less is needed."""
+    """Push overlapping boxes apart along the axis on which they overlap less."""
     at = at.copy()
     margin = np.full((len(at), len(at)), _MARGIN)
     for a, b in pairs:
         margin[a, b] = margin[b, a] = _SEEN
     least = (boxes[:, None] + boxes[None, :]) / 2 + margin[..., None] + _SLACK
     order = np.arange(len(at))
-    sign = np.where(order[:, None] < order[None, :], -1.0, 1.0)  # of boxes in one place, the later goes right
+    sign = np.where(order[:, None] < order[None, :], -1.0, 1.0)  # of boxes in the same place, the later one moves right
     for _ in range(_PUSHES):
         offset = at[:, None] - at[None, :]
         lacking = least - np.abs(offset)

@@ -1,8 +1,8 @@
-"""Which links lie between which parts of a platform: a graph made of routes, for a picture.
+"""Infer from routes which links lie between which parts of a platform, as a graph for a picture.
 
-SimGrid knows routes, lists of links; where two links meet is not said.  It is inferred: what follows one another in a
-route touches, and the two ends of a link are told apart by what is known of its neighbours, from the shortest routes to
-the longest.  A link by which routes come and go in more ways than two ends allow is a bus, a vertex of its own.
+SimGrid's routes are lists of links and do not say where two links meet.  The meeting points are inferred: consecutive
+links of a route touch, and the two ends of a link are distinguished by its known neighbours, from the shortest routes
+to the longest.  A link that routes enter and leave in more ways than two ends allow is a bus, a vertex of its own.
 """
 
 from __future__ import annotations
@@ -11,35 +11,36 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from platforms.platform import Link, Route
+from platforms.model.platform import Link, Route
 
 
 @dataclass(frozen=True)
 class Span:
-    """Links in a row between two vertices; none where parts touch by a route without links of its own."""
+    """Links in series between two vertices; no links if the route between two parts has none of its own."""
 
     first: int
     second: int
     links: tuple[Link, ...]
-    parallel: int = 1  # how many such rows there are; the links are those of the widest
-    latency_s: float = 0.0  # one way, s: of the links, or of the route where there are none
+    parallel: int = 1  # number of parallel series of links; ``links`` are those of the widest
+    latency_s: float = 0.0  # one way, s: of the links, or of the route if it has no links
 
     @property
     def bandwidth_Bps(self) -> float:
-        """byte/s of the narrowest link; infinite without links."""
+        """Bandwidth of the narrowest link, byte/s; infinite without links."""
         return min((link.bandwidth_Bps for link in self.links), default=float("inf"))
 
 
 @dataclass(frozen=True)
 class LinkGraph:
-    """Vertices 0 to parts - 1 are the parts of the platform; those above are where links meet, or buses."""
+    """A graph of links; vertices 0 to parts - 1 are the platform's parts, the others are joints of links or buses."""
 
     parts: int
     spans: tuple[Span, ...]
     buses: dict[int, tuple[Link, ...]]  # the links that are vertices
-    vertices: tuple[int, ...]  # all, in order; numbers above the parts may have gaps
+    vertices: tuple[int, ...]  # all vertices in order; the numbers after the parts may have gaps
 
     def neighbours(self) -> dict[int, list[int]]:
+        """Return the neighbours of each vertex, one entry per span."""
         found: dict[int, list[int]] = {vertex: [] for vertex in self.vertices}
         for span in self.spans:
             found[span.first].append(span.second)
@@ -48,9 +49,10 @@ class LinkGraph:
 
 
 def link_graph(part_of: Mapping[str, int], routes: Sequence[Route]) -> LinkGraph:
-    """``part_of``: of each host, 0, 1, ...  Links that only routes within one part use are left out.
+    """Return the graph of the links between parts; ``part_of`` is the number of each host's part, from 0.
 
-    Both directions of a duplex link (SimGrid's names end in _UP and _DOWN) are one link.
+    Links that are used only by routes within one part are left out.  Both directions of a duplex link (SimGrid's names
+    end in _UP and _DOWN) are one link.
     """
     inside = _inside(part_of, routes)
     across = [route for route in routes if part_of[route.source] != part_of[route.destination]]
@@ -62,12 +64,12 @@ def link_graph(part_of: Mapping[str, int], routes: Sequence[Route]) -> LinkGraph
 
 
 def cable(link: Link) -> str:
-    """The name of a link without its direction."""
+    """Return the name of a link without its direction."""
     return link.name.removesuffix("_UP").removesuffix("_DOWN")
 
 
 def _inside(part_of: Mapping[str, int], routes: Sequence[Route]) -> dict[str, int]:
-    """The part of each link that routes within exactly one part use."""
+    """Return the part of each link that is used by routes within exactly one part."""
     parts = defaultdict(set)
     for route in routes:
         if part_of[route.source] == part_of[route.destination]:
@@ -79,13 +81,14 @@ def _inside(part_of: Mapping[str, int], routes: Sequence[Route]) -> dict[str, in
 class _Builder:
     def __init__(self, parts: int, inside: Mapping[str, int]):
         self.parts, self.inside = parts, inside
-        self.parent = list(range(parts))  # of the forest of vertices that have turned out to be one
+        self.parent = list(range(parts))  # union-find forest of vertices that have turned out to be the same
         self.ends: dict[str, tuple[int, int]] = {}
         self.links: dict[str, Link] = {}
         self.is_bus: set[str] = set()
-        self.touching: dict[tuple[int, int], float] = {}  # vertices without a link between -> latency, s
+        self.touching: dict[tuple[int, int], float] = {}  # adjacent vertices without a link between them -> latency, s
 
     def add(self, source: int, destination: int, route: Route) -> None:
+        """Add a route between two parts."""
         crossed = [link for link in route.links if self.inside.get(cable(link)) not in (source, destination)]
         if not crossed:
             if not route.links or not self._joined(source, destination):
@@ -95,7 +98,7 @@ class _Builder:
         for i, link in enumerate(crossed):
             last = i == len(crossed) - 1
             owner = self.inside.get(cable(link))
-            if owner is not None:  # a way through another part
+            if owner is not None:  # the route leads through another part
                 here = self._meet(here, owner)
                 continue
             here = self._cross(here, link, destination if last else None, None if last else crossed[i + 1])
@@ -119,7 +122,7 @@ class _Builder:
             self.touching.setdefault((min(first, second), max(first, second)), latency_s)
 
     def _meet(self, first: int, second: int) -> int:
-        """The two are one place, or touch; returns where a route that came to the first goes on."""
+        """Merge two vertices, or make them touch; return the vertex where a route that reached the first continues."""
         first, second = self._find(first), self._find(second)
         if first == second:
             return first
@@ -128,7 +131,7 @@ class _Builder:
         if len(fixed) == 2:
             self._touch(first, second)
             return second
-        if any(v < self.parts for v in fixed):  # a part is drawn as a box: links may meet at it, but not be it
+        if any(v < self.parts for v in fixed):  # a part is a box: links end at it, but do not merge with it
             self._touch(first, second)
             return second
         keep, gone = (first, second) if first in fixed else (second, first)
@@ -136,7 +139,7 @@ class _Builder:
         return keep
 
     def _cross(self, here: int, link: Link, goal: int | None, following: Link | None) -> int:
-        """Where a route comes to that crosses a link from ``here``; ``goal``: where it then has to be."""
+        """Return the vertex that a route reaches by crossing a link from ``here``; ``goal`` is where it has to end."""
         name = cable(link)
         self.links.setdefault(name, link)
         here = self._find(here)
@@ -172,7 +175,7 @@ class _Builder:
         return {self._find(end) for end in self.ends.get(cable(link), ())}
 
     def _as_bus(self, name: str) -> int:
-        """The link becomes a vertex that its two ends touch."""
+        """Make the link a vertex that touches its two ends."""
         bus = self._new()
         for end in self.ends[name]:
             self._touch(self._find(end), bus)
@@ -181,6 +184,7 @@ class _Builder:
         return bus
 
     def graph(self) -> LinkGraph:
+        """Return the simplified graph of all routes added so far."""
         spans = [
             Span(self._find(a), self._find(b), (self.links[name],), latency_s=self.links[name].latency_s)
             for name, (a, b) in self.ends.items()
@@ -199,7 +203,7 @@ class _Builder:
 
 
 def _at_parts(spans: list[Span], parts: int, buses: Collection[int]) -> list[Span]:
-    """A meeting point that one part alone touches is that part."""
+    """Merge each joint that touches only one part with that part."""
     touching = defaultdict(set)
     for span in spans:
         if not span.links and span.latency_s == 0:
@@ -215,7 +219,7 @@ def _at_parts(spans: list[Span], parts: int, buses: Collection[int]) -> list[Spa
 
 
 def _in_series(spans: list[Span], parts: int, buses: Collection[int]) -> list[Span]:
-    """Meeting points of two spans only are left out, and so are those of one, which lead nowhere."""
+    """Remove joints of only two spans by merging the spans, and joints of one span, which lead nowhere."""
     while True:
         at = defaultdict(list)
         for span in spans:
@@ -236,7 +240,7 @@ def _in_series(spans: list[Span], parts: int, buses: Collection[int]) -> list[Sp
 
 
 def _parallel(spans: Sequence[Span]) -> list[Span]:
-    """Spans between the same vertices as one: the widest, of the least latency."""
+    """Merge spans between the same vertices into one with the links of the widest span of the least latency."""
     rows = defaultdict(list)
     for span in spans:
         rows[min(span.first, span.second), max(span.first, span.second)].append(span)

@@ -1,21 +1,21 @@
-"""What a picture of a platform shows as its parts: clusters, or hosts where there are few, or whole zones."""
+"""Choose the parts that a picture of a platform shows: clusters, hosts if there are few, or whole zones."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from platforms.inspect.connections import Connection, Group, connections, groups_of
-from platforms.inspect.quantities import bandwidth_text, count_text, latency_text, range_text, speed_text
-from platforms.inspect.survey import Survey
+from platforms.model.platform import Host, Platform, Route
 from platforms.picture.link_graph import LinkGraph, Span, link_graph
-from platforms.platform import Host, Platform, Route
+from platforms.survey.connections import Connection, Group, connections, groups_of
+from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text, speed_text
+from platforms.survey.survey import Survey
 
 MOST_PARTS = 40
-_MOST_HOSTS_OF_ONE = 64  # a single cluster of so many is drawn host by host
-_MOST_HOSTS = 24  # and so are, of so many in all, the hosts of zones that are several clusters
+_MOST_HOSTS_OF_ONE = 64  # a single cluster of up to this many hosts is drawn host by host
+_MOST_HOSTS = 24  # so are zones that are several clusters, if they have at most this many hosts together
 _MOST_NAMED_HOSTS = 24
-_FEW_PARTS = 12  # of more, what is alike is said once
+_FEW_PARTS = 12  # with more parts, a property common to all is written only once
 _MOST_DISTANCES = 15
 _MOST_OF_A_MESH = 45
 _MOST_SPANS = 200
@@ -26,39 +26,41 @@ _LONGEST_NAME = 26
 class Part:
     """A box of the picture."""
 
-    name: str  # "" for hosts of which there are too many to be named
-    lines: tuple[str, ...]  # what is said below the name
-    zones: tuple[str, ...]  # around it, from the root down
+    name: str  # "" for hosts that are too many to be named
+    lines: tuple[str, ...]  # text below the name
+    zones: tuple[str, ...]  # enclosing zones, from the root down
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Hub:
-    """A vertex in the place of lines between all pairs, of which there are too many to be seen."""
+    """A vertex that replaces lines between all pairs of parts when there are too many lines to be distinguished."""
 
     vertex: int
     lines: tuple[str, str]
-    latency_s: float  # the largest that it stands for
-    bandwidth_Bps: float  # the largest; infinite where there are no links
+    latency_s: float  # the largest of the replaced lines
+    bandwidth_Bps: float  # the largest of the replaced lines; infinite if they have no links
 
 
 @dataclass(frozen=True)
 class Parts:
+    """The parts of a picture and the links between them."""
+
     parts: tuple[Part, ...]
     graph: LinkGraph
-    notes: tuple[str, ...]  # what has been put together, or left out, or is alike everywhere
+    notes: tuple[str, ...]  # what is combined, left out, or common to all parts
     hub: Hub | None = None
 
 
 def parts_of(platform: Platform, survey: Survey) -> Parts:
-    """At most MOST_PARTS groups, or _MOST_HOSTS_OF_ONE hosts, with the links between them."""
+    """Return at most MOST_PARTS groups, or _MOST_HOSTS_OF_ONE hosts, with the links between them."""
     if 1 < len(platform.hosts) <= _MOST_HOSTS_OF_ONE and len(platform.clusters) == 1:
         return _hosts_of_one(platform, survey)
     return _parts(*_groups(platform, survey))
 
 
 def _hosts_of_one(platform: Platform, survey: Survey) -> Parts:
-    """The hosts of a single cluster; the cluster as a whole where its links are too many to be told apart."""
+    """Return the hosts of a single cluster, or the whole cluster if its links are too many to be distinguished."""
     whole = [
         _parts(tuple(_host_part(host, survey, named=named) for host in platform.hosts), survey, notes)
         for named, notes in ((True, []), (False, [f"Each square is a host: {_kind(platform.hosts[0])}"]))
@@ -104,7 +106,7 @@ def _groups(platform: Platform, survey: Survey) -> tuple[tuple[Part, ...], Surve
 
 
 def _told_by_host(groups: tuple[Group, ...]) -> set[tuple[str, ...]]:
-    """Zones that are several clusters because their hosts differ: the names of those say nothing."""
+    """Return the zones that are several clusters because their hosts differ; names of these clusters mean nothing."""
     clusters = Counter(group.zones for group in groups)
     several = {zones for zones, count in clusters.items() if count > 1}
     hosts = sum(group.hosts for group in groups if group.zones in several)
@@ -112,7 +114,7 @@ def _told_by_host(groups: tuple[Group, ...]) -> set[tuple[str, ...]]:
 
 
 def _inside_text(inside: Connection | None) -> str:
-    """Bandwidth and latency between hosts of one group; "" for a group of one host, and where there is no route."""
+    """Return bandwidth and latency between hosts of one group as text; "" for one host or without routes."""
     if inside is None or inside.latency_s is None or inside.bandwidth_Bps is None:
         return ""
     rate = range_text(inside.bandwidth_Bps.low, inside.bandwidth_Bps.high, bandwidth_text)
@@ -120,7 +122,7 @@ def _inside_text(inside: Connection | None) -> str:
 
 
 def _with_hub(shown: Parts) -> Parts:
-    """Many latencies by distance as one vertex, or a link for each of many pairs."""
+    """Replace many latencies by distance, or a mesh of many links, by one vertex."""
     graph = shown.graph
     apart = [span for span in graph.spans if not span.links and span.latency_s > 0]
     meshed = [span for span in graph.spans if span.links and max(span.first, span.second) < graph.parts]
@@ -150,7 +152,7 @@ def _index(parts: tuple[Part, ...]) -> dict[str, int]:
 
 
 def _routes(parts: tuple[Part, ...], survey: Survey) -> list[Route]:
-    """Those between hosts that are a part by themselves, or of the sample of their cluster."""
+    """Return the routes between hosts that are parts of their own or belong to the sample of their cluster."""
     shown = {name for names in survey.inside for name in names}
     shown.update(part.hosts[0] for part in parts if len(part.hosts) == 1)
     return [
@@ -185,7 +187,7 @@ def _group_part(group: Group, inside: str, *, short: bool) -> Part:
 
 
 def _shortened(name: str) -> str:
-    """Long names without their middle."""
+    """Return a name; a long one without its middle."""
     if len(name) <= _LONGEST_NAME:
         return name
     tail = _LONGEST_NAME // 3

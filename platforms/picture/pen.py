@@ -1,4 +1,4 @@
-"""Draws boxes, lines and texts of a platform's picture."""
+"""Draw the boxes, lines and texts of a platform's picture."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ class Pen:
         self.axes, self.scale = axes, scale
 
     def text(self, x: float, y: float, text: str, *, size: float = FONT_PT, colour: str = _INK, **style: Any) -> None:
-        # Names are the user's: a dollar sign is no formula.
+        """Write a line of text; a dollar sign in a user's name does not begin a formula."""
         shown = text.replace("$", r"\$")
         self.axes.text(x, y, shown, fontsize=size * self.scale, color=colour, va="center", zorder=5, **style)
 
     def zone(self, box: ZoneBox) -> None:
+        """Draw the box of a zone with its name."""
         width, height = box.right - box.left, box.top - box.bottom
         fill = _ZONES[min(box.depth, len(_ZONES) - 1)]
         self._box(box.left, box.bottom, width, height, fill=fill, edge="#a8a8a8", z=0.1 + 0.01 * box.depth)
@@ -37,6 +38,7 @@ class Pen:
         self.text(box.left + 0.1, box.top - 0.14, box.name, colour="#4d4d4d", ha="left", bbox=behind)
 
     def part(self, part: Part, x: float, y: float, size: tuple[float, float]) -> None:
+        """Draw the box of a part with its text."""
         width, height = size
         self._box(x - width / 2, y - height / 2, width, height, fill=_PART if part.name else "#c9c9c9", edge=_INK, z=4)
         if part.name:
@@ -49,15 +51,18 @@ class Pen:
     def bus(
         self, lines: Sequence[str], x: float, y: float, size: tuple[float, float], edge: Colour, border_pt: float
     ) -> None:
+        """Draw a bus, a link that is a vertex, with its text."""
         width, height = size
         self._box(x - width / 2, y - height / 2, width, height, fill="white", edge=edge, z=4, line_pt=border_pt)
         for i, text in enumerate(lines):
             self.text(x, y + (0.5 - i) * LINE_IN, text, ha="center")
 
     def joint(self, x: float, y: float) -> None:
+        """Draw a point where links meet."""
         self.axes.plot([x], [y], "o", color=_INK, markersize=4.5 * self.scale, zorder=4)
 
     def span(self, span: Span, centres: Mapping[int, tuple[float, float]], scales: Scales) -> None:
+        """Draw a line between two vertices."""
         (x1, y1), (x2, y2) = centres[span.first], centres[span.second]
         if span.links:
             sample: Sample = scales.width_pt(span.bandwidth_Bps), scales.colour(span.latency_s), "-"
@@ -68,6 +73,7 @@ class Pen:
         self._line([x1, x2], [y1, y2], sample, solid_capstyle="round", zorder=2)
 
     def legend_row(self, x: float, y: float, sample: Sample | None, text: str) -> None:
+        """Draw a row of the legend: a sample of a line, if any, and a text."""
         if sample:
             self._line([x, x + 0.4], [y, y], sample)
         self.text(x + (0.5 if sample else 0), y, text, ha="left", colour=_INK if sample else GREY)
@@ -88,6 +94,7 @@ class Pen:
         z: float,
         line_pt: float = 0.8,
     ) -> None:
+        # Imported here for a quick start: it is slow to import.
         from matplotlib.patches import FancyBboxPatch
 
         round_in = min(0.06, width / 4, height / 4)

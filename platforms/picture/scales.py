@@ -1,25 +1,25 @@
-"""How wide and in which colour links are drawn, and the legend that says so."""
+"""Widths and colours of links in a picture, and the legend that explains them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from platforms.inspect.quantities import bandwidth_text, count_text, latency_text, range_text
+from platforms.model.platform import Link
 from platforms.picture.link_graph import cable
 from platforms.picture.parts import Parts
-from platforms.platform import Link
+from platforms.survey.quantities import bandwidth_text, count_text, latency_text, range_text
 
 GREY = "#6b6b6b"
 MOST_BORDER_PT = 2.5
-_MOST_KINDS = 8  # of links that the legend lists one by one
+_MOST_KINDS = 8  # kinds of links that the legend lists one by one
 _WIDEST_PT, _NARROWEST_PT, _PT_PER_DECADE = 4.5, 0.9, 1.4
-_FEW_LINES = 16  # more are drawn thinner
-_COLOURS = 0.62  # the part of viridis that is dark enough on white
-Kind = tuple[float, float, str]  # of links: bandwidth, byte/s; latency, s; how they are shared
+_FEW_LINES = 16  # more lines are drawn thinner
+_COLOURS = 0.62  # the share of viridis that is dark enough on white
+Kind = tuple[float, float, str]  # kind of link: bandwidth, byte/s; latency, s; sharing
 Colour = str | tuple[float, float, float, float]
 Dashes = str | tuple[float, tuple[float, float]]  # matplotlib's line style: offset, and points on and off
-Sample = tuple[float, Colour, Dashes]  # of a line: width in points, colour, dashes
+Sample = tuple[float, Colour, Dashes]  # sample of a line: width in points, colour, dashes
 
 
 class Scales:
@@ -43,13 +43,15 @@ class Scales:
         self.latencies_s = (low, high)
 
     def width_pt(self, bandwidth_Bps: float) -> float:
+        """Return the width of a line in points."""
         if not math.isfinite(bandwidth_Bps):
             return _NARROWEST_PT
         decades = math.log10(self.widest_Bps / bandwidth_Bps)
         return max((_WIDEST_PT - _PT_PER_DECADE * decades) * self.thinned, _NARROWEST_PT)
 
     def colour(self, latency_s: float) -> Colour:
-        """Red, green, blue and opacity, each from 0 to 1."""
+        """Return the colour for a latency: red, green, blue and opacity, each from 0 to 1."""
+        # Imported here for a quick start: it is slow to import.
         from matplotlib import colormaps
 
         share = 0.0 if latency_s <= 0 else (math.log10(latency_s) - self.low) / (self.high - self.low)
@@ -57,7 +59,7 @@ class Scales:
 
 
 def kind_of(links: Sequence[Link]) -> Kind:
-    """Bandwidth, latency and how the narrowest is shared, of links in a row; values that read the same are the same."""
+    """Return bandwidth, latency and sharing of the narrowest of links in series, rounded as in the legend."""
     narrowest = min(links, key=lambda link: link.bandwidth_Bps)
     duplex = narrowest.name != cable(narrowest)
     shared = {"shared": "shared by both directions", "fatpipe": "not shared"}.get(narrowest.sharing, narrowest.sharing)
@@ -73,7 +75,7 @@ def _kind_text(kind: Kind) -> str:
 
 
 def legend_rows(shown: Parts, scales: Scales) -> list[tuple[Sample | None, str]]:
-    """Rows of a sample of a line, or None, and a text."""
+    """Return the rows of the legend: a sample of a line, or None, and a text."""
     rows: list[tuple[Sample | None, str]] = []
     if len(scales.kinds) <= _MOST_KINDS:
         counts = _counts(shown)

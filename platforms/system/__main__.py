@@ -1,3 +1,5 @@
+"""Run ``python -m platforms.system``."""
+
 import sys
 
 from platforms.system.cli import main

@@ -1,40 +1,41 @@
-"""What a system must be for SimGrid to take it and for its names to be clear."""
+"""Check that SimGrid can simulate a system and that its names are unambiguous."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from platforms.errors import PlatformError
-from platforms.grid import MOST_CORES, MOST_NODES, SPEED_RANGE_FLOPS, WAN_SHAPES, Wire, wan_ends
-
-if TYPE_CHECKING:
-    from platforms.hardware import DiskArray
-    from platforms.system.model import ComputeUnit, Level, Node, System
+from platforms.grids.grid import MOST_CORES, MOST_NODES, SPEED_RANGE_FLOPS, WAN_SHAPES, Wire, wan_ends
+from platforms.system.database import DiskArray
+from platforms.system.parts import ComputeUnit, Level, Node
 
 KINDS = ("cpu", "gpu")
-MOST_GROUPS = 1000  # of equal nodes; their names are compared pair by pair
-_OF_A_LAN = ("hub", "hub_router", "switch_in", "switch_out", "fabric")  # as platforms.system.ways and xml name them
+MOST_GROUPS = 1000  # groups of equal nodes; their names are compared pair by pair
+_OF_A_LAN = ("hub", "hub_router", "switch_in", "switch_out", "fabric")  # name parts in platforms.system.ways and xml
 _NUMBERED = re.compile(r"\d+([-_]|$)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _USE_NAME = "Use letters, digits, '_', '-' and '.', a letter first"
 
 
-def check_system(system: System) -> None:
-    """Raises PlatformError naming the part for whatever is wrong with it."""
-    where = f"system {system.name!r}"
-    _check_level(system.top, where)
-    groups = sum(len(lan.nodes) for lan in system.top.lans())
+def check_system(name: str, top: Level) -> None:
+    """Check a system.
+
+    Raises:
+        PlatformError: A value is wrong; the message names the part.
+    """
+    where = f"system {name!r}"
+    _check_level(top, where)
+    groups = sum(len(lan.nodes) for lan in top.lans())
     if groups > MOST_GROUPS:
         raise PlatformError(where, f"{groups} groups of nodes", f"Give at most {MOST_GROUPS}")
     seen = set()
-    for name in _names(system.top):
-        if name in seen:
-            raise PlatformError(where, f"the name {name!r} stands for two things", "Rename one")
-        seen.add(name)
-    _check_host_names(system, where)
+    for part in _names(top):
+        if part in seen:
+            raise PlatformError(where, f"the name {part!r} is used twice", "Rename one")
+        seen.add(part)
+    _check_host_names(top, where)
 
 
 def _check_level(level: Level, above: str) -> None:
@@ -44,7 +45,7 @@ def _check_level(level: Level, above: str) -> None:
         _check_wan(level, where)
     else:
         if level.levels or not level.nodes:
-            raise PlatformError(where, "a LAN holds nodes, and only nodes", "Give it at least one node")
+            raise PlatformError(where, "a LAN must contain nodes, and nothing else", "Give it at least one node")
         if level.fabric is not None:
             check_wire(level.fabric, f"{where}, fabric")
         for node in level.nodes:
@@ -55,11 +56,11 @@ def _check_level(level: Level, above: str) -> None:
 
 def _check_wan(level: Level, where: str) -> None:
     if level.nodes or len(level.levels) < 2:
-        raise PlatformError(where, "a WAN joins levels, and holds nothing else", "Give it at least two LANs")
+        raise PlatformError(where, "a WAN must contain at least two levels, and no nodes", "Give it at least two LANs")
     if level.shape not in WAN_SHAPES:
         raise PlatformError(where, f"no shape {level.shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
     if any(below.shape == "mesh" and below.levels for below in level.levels):
-        raise PlatformError(where, "a mesh below another level has no place to be reached at", "Make it a star")
+        raise PlatformError(where, "a mesh below another level has no hub that a link could lead to", "Make it a star")
     ends = [(link.first, link.second) for link in level.links]
     if sorted(ends, key=str) != sorted(wan_ends(level.shape, [one.zone for one in level.levels]), key=str):
         raise PlatformError(where, f"its links are not those of a {level.shape}", "Give each exactly once")
@@ -75,11 +76,11 @@ def _check_node(node: Node, where: str) -> None:
         raise PlatformError(where, "no compute unit", "Give it a cpu or a gpu")
     names = [unit.name for unit in node.units]
     if len(set(names)) != len(names):
-        raise PlatformError(where, "two units of one name", "Give each unit a name of its own")
+        raise PlatformError(where, "two units have the same name", "Give each unit a name of its own")
     if sum(unit.bus is None for unit in node.units) > 1:
         raise PlatformError(where, "several units without a bus between them", "Give the node a bus")
     if len({disk.name for disk in node.disks}) != len(node.disks):
-        raise PlatformError(where, "two disks of one name", "Give it once")
+        raise PlatformError(where, "two disks have the same name", "Give it once")
     check_wire(node.link, f"{where}, link")
     if node.memory is not None:
         check_wire(node.memory, f"{where}, memory")
@@ -120,7 +121,11 @@ def _check_disk(disk: DiskArray, where: str) -> None:
 
 
 def check_wire(wire: Wire, where: str) -> None:
-    """Raises PlatformError for a bandwidth that is not positive or a negative latency."""
+    """Check bandwidth and latency of a link.
+
+    Raises:
+        PlatformError: The bandwidth is not positive and finite, or the latency is negative or infinite.
+    """
     if not 0 < wire.bandwidth_Bps < math.inf:
         raise PlatformError(where, f"bandwidth is {wire.bandwidth_Bps} byte/s", "Give a positive one")
     if not 0 <= wire.latency_s < math.inf:
@@ -133,7 +138,7 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _names(level: Level) -> Iterator[str]:
-    """All that the platform file calls by a name made of the level's or of a group's, but for what has a number."""
+    """Yield all names in the platform file that derive from names of levels and groups, except numbered ones."""
     yield level.zone
     if not level.alone:
         suffixes = ("hub", "hub_router") if level.kind == "wan" else _OF_A_LAN
@@ -143,14 +148,17 @@ def _names(level: Level) -> Iterator[str]:
         yield from _names(below)
 
 
-def _check_host_names(system: System, where: str) -> None:
-    """Two groups called a and a-1 could both have a host a-1-0, and one called a-1_node is a node's zone: refused
-    where it happens, without listing hosts."""
-    names = {node.name for lan in system.top.lans() for node in lan.nodes}
-    zones = set(_names(system.top)) | {system.top.name}
-    for lan in system.top.lans():
+def _check_host_names(top: Level, where: str) -> None:
+    """Refuse names of groups whose hosts or zones could have the same name, without listing the hosts.
+
+    Groups called a and a-1 could both have a host a-1-0, and a group called a-1_node could have the name of a node's
+    zone.
+    """
+    names = {node.name for lan in top.lans() for node in lan.nodes}
+    zones = set(_names(top)) | {top.name}
+    for lan in top.lans():
         for node in lan.nodes:
             for other in sorted(names | zones):
                 number = other.removeprefix(f"{node.name}-")
                 if number != other and _NUMBERED.match(number):
-                    raise PlatformError(where, f"{other!r} may stand for two things", "Rename a group")
+                    raise PlatformError(where, f"{other!r} may be the name of two things", "Rename a group")

@@ -1,4 +1,4 @@
-"""Show a system and, with --count, where a scheduler places processes: ``python -m platforms.system SYSTEM``."""
+"""Show a system and, with --count, where processes are placed on it: ``python -m platforms.system SYSTEM``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
-from platforms.placement import write_host_file
+from platforms.model.placement import write_host_file
 from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.scheduler import POLICIES, Schedule, schedule
 
-_MOST_DIGITS = 18  # of a number of processes
+_MOST_DIGITS = 18  # in a number of processes
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this command's options."""
     parser = CommandParser(
         prog="python -m platforms.system", description=__doc__.partition(":")[0] + ".", epilog=EXIT_STATUSES
     )
@@ -27,14 +28,15 @@ def build_parser() -> argparse.ArgumentParser:
         "--count", metavar="LABEL=N", action="append", default=[], help="processes of a label to place, in rank order"
     )
     parser.add_argument(
-        "--policy", metavar="NAME", help=f"how: {', '.join(POLICIES)} (default: {next(iter(POLICIES))})"
+        "--policy", metavar="NAME", help=f"scheduling policy: {', '.join(POLICIES)} (default: {next(iter(POLICIES))})"
     )
-    parser.add_argument("--write-hostfile", metavar="FILE", help="the host of every rank, for --hostfile of a run")
-    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
+    parser.add_argument("--write-hostfile", metavar="FILE", help="write the host of each rank, for --hostfile of a run")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 
@@ -56,7 +58,11 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def counts_of(entries: Sequence[str]) -> dict[str, int]:
-    """Numbers of processes by label, from texts LABEL=N.  Raises UserError for what is not."""
+    """Return the number of processes of each label, from texts LABEL=N.
+
+    Raises:
+        UserError: A text does not have this form, or a label is given twice.
+    """
     counts: dict[str, int] = {}
     for entry in entries:
         label, _, number = entry.partition("=")
@@ -102,14 +108,14 @@ def _system_values(system: System) -> dict[str, Any]:
 
 
 def watts_of(system: System) -> tuple[float, float]:
-    """Of all its units whose watts are known, idle and at full load, W."""
+    """Return the power of all units whose power is known, idle and at full load, W."""
     powers = [(group.units, group.unit.power) for group in system.groups if group.unit.power is not None]
     idle_w, full_w = (sum(n * getattr(power, key) for n, power in powers) for key in ("idle_w", "full_w"))
     return idle_w, full_w
 
 
 def price_of(system: System) -> float | None:
-    """Of all its processors, USD; None where that of one is not known."""
+    """Return the price of all processors, USD, or None if a price is unknown."""
     prices = [(group.units, group.unit.price_usd) for group in system.groups]
     known = [n * price for n, price in prices if price is not None]
     return sum(known) if len(known) == len(prices) else None

@@ -1,4 +1,4 @@
-"""A system as a Platform: its XML, kept in the cache folder, loaded and described by SimGrid."""
+"""Convert a system to a Platform: its XML file is kept in the cache folder and is loaded by SimGrid."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 
 from platforms.errors import PlatformError
-from platforms.platform import Cluster, Platform
-from platforms.read import kept_file, materialise, read_platform
-from platforms.scenario import read_grid
+from platforms.grids.scenario import read_grid
+from platforms.grids.xml import platform_xml
+from platforms.model.platform import Cluster, Platform
+from platforms.read.read import kept_file, materialise, read_platform
 from platforms.system.description import is_system_file
 from platforms.system.grids import as_grid
 from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.ways import is_zone
 from platforms.system.xml import system_xml
-from platforms.xml import platform_xml
 
-MOST_NODE_ZONES = 3_000  # in a LAN: SimGrid's start-up grows with their square
+MOST_NODE_ZONES = 3_000  # in a LAN; the time of SimGrid's start-up grows with the square of their number
 
 
 def platform_file(system: System) -> bytes:
-    """The SimGrid platform file of a system; that of the grid, where it is one.
+    """Return the SimGrid platform file of a system; if the system is a grid, the platform file of that grid.
 
-    Raises PlatformError for a LAN of more than MOST_NODE_ZONES nodes that are zones of their own.
+    Raises:
+        PlatformError: A LAN has more than MOST_NODE_ZONES nodes that are zones of their own.
     """
     grid = as_grid(system)
     for lan in system.top.lans():
@@ -38,7 +39,10 @@ def platform_file(system: System) -> bytes:
 
 
 def materialise_system(system: System) -> Platform:
-    """The platform of a system, as SimGrid reads it.  Each group of equal units is a cluster, in the system's order."""
+    """Return the platform of a system.
+
+    Each group of equal units is a cluster, in the order of the system.
+    """
     platform = read_platform(kept_file(platform_file(system)), system.name)
     clusters = tuple(
         Cluster(group.name, tuple(platform.host(group.host(i)) for i in range(group.units))) for group in system.groups
@@ -47,12 +51,12 @@ def materialise_system(system: System) -> Platform:
 
 
 def _more_than_routes(system: System) -> bool:
-    """Whether runs may depend on what the routes between their hosts do not show: then none is taken for another's."""
+    """Return whether runs may depend on more than routes; if so, equal routes do not imply equal runs."""
     return any(group.node.disks for group in system.groups)
 
 
 def materialise_file(path: str | Path, network: str | None = None) -> Platform:
-    """The platform of a scenario file or of a system file; ``network`` replaces that of a scenario."""
+    """Return the platform of a scenario file or system file; ``network`` replaces the network of a scenario."""
     if not is_system_file(path):
         return materialise(read_grid(path, network))
     return materialise_system(system_named(str(path), network=network))

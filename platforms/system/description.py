@@ -1,4 +1,4 @@
-"""Systems from TOML files."""
+"""Read systems from TOML files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from platforms.checked_toml import CheckedTable, read_checked, read_toml
 from platforms.errors import PlatformError
-from platforms.grid import WAN_SHAPES, WanLink, Wire
-from platforms.hardware import Hardware, read_hardware
-from platforms.network import named_network
-from platforms.scenario import WIRE_KEYS, wire_of
-from platforms.system.model import Level, Node, System
+from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
+from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
+from platforms.grids.network import named_network
+from platforms.grids.scenario import WIRE_KEYS, wire_of
+from platforms.grids.wan_links import wan_links
+from platforms.system.database import Hardware, read_hardware
+from platforms.system.model import System
+from platforms.system.parts import Level, Node
 from platforms.system.units import PRECISIONS, units_of, wire_of_network, wire_under
-from platforms.wan_links import wan_links
 
-OWN = "own"  # the network of a LAN that gives its values itself
+OWN = "own"  # name of the network of a LAN that gives bandwidth and latency itself
 _LEVEL = ("name", "network", *WIRE_KEYS)
 _KEYS = {
     "": ("name", "source", "hardware", "precision", "wan", "lan", "options"),
@@ -36,50 +37,51 @@ _KEYS = {
 
 
 def is_system_file(path: str | Path) -> bool:
-    """Whether a TOML file describes a system of levels, not a grid of clusters.
+    """Return whether a TOML file describes a system of levels and not a grid of clusters.
 
-    Raises PlatformError for a file that cannot be read or is not TOML.
+    Raises:
+        PlatformError: The file cannot be read or is not TOML.
     """
     top = read_toml(Path(path), "scenario or system file")
     wan = top.get("wan")
-    above = isinstance(wan, dict) and ("lan" in wan or "wan" in wan)  # a scenario's [wan] holds nothing
+    above = isinstance(wan, dict) and ("lan" in wan or "wan" in wan)  # a scenario's [wan] contains no levels
     return "clusters" not in top and ("lan" in top or above)
 
 
 def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System:
-    """A system from a TOML file; ``hardware``: files of further hardware, beside those that it names.
+    """Read a system from a TOML file; ``hardware`` are further hardware files beside those that the file names.
 
     ::
 
-        name = "lab"                        # default: as the file is called
-        hardware = ["ours.toml"]            # files of hardware of one's own, as seen from this one
-        precision = "double"                # the peak that counts as speed; or "single"
-        [wan]                               # the top: a WAN, or [lan] alone
+        name = "lab"                        # default: the name of the file
+        hardware = ["ours.toml"]            # the user's own hardware files, relative to this file
+        precision = "double"                # the precision whose peak counts as speed; or "single"
+        [wan]                               # the top level: a WAN, or else a single [lan]
         network = "wan-metro"               # in the hardware database; or bandwidth_gbit_s and latency_us
         shape = "star"                      # each level has a link to a hub; or "mesh": each pair has one
-        duplex = true                       # each direction has the bandwidth for itself
-        [[wan.links]]                       # a link of its own kind
+        duplex = true                       # each direction has the full bandwidth
+        [[wan.links]]                       # a link with values of its own
         to = "old"                          # in a mesh: between = ["old", "new"]
         latency_us = 500                    # or network, bandwidth_gbit_s
         [[wan.lan]]
-        name = "new"                        # default lan1, lan2, ...: those without a name are
-                                            # numbered as they come, the ones in WANs first
-        network = "infiniband-qdr"          # between two nodes of it
-        fabric = { bandwidth_gbit_s = 640 } # what all its messages share; default: its switch blocks nobody
+        name = "new"                        # default lan1, lan2, ...: LANs without a name are
+                                            # numbered in order, those in inner WANs first
+        network = "infiniband-qdr"          # between any two nodes of the LAN
+        fabric = { bandwidth_gbit_s = 640 } # shared by all messages of the LAN; default: the switch limits nothing
         [[wan.lan.node]]
         name = "n"                          # hosts n-0, n-1, ...; default c1, c2, ... likewise
         count = 12                          # default 1
         cpu = "xeon-l5640"                  # or gpu = "tesla-k20"
         sockets = 2                         # CPUs that share memory: one unit
-        slots = { master = 1, slave = 12 }  # processes of a label that each unit takes; "*": of any.  Default: as many
-                                            # of any as it has cores.  {}: none
-        power = { idle_w = 78, full_w = 151 }   # of the unit; default: that of its processors
-        base_w = 40                         # what else a node takes, all the time
-        memory = { bandwidth_gbit_s = 80, latency_us = 0.3 }    # of messages of a unit to itself; default: the link,
-                                            # there and back
+        slots = { master = 1, slave = 12 }  # processes of a label that each unit takes; "*" is any label.  Default: as
+                                            # many of any label as the unit has cores.  {}: none
+        power = { idle_w = 78, full_w = 151 }   # of the unit; default: the power of its processors
+        base_w = 40                         # constant power of the rest of a node
+        memory = { bandwidth_gbit_s = 80, latency_us = 0.3 }    # of messages of a unit to itself; default: they cross
+                                            # the node's link in both directions
         disks = ["ssd-sata"]
-        link = { bandwidth_gbit_s = 1 }     # of these nodes, where it is not the LAN's; its latency: to the switch
-        [[wan.lan.node]]                    # nodes of several units
+        link = { bandwidth_gbit_s = 1 }     # of these nodes, if it differs from the LAN's; latency: to the switch
+        [[wan.lan.node]]                    # nodes with several units
         bus = "pcie3-x16"                   # between the first CPU and every other unit; or a table of values
         [[wan.lan.node.unit]]
         cpu = "xeon-e5-2670"
@@ -89,10 +91,11 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         [options]                           # SimGrid options, added to those of the LANs' networks
         "network/crosstraffic" = "no"
 
-    A network's latency is from node to node (or from LAN to LAN): each of two links has half of it.  A WAN may hold
-    WANs, [[wan.wan]]; one that holds a single level is that level, and needs no links.
+    The latency of a network is that from node to node (or from LAN to LAN); each of the two links on the way has half
+    of it.  A WAN may contain WANs, [[wan.wan]].  A WAN with a single level stands for that level and needs no links.
 
-    Raises PlatformError naming file and key for whatever is wrong.
+    Raises:
+        PlatformError: Something in the file is wrong; the message names file and key.
     """
     path = Path(path)
     top = read_checked(path, _KEYS, "system file")
@@ -116,26 +119,27 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
 
 @dataclass
 class _Reading:
-    """What is known while a file is read."""
+    """State of reading one file."""
 
     hardware: Hardware
     precision: str
-    networks: list[str] = field(default_factory=list)  # of its LANs, as they come
-    _families: dict[str, str] = field(default_factory=dict)  # of SimGrid options: name -> the network that asks for it
+    networks: list[str] = field(default_factory=list)  # of the LANs, in their order
+    _families: dict[str, str] = field(default_factory=dict)  # set of SimGrid options -> first network that needs it
     _wans: Iterator[int] = field(default_factory=lambda: count(1))
     _lans: Iterator[int] = field(default_factory=lambda: count(1))
     _groups: Iterator[int] = field(default_factory=lambda: count(1))
 
     def options(self, where: str, said: bool) -> dict[str, str]:
-        """The SimGrid options of its LANs' networks.  ``said``: the file has options of its own."""
+        """Return the SimGrid options of the LANs' networks; ``said`` is whether the file has [options]."""
         if len(self._families) > 1 and not said:
             asking = " and ".join(self._families.values())
             raise PlatformError(
-                where, f"{asking} need different SimGrid options", "Say in [options] which are to hold for all"
+                where, f"{asking} need different SimGrid options", "Write those that shall hold for all into [options]"
             )
         return dict(named_network(next(iter(self._families))).options) if len(self._families) == 1 else {}
 
     def wan(self, entry: CheckedTable, depth: int) -> Level:
+        """Return the level of a [wan] table; ``depth`` is 0 at the top."""
         levels = [self.wan(one, depth + 1) for one in entry.tables("wan")]
         levels += [self.lan(one, depth + 1) for one in entry.tables("lan")]
         if len(levels) == 1:  # nothing to join
@@ -147,6 +151,7 @@ class _Reading:
         return Level(name, "wan", levels=tuple(levels), shape=shape, links=self._links(entry, shape, levels))
 
     def lan(self, entry: CheckedTable, depth: int) -> Level:
+        """Return the level of a [lan] table; ``depth`` is 0 at the top."""
         name = _name(entry, "lan" if depth == 0 else None, "lan", self._lans)
         between_nodes = wire_of_network(entry, self.hardware)
         network = entry.text("network", OWN)
@@ -164,10 +169,10 @@ class _Reading:
     def _links(self, entry: CheckedTable, shape: str, levels: list[Level]) -> tuple[WanLink, ...]:
         zones = {level.name: level.zone for level in levels}
         if len(zones) != len(levels):
-            raise PlatformError(entry.where, "two levels of one name", "Give each a name of its own")
+            raise PlatformError(entry.where, "two levels have the same name", "Give each a name of its own")
         if len(levels) < 2:
-            return ()  # which the system will say
-        share = 2 if shape == "star" else 1  # of a star's links, a message crosses two
+            return ()  # check_system reports this
+        share = 2 if shape == "star" else 1  # a message crosses two links of a star
         usual = wire_of_network(entry, self.hardware)
 
         def wire(one: CheckedTable) -> Wire:
@@ -188,7 +193,10 @@ class _Reading:
 
 
 def _name(entry: CheckedTable, usual: str | None, prefix: str, numbers: Iterator[int]) -> str:
-    """Its own; else the usual one, or the prefix with the next number: those that have names take none."""
+    """Return the entry's own name, else ``usual``, else the prefix with the next number.
+
+    Entries with a name of their own use up no number.
+    """
     if entry.has("name"):
         return entry.text("name")
     return usual if usual is not None else f"{prefix}{next(numbers)}"

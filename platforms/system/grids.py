@@ -1,21 +1,22 @@
-"""Systems that are grids, and grids as systems: one of the two writes the platform file."""
+"""Convert systems to grids and grids to systems, so that equal machines have equal platform files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from platforms.grid import Grid, GridCluster
-from platforms.system.model import ANY, ComputeUnit, Level, Node, System
+from platforms.grids.grid import Grid, GridCluster
+from platforms.system.model import System
+from platforms.system.parts import ANY, ComputeUnit, Level, Node
 from platforms.system.ways import backbone
 
-UNKNOWN = "unknown"  # the processor of a unit that is known by its speed alone
+UNKNOWN = "unknown"  # the processor of a unit of which only the speed is known
 
 
 def as_grid(system: System) -> Grid | None:
-    """The same machine as ``platforms.grid`` has it; None where it is more than a grid.
+    """Return the grid that is the same machine as a system, or None if a grid cannot describe the system.
 
-    A grid is a lone LAN or a WAN of such, each a group of single-unit nodes whose watts are known, without disks or
-    memory links.  Routes, speeds and watts are the same, so that equal machines share what has been simulated on them.
+    A grid is a single LAN or a WAN of LANs, each of which is one group of single-unit nodes of known power without
+    disks or memory links.  The grid has the same routes, speeds and power, so that equal machines share simulated runs.
     """
     lans = (system.top,) if system.top.kind == "lan" else system.top.levels
     if not all(lan.alone and _is_cluster(lan.nodes[0]) for lan in lans):
@@ -25,7 +26,7 @@ def as_grid(system: System) -> Grid | None:
 
 
 def of_grid(grid: Grid) -> System:
-    """A grid as a system.  Each node takes processes of any label, as many as it has cores."""
+    """Return a grid as a system; each node takes as many processes of any label as it has cores."""
     lans = tuple(Level(one.name, "lan", nodes=(_node(one),), fabric=one.backbone) for one in grid.clusters)
     if len(lans) == 1:
         top = lans[0]

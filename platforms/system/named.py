@@ -1,4 +1,4 @@
-"""Systems by what a user calls them: a system file, a scenario file, or the name of a scenario."""
+"""Find the system that a user names: a system file, a scenario file, or the name of a scenario."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from platforms.errors import PlatformError
-from platforms.scenario import GRID_NAME, named_grid, read_grid
+from platforms.grids.scenario import GRID_NAME, named_grid, read_grid
 from platforms.system.description import is_system_file, read_system
 from platforms.system.grids import of_grid
 from platforms.system.model import System
 
 
 def names_file(text: str) -> bool:
-    """Whether it is a file, not the name of a scenario."""
+    """Return whether a text is the name of a file and not the name of a scenario."""
     return (text.endswith(".toml") or os.path.isfile(text)) and not GRID_NAME.fullmatch(text)
 
 
 def system_named(text: str, *, network: str | None = None, hardware: Iterable[str | Path] = ()) -> System:
-    """A system from a file of levels, from a scenario file, or from a scenario's name.
+    """Return a system from a system file, from a scenario file, or from a scenario's name.
 
-    ``network`` replaces that of a scenario; ``hardware``: files of further hardware, for a file of levels.  Raises
-    PlatformError for what does not fit.
+    Args:
+        text: The name of the file or scenario.
+        network: Replaces the network of a scenario.
+        hardware: Further hardware files, for a system file.
+
+    Raises:
+        PlatformError: The file is wrong, the name is unknown, or an argument does not fit it.
     """
     hardware = tuple(hardware)
     if names_file(text) and is_system_file(text):

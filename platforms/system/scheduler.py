@@ -1,7 +1,8 @@
-"""Which processes of which label run on which compute units, over the slots that the units have for them.
+"""Place the processes of each label in the slots of compute units.
 
-Processes are never listed one by one: what is equal is one value, so that millions cost no more than a few.  A label's
-members are numbered from 0; ranks are the members of the first label, then those of the second, and so on.
+Processes are never listed one by one: equal ones are one value, so that millions of processes cost no more than a few.
+The members of a label are numbered from 0.  Ranks are numbered label by label: first the members of the first label,
+then those of the second, and so on.
 """
 
 from __future__ import annotations
@@ -12,20 +13,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from platforms.errors import PlatformError, nearest
-from platforms.placement import Placement
-from platforms.system.model import ANY, System, UnitGroup
+from platforms.model.placement import Placement
+from platforms.system.model import System
+from platforms.system.parts import ANY, UnitGroup
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 Indices: TypeAlias = "npt.NDArray[np.int64]"
-MOST_RANKS = 1_000_000  # that are ever listed one by one
+MOST_RANKS = 1_000_000  # in a list of the hosts of all ranks
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Processes of one label on consecutive units of a group, as many on each.
+    """Processes of one label on consecutive units of a group, with the same number on each unit.
 
     Process k of unit first + u, for 0 <= k < per_unit and 0 <= u < units, is member
     index + u unit_step + k process_step.
@@ -36,12 +38,13 @@ class Placed:
     first: int  # number of the first unit
     units: int  # >= 1
     per_unit: int  # >= 1
-    index: int  # the first member
-    unit_step: int  # from a unit to the next
-    process_step: int  # from a process of a unit to the next of the same
+    index: int  # number of the first member
+    unit_step: int  # difference of member numbers between a unit and the next
+    process_step: int  # difference of member numbers between a process of a unit and the next process of the same unit
 
     @property
     def processes(self) -> int:
+        """Number of processes."""
         return self.units * self.per_unit
 
     @overload
@@ -49,7 +52,10 @@ class Placed:
     @overload
     def unit_of(self, member: Indices) -> Indices: ...
     def unit_of(self, member: int | Indices) -> int | Indices:
-        """The number of the unit that a member runs on; array in, array out.  For members of this value only."""
+        """Return the number of the unit that a member runs on; an array of members gives an array.
+
+        Only members for which ``has`` is true are allowed.
+        """
         offset = member - self.index
         if self.unit_step >= self.process_step:
             return self.first + offset // self.unit_step
@@ -60,7 +66,7 @@ class Placed:
     @overload
     def has(self, member: Indices) -> npt.NDArray[np.bool_]: ...
     def has(self, member: int | Indices) -> bool | npt.NDArray[np.bool_]:
-        """Whether it holds a member; array in, array out."""
+        """Return whether a member is among these processes; an array of members gives an array."""
         offset = member - self.index
         if self.unit_step >= self.process_step:  # consecutive members fill a unit, then the next
             return (offset >= 0) & (offset < self.processes)
@@ -75,25 +81,29 @@ class Load:
     group: UnitGroup
     first: int
     units: int
-    processes: tuple[tuple[str, int], ...]  # label and how many of it on each unit, in the order of the labels
+    processes: tuple[tuple[str, int], ...]  # label and number of its processes on each unit, in the order of the labels
 
     @property
     def threads(self) -> int:
-        """Processes on each unit."""
+        """Number of processes on each unit."""
         return sum(number for _, number in self.processes)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Where all processes of an application run."""
+    """The units on which all processes of an application run."""
 
     system: System
     counts: Mapping[str, int]
     policy: str
-    placed: Mapping[str, tuple[Placed, ...]]  # by label, in the order of counts; together all of its members
+    placed: Mapping[str, tuple[Placed, ...]]  # by label, in the order of counts; each tuple covers all members
 
     def place(self, label: str, member: int) -> tuple[UnitGroup, int]:
-        """The group and number of the unit that a member runs on.  Raises PlatformError for one that is not there."""
+        """Return the group and number of the unit that a member of a label runs on.
+
+        Raises:
+            PlatformError: There is no such label or member.
+        """
         where = f"member {member} of label {label!r}"
         if label not in self.placed:
             raise PlatformError(where, "no such label", nearest(label, self.placed))
@@ -103,7 +113,7 @@ class Schedule:
         raise PlatformError(where, "no such member", f"Give one from 0 to {self.counts[label] - 1}")
 
     def loads(self) -> tuple[Load, ...]:
-        """All units of the system, group by group: those without processes too."""
+        """Return the processes on all units of the system, group by group, including units without processes."""
         return tuple(load for group in self.system.groups for load in self._loads_of(group))
 
     def _loads_of(self, group: UnitGroup) -> list[Load]:
@@ -123,7 +133,11 @@ class Schedule:
         return loads
 
     def placement(self) -> Placement:
-        """The host of every rank.  Raises PlatformError above MOST_RANKS: a simulation has a process for each."""
+        """Return the host of every rank.
+
+        Raises:
+            PlatformError: There are more than MOST_RANKS ranks, too many for a simulation.
+        """
         ranks = sum(self.counts.values())
         if ranks > MOST_RANKS:
             problem = f"{ranks} processes are too many to simulate one by one"
@@ -142,13 +156,19 @@ class Schedule:
 
 
 def schedule(system: System, counts: Mapping[str, int], policy: str = "fastest") -> Schedule:
-    """Processes over slots, label by label in the order of ``counts``.
+    """Place processes in slots, label by label in the order of ``counts``.
 
-    ``policy``, of POLICIES: "fastest" fills the units with the fastest cores first, "cheapest" those whose price for
-    each process of the label is least; both fill a unit before the next.  "round-robin" deals the processes to all
-    units in turn.  Units that are alike keep the order of the file.
+    Units that are equal for the policy keep the order of the file.
 
-    Raises PlatformError for an unknown policy, where slots are too few, and for "cheapest" where a price is not known.
+    Args:
+        system: The system whose units are used.
+        counts: Number of processes of each label.
+        policy: One of POLICIES.  "fastest" fills units with the fastest cores first; "cheapest" fills units with the
+            lowest price per process of the label first; both fill a unit before the next one.  "round-robin" deals the
+            processes to all units in turn.
+
+    Raises:
+        PlatformError: The policy is unknown, there are too few slots, or "cheapest" needs a price that is unknown.
     """
     if policy not in POLICIES:
         raise PlatformError(f"policy {policy!r}", "no such policy", f"Known: {', '.join(POLICIES)}")
@@ -168,7 +188,7 @@ def schedule(system: System, counts: Mapping[str, int], policy: str = "fastest")
 
 @dataclass(frozen=True)
 class _Piece:
-    """Consecutive units of a group with as many free slots each."""
+    """Consecutive units of a group with the same number of free slots each."""
 
     group: UnitGroup
     first: int
@@ -177,14 +197,14 @@ class _Piece:
 
 
 class _Slots:
-    """What is still free.  A label takes the slots of its own first, then those of ANY, which all labels share."""
+    """The free slots.  A label takes its own slots first, then those of ANY, which all labels share."""
 
     def __init__(self, system: System):
         whole = ((group, 0, group.units, dict(group.unit.slots)) for group in system.groups)
         self._free = {id(group): [_Free(group, first, units, slots)] for group, first, units, slots in whole}
 
     def of(self, label: str) -> list[_Piece]:
-        """Free slots for a label, in the order of the units."""
+        """Return the free slots for a label, in the order of the units."""
         pieces: list[_Piece] = []
         for one in (one for several in self._free.values() for one in several):
             slots = _slots(one.slots, label)
@@ -196,6 +216,7 @@ class _Slots:
         return pieces
 
     def take(self, placed: Sequence[Placed]) -> None:
+        """Remove the slots that these processes occupy."""
         for one in placed:
             self._free[id(one.group)] = [part for free in self._free[id(one.group)] for part in _less(free, one)]
 
@@ -211,13 +232,13 @@ class _Free:
 
 
 def _slots(slots: Mapping[str, int], label: str) -> int:
-    """How many of these a label may use: its own and those of any."""
+    """Return how many of these slots a label may use: its own and those for any label."""
     own = 0 if label == ANY else slots.get(label, 0)
     return own + slots.get(ANY, 0)
 
 
 def _less(free: _Free, taken: Placed) -> Iterator[_Free]:
-    """What is left, in up to three parts."""
+    """Yield what is left of free slots after some are taken, in up to three parts."""
     begin, end = max(free.first, taken.first), min(free.first + free.units, taken.first + taken.units)
     if begin >= end:
         yield free
@@ -236,7 +257,7 @@ def _less(free: _Free, taken: Placed) -> Iterator[_Free]:
 
 
 def _fill(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
-    """One unit after the other, each as full as it gets."""
+    """Fill one unit after the other."""
     index = 0
     for piece in pieces:
         full, rest = divmod(min(count - index, piece.units * piece.slots), piece.slots)
@@ -263,7 +284,7 @@ def _cheapest(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Plac
 
 
 def _round_robin(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[Placed]:
-    """Round after round, one process to each unit that has a slot left; rounds over the same units are one value."""
+    """Give one process to each unit with a free slot in each round; rounds over the same units are one value."""
     index, done = 0, 0
     for level in sorted({piece.slots for piece in pieces}):
         open_pieces = [piece for piece in pieces if piece.slots >= level]
@@ -272,11 +293,11 @@ def _round_robin(label: str, count: int, pieces: Sequence[_Piece]) -> Iterator[P
         if rounds:
             offset = index
             for piece in open_pieces:
-                step = 1 if units > 1 else rounds  # a lone unit is filled
+                step = 1 if units > 1 else rounds  # a single unit is filled
                 yield Placed(label, piece.group, piece.first, piece.units, rounds, offset, step, units)
                 offset += piece.units
             index += rounds * units
-        if done + rounds < level:  # the last round, which not all units have a part in
+        if done + rounds < level:  # the last round, in which not all units get a process
             for piece in open_pieces:
                 taken = min(piece.units, count - index)
                 if taken:

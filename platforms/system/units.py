@@ -1,25 +1,28 @@
-"""The compute units of a node, and the links of a system, from its TOML file and the hardware database."""
+"""Read the compute units of a node and the links of a system from its TOML file and the hardware database."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from platforms.checked_toml import CheckedTable
 from platforms.errors import PlatformError
-from platforms.grid import Wire
-from platforms.hardware import Hardware, Processor
-from platforms.platform import Power
-from platforms.scenario import wire_of
-from platforms.system.model import ANY, ComputeUnit
+from platforms.files.checked_toml import CheckedTable
+from platforms.grids.grid import Wire
+from platforms.grids.scenario import wire_of
+from platforms.model.platform import Power
+from platforms.system.database import Hardware, Processor
+from platforms.system.parts import ANY, ComputeUnit
 
 PRECISIONS = ("double", "single")
 _OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power")
 
 
 def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[ComputeUnit, ...]:
-    """The units of a node: of its [[unit]] tables, or the one that it describes itself.
+    """Return the units of a node: those of its [[unit]] tables, or the single unit that its own keys describe.
 
-    All but the first CPU are behind the node's bus, where it has one.
+    If the node has a bus, all units except the first CPU are connected through it.
+
+    Raises:
+        PlatformError: A unit is wrong; the message names its table.
     """
     bus = wire_under(node, "bus", hardware, None)
     if node.has("unit"):
@@ -46,9 +49,12 @@ def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[Co
 
 
 def wire_of_network(entry: CheckedTable, hardware: Hardware, default: Wire | None = None) -> Wire:
-    """The values of a table with ``network``, ``bandwidth_gbit_s``, ``latency_us``: latency from end to end.
+    """Return the Wire of a table with ``network``, ``bandwidth_gbit_s`` and ``latency_us`` (from end to end).
 
-    What it does not give comes from ``default``; without one, values or a network are needed.
+    Absent values come from the network, else from ``default``.
+
+    Raises:
+        PlatformError: There is no default, and the table gives neither a network nor both values.
     """
     if entry.has("network"):
         network = hardware.network(entry.text("network"), entry.where)
@@ -56,13 +62,13 @@ def wire_of_network(entry: CheckedTable, hardware: Hardware, default: Wire | Non
     if default is None:
         if not entry.has("bandwidth_gbit_s") or not entry.has("latency_us"):
             remedy = f"Give network, or bandwidth_gbit_s and latency_us. Networks: {', '.join(hardware.networks)}"
-            raise PlatformError(entry.where, "what its links are is not said", remedy)
+            raise PlatformError(entry.where, "bandwidth and latency of its links are missing", remedy)
         default = Wire(1.0, 0.0)  # both values are given
     return wire_of(entry, default)
 
 
 def wire_under(entry: CheckedTable, key: str, hardware: Hardware, default: Wire | None) -> Wire | None:
-    """The wire that a key gives, as the name of a network or as a table; ``default`` where it is absent."""
+    """Return the Wire under a key, given as the name of a network or as a table; ``default`` if the key is absent."""
     if not entry.has(key):
         return default
     if isinstance(entry.value(key, None), str):
@@ -75,7 +81,7 @@ def _unit(entry: CheckedTable, hardware: Hardware, precision: str) -> ComputeUni
     kinds = [kind for kind in ("cpu", "gpu") if entry.has(kind)]
     if len(kinds) != 1:
         problem = "both a cpu and a gpu" if kinds else "neither a cpu nor a gpu"
-        raise PlatformError(entry.where, problem, "Give one of them; several as [[unit]] of the node")
+        raise PlatformError(entry.where, problem, "Give one of them; write several units as [[unit]] of the node")
     (kind,) = kinds
     processor = hardware.processor(kind, entry.text(kind), entry.where)
     sockets = entry.integer("sockets", 1)
@@ -92,7 +98,7 @@ def _unit(entry: CheckedTable, hardware: Hardware, precision: str) -> ComputeUni
 
 
 def _cores(processor: Processor, sockets: int, precision: str) -> tuple[int, int, float]:
-    """Cores, threads and speed of a core, flop/s.  A GPU counts as one core: a kernel runs on all of it."""
+    """Return cores, threads and speed of a core, flop/s.  A GPU counts as one core: a kernel uses all of it."""
     core_flops = processor.core_double_flops if precision == "double" else processor.core_single_flops
     if processor.kind == "gpu":
         return 1, 1, core_flops * processor.cores
@@ -118,7 +124,7 @@ def _slots(entry: CheckedTable, cores: int) -> tuple[tuple[str, int], ...]:
 
 
 def _with_base(units: list[ComputeUnit], node: CheckedTable) -> list[ComputeUnit]:
-    """What a node takes beside its processors goes to its first unit: SimGrid has watts of hosts only."""
+    """Add the power of the rest of a node to its first unit, because SimGrid knows only the power of hosts."""
     base_w = node.number("base_w", 0.0)
     power = units[0].power
     assert power is not None  # _unit gives one to each

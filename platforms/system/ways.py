@@ -1,19 +1,23 @@
-"""What messages cross, and how these links are called: ``platforms.system.xml`` writes what is said here.
+"""The links that messages cross in a system, and the names of these links; ``platforms.system.xml`` writes them.
 
-Every way goes up from one unit to the least level that holds both, and down to the other.
+Every message goes up from one unit to the lowest level that contains both units, and down to the other unit.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from platforms.grid import WanLink, Wire
-from platforms.platform import Link
-from platforms.system.model import Level, Node, System, UnitGroup, Way
+from platforms.grids.grid import WanLink, Wire
+from platforms.model.platform import Link
+from platforms.system.parts import Level, Node, UnitGroup, Way
 
 
-def way(system: System, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
-    """See System.way.  Raises IndexError for a unit that a group does not have."""
+def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
+    """Return the links between two units; see System.way.
+
+    Raises:
+        IndexError: A group has no such unit.
+    """
     for group, number in ((here, i), (there, j)):
         if not 0 <= number < group.units:
             raise IndexError(f"unit {number} of {group.name}, which has {group.units}")
@@ -22,8 +26,8 @@ def way(system: System, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Wa
         return Way(kind, name, within_node(here, i, there))
     if here.lan is there.lan:
         return Way("lan", here.lan.name, _within(here, i, there, j))
-    up, down = _path(system.top, here.lan), _path(system.top, there.lan)
-    shared = sum(one is other for one, other in zip(up, down, strict=False))  # levels that hold both, the top first
+    up, down = _path(top, here.lan), _path(top, there.lan)
+    shared = sum(one is other for one, other in zip(up, down, strict=False))  # levels that contain both
     links = _leaving(here, i)
     for level, below in reversed(list(pairwise(up))[shared:]):
         links += hub_link(level, below, forward=True)
@@ -35,7 +39,7 @@ def way(system: System, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Wa
 
 
 def between(level: Level, first: Level, second: Level) -> tuple[Link, ...]:
-    """The links of a WAN between two levels that it joins."""
+    """Return the links of a WAN between two levels that it joins."""
     if level.shape == "star":
         return hub_link(level, first, forward=True) + hub_link(level, second, forward=False)
     link, forward = mesh_link(level, first, second)
@@ -43,30 +47,34 @@ def between(level: Level, first: Level, second: Level) -> tuple[Link, ...]:
 
 
 def hub_link(level: Level, below: Level, *, forward: bool) -> tuple[Link, ...]:
-    """From a level up to the hub of the star above it (``forward``), or down."""
+    """Return the links from a level up to the hub of the star above it (``forward``), or from the hub down to it."""
     link = star_link(level, below).as_crossed(forward=forward)
     return (link,) if forward else (link, *entry(below))
 
 
 def star_link(level: Level, below: Level) -> WanLink:
+    """Return the link of a star between its hub and a level below it."""
     return next(link for link in level.links if link.first == below.zone)
 
 
 def mesh_link(level: Level, first: Level, second: Level) -> tuple[WanLink, bool]:
-    """The link of a mesh between two of its levels, and whether it leads from the first to the second."""
+    """Return the link of a mesh between two of its levels, and whether it leads from the first to the second."""
     ends = {(link.first, link.second): link for link in level.links}
     forward = (first.zone, second.zone) in ends
     return ends[(first.zone, second.zone) if forward else (second.zone, first.zone)], forward
 
 
 def entry(level: Level) -> tuple[Link, ...]:
-    """What a message crosses as it comes in, beside the link that it comes by: the fabric, where it is the LAN's."""
+    """Return the links that a message crosses in a level that it enters from above: the fabric of a LAN, if any."""
     shared = None if level.alone else switch(level)
     return () if shared is None else (shared,)
 
 
 def switch(lan: Level) -> Link | None:
-    """What all messages between nodes of a LAN cross; None where its switch blocks nobody.  A lone group has one."""
+    """Return the link that all messages between nodes of a LAN share, or None if its switch limits nothing.
+
+    A LAN with a single group of single-unit nodes always has such a link.
+    """
     if lan.alone:
         return backbone(lan)
     if lan.fabric is None:
@@ -75,9 +83,9 @@ def switch(lan: Level) -> Link | None:
 
 
 def backbone(lan: Level) -> Link:
-    """The switch of a lone group, as clusters of ``platforms.grid`` have it.
+    """Return the switch of a LAN with a single group, as clusters of ``platforms.grids.grid`` have it.
 
-    Where it blocks nobody, both directions of every node's link fit into it at once.
+    If the switch shall limit nothing, its bandwidth is that of both directions of all nodes' links together.
     """
     node = lan.nodes[0]
     wire = lan.fabric or Wire(2 * node.count * node.link.bandwidth_Bps, 0.0)
@@ -85,27 +93,28 @@ def backbone(lan: Level) -> Link:
 
 
 def is_zone(lan: Level, node: Node) -> bool:
-    """Whether a group is one zone of the platform file, a cluster; else each of its nodes is a zone."""
+    """Return whether a group is one zone of the platform file, a cluster; otherwise each of its nodes is a zone."""
     return node.plain and (lan.alone or lan.fabric is None)
 
 
 def port(lan: Level, *, into: bool) -> Link:
-    """Between a group that is a zone and the switch it shares with others: a link that limits nobody.
+    """Return the link between a group that is a zone and the switch that it shares with others.
 
-    SimGrid wants a link in every route.  Every message may have the fastest node's bandwidth, whatever else is on it.
+    SimGrid requires a link in every route.  This one limits nothing: every message gets up to the bandwidth of the
+    fastest node, regardless of other messages.
     """
     fastest = max(node.link.bandwidth_Bps for node in lan.nodes)
     return Link(f"{lan.name}_switch_{'in' if into else 'out'}", fastest, 0.0, "fatpipe")
 
 
 def within_node(here: UnitGroup, i: int, there: UnitGroup) -> tuple[Link, ...]:
-    """From a unit of a node to a unit of the same node, or to itself."""
+    """Return the links from a unit of a node to another unit of the same node, or to itself."""
     if here.unit is not there.unit:
         return bus_link(here, i, "UP") + bus_link(there, i, "DOWN")
     memory = here.node.memory
     if memory is not None:
         unit = "" if here.node.single else f"_{here.unit.name}"
-        name = f"{here.node.link_name(i)}{unit}_loopback"  # as <cluster> calls it
+        name = f"{here.node.link_name(i)}{unit}_loopback"  # the name that SimGrid gives it in a <cluster>
         return (Link(name, memory.bandwidth_Bps, memory.latency_s, "fatpipe"),)
     if here.unit.bus is not None:
         return bus_link(here, i, "UP") + bus_link(here, i, "DOWN")
@@ -114,12 +123,12 @@ def within_node(here: UnitGroup, i: int, there: UnitGroup) -> tuple[Link, ...]:
 
 
 def hub_zone(level: Level) -> str:
-    """The zone of the switch or hub that a level's parts hang on."""
+    """Return the name of the zone of a level's switch or hub."""
     return f"{level.name}_hub"
 
 
 def node_zone(node: Node, number: int) -> str:
-    """The zone of one node, where it is one."""
+    """Return the name of the zone of a node that is a zone of its own."""
     return f"{node.name}-{number}_node"
 
 
@@ -131,7 +140,7 @@ def _within(here: UnitGroup, i: int, there: UnitGroup, j: int) -> tuple[Link, ..
 
 
 def _leaving(group: UnitGroup, i: int) -> tuple[Link, ...]:
-    """From a unit to its LAN's switch."""
+    """Return the links from a unit to its LAN's switch."""
     lan = group.lan
     up = (*bus_link(group, i, "UP"), node_link(group, i, "UP"))
     if is_zone(lan, group.node):
@@ -140,7 +149,7 @@ def _leaving(group: UnitGroup, i: int) -> tuple[Link, ...]:
 
 
 def _entering(group: UnitGroup, j: int) -> tuple[Link, ...]:
-    """From its LAN's switch to a unit."""
+    """Return the links from its LAN's switch to a unit."""
     lan = group.lan
     down = (node_link(group, j, "DOWN"), *bus_link(group, j, "DOWN"))
     if is_zone(lan, group.node):
@@ -149,13 +158,13 @@ def _entering(group: UnitGroup, j: int) -> tuple[Link, ...]:
 
 
 def node_link(group: UnitGroup, i: int, direction: str) -> Link:
-    """A direction of the link between a node and its LAN's switch: "UP" or "DOWN"."""
+    """Return one direction, "UP" or "DOWN", of the link between a node and its LAN's switch."""
     node = group.node
     return Link(f"{node.link_name(i)}_{direction}", node.link.bandwidth_Bps, node.link.latency_s, "shared")
 
 
 def bus_link(group: UnitGroup, i: int, direction: str) -> tuple[Link, ...]:
-    """A direction of the bus between a unit and its node: "UP" or "DOWN"; () where there is none."""
+    """Return one direction, "UP" or "DOWN", of the bus between a unit and its node; () if there is no bus."""
     bus = group.unit.bus
     if bus is None:
         return ()
@@ -163,7 +172,7 @@ def bus_link(group: UnitGroup, i: int, direction: str) -> tuple[Link, ...]:
 
 
 def _path(top: Level, lan: Level) -> tuple[Level, ...]:
-    """The levels from the top down to a LAN."""
+    """Return the levels from the top down to a LAN."""
     if top is lan:
         return (top,)
     for below in top.levels:

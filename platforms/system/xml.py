@@ -1,9 +1,9 @@
-"""A system as a SimGrid platform file, zones within zones.
+"""Write a system as a SimGrid platform file with nested zones.
 
-A LAN of one group of single-unit nodes is a <cluster>, written by its range of numbers however many nodes it has.  In
-any other LAN a switch joins clusters and nodes, each node of several units (or on a shared fabric) a zone of its own:
-SimGrid's Dijkstra routing, because its Star cannot be said in XML and Full wants a route for each pair.  Its start-up
-grows with the square of the number of such zones: about 1 s for 1,000 nodes of two units.
+A LAN with one group of single-unit nodes is a <cluster>, whose size is a range of numbers.  In any other LAN a switch
+joins clusters and nodes, and each node with several units (or on a shared fabric) is a zone of its own.  Such a LAN has
+SimGrid's Dijkstra routing, because XML cannot express Star routing, and Full routing needs a route for each pair.
+SimGrid's start-up time grows with the square of the number of such zones: about 1 s for 1,000 nodes of two units.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from platforms.grid import WanLink, Wire
-from platforms.platform import Link
-from platforms.system.model import ComputeUnit, Level, Node, System, UnitGroup
+from platforms.grids.grid import WanLink, Wire
+from platforms.grids.xml import HEADER, number_text, wire_attributes
+from platforms.model.platform import Link
+from platforms.system.model import System
+from platforms.system.parts import ComputeUnit, Level, Node, UnitGroup
 from platforms.system.ways import (
     backbone,
     between,
@@ -28,20 +30,20 @@ from platforms.system.ways import (
     switch,
     within_node,
 )
-from platforms.xml import HEADER, number_text, wire_attributes
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _Links = tuple[Link, ...]
-_Joint = tuple[tuple[str, str], tuple[str, str], _Links, _Links]  # zones, gateways, links there and back: of _joined
+_Joint = tuple[tuple[str, str], tuple[str, str], _Links, _Links]  # zones, gateways, links there and back
 
 
 def system_xml(system: System) -> bytes:
-    """The platform file of a system, for SimGrid 3.32 to 4.1.  Equal systems give equal bytes.
+    """Return the platform file of a system, for SimGrid 3.32 to 4.1.  Equal systems give equal bytes.
 
-    Hosts, links and routes are those of ``System.routes``.
+    Hosts, links and routes are the same as those of ``System.routes``.
     """
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -54,7 +56,7 @@ def system_xml(system: System) -> bytes:
 
 
 def _level(parent: Element, level: Level) -> str:
-    """Adds the zone of a level; returns the router or host that it is reached at, "" for a mesh."""
+    """Add the zone of a level; return its gateway (a router or host), or "" for a mesh."""
     if level.kind == "lan":
         return _cluster(parent, level, level.nodes[0]) if level.alone else _lan(parent, level)
     return _star(parent, level) if level.shape == "star" else _mesh(parent, level)
@@ -93,7 +95,7 @@ def _lan(parent: Element, lan: Level) -> str:
     if clusters:
         for into in (True, False):
             _unlimited(zone, port(lan, into=into))
-    routes: list[_Joint] = []  # after all zones: SimGrid wants them last
+    routes: list[_Joint] = []  # SimGrid requires routes after all zones
     for node in lan.nodes:
         if node in clusters:
             gateway = _cluster(zone, lan, node)
@@ -112,8 +114,8 @@ def _lan(parent: Element, lan: Level) -> str:
 
 
 def _cluster(parent: Element, lan: Level, node: Node) -> str:
-    """A zone of all nodes of a group of single units: a <cluster>, or host by host where they have disks."""
-    router = f"{node.name}-{node.name}_router"  # what <cluster> calls its own: prefix, id, "_router", suffix
+    """Add a zone with all nodes of a group of single units: a <cluster>, or host by host if they have disks."""
+    router = f"{node.name}-{node.name}_router"  # SimGrid's name of the router: prefix, id, "_router", suffix
     if node.disks:
         _host_by_host(parent, lan, node, router)
         return router
@@ -145,7 +147,7 @@ def _host_by_host(parent: Element, lan: Level, node: Node, router: str) -> None:
 
 
 def _node(parent: Element, lan: Level, node: Node, number: int) -> str:
-    """The zone of one node; its gateway: the unit without a bus, or a router where all have one."""
+    """Add the zone of one node; return its gateway: the unit without a bus, or a router if all units have one."""
     zone = _sub(parent, "zone", id=node_zone(node, number), routing="Full")
     for unit in node.units:
         _host(zone, node, number, unit)
@@ -171,7 +173,7 @@ def _node(parent: Element, lan: Level, node: Node, number: int) -> str:
 
 
 def _hub(parent: Element, level: Level) -> str:
-    """A zone with nothing but a router: routes between zones lead from zone to zone."""
+    """Add a zone that contains only a router, because zone routes lead from zone to zone."""
     router = f"{level.name}_hub_router"
     _sub(_sub(parent, "zone", id=hub_zone(level), routing="Full"), "router", id=router)
     return router
@@ -180,7 +182,7 @@ def _hub(parent: Element, level: Level) -> str:
 def _joined(
     zone: Element, ends: tuple[str, str], gateways: tuple[str, str], there: Iterable[Link], back: Iterable[Link]
 ) -> None:
-    """The routes between two zones, each way."""
+    """Add the routes between two zones, in both directions."""
     for (src, dst), (gw_src, gw_dst), links in ((ends, gateways, there), (ends[::-1], gateways[::-1], back)):
         _route(zone, "zoneRoute", links, src=src, dst=dst, gw_src=gw_src, gw_dst=gw_dst)
 
@@ -223,7 +225,7 @@ def _speed(unit: ComputeUnit) -> dict[str, str]:
 
 
 def _watts(element: Element, unit: ComputeUnit) -> None:
-    """Idle:Epsilon:AllCores, W, as SimGrid's energy plugin reads it."""
+    """Add Idle:Epsilon:AllCores in W, in the form that SimGrid's energy plugin reads."""
     power = unit.power
     if power is not None:
         watts = ":".join(map(number_text, (power.idle_w, power.epsilon_w, power.full_w)))
@@ -235,6 +237,7 @@ def _wire(link: Link) -> Wire:
 
 
 def _sub(parent: Element, tag: str, **attributes: str) -> Element:
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     return etree.SubElement(parent, tag, attributes)

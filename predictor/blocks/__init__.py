@@ -2,4 +2,7 @@
 
 J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing", PPAM 2015,
 LNCS 9574, 2016 (the model of the MERPSYS environment).
+
+Public faces: ``predictor.BLOCKS``, ``application.Application``, ``evaluation.evaluate.evaluate``,
+``published.formulas``, ``cli.main``.
 """

@@ -1,4 +1,4 @@
-"""Block models: times of single blocks, of whole applications made of them, and their calibration."""
+"""Command line of the block models: single blocks, whole applications and calibration."""
 
 import sys
 

@@ -1,7 +1,8 @@
-"""An application as blocks of computation and communication: labelled processes, each label with its program.
+"""Applications as blocks of computation and communication: labelled processes, each label with its program.
 
-After the applications of MERPSYS (J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for
-Cluster Computing", section 3).  ``predictor/blocks/description.py`` reads one from TOML; in Python::
+The applications follow those of MERPSYS (J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI
+Applications for Cluster Computing", section 3).  ``predictor/blocks/description.py`` reads them from TOML files; in
+Python::
 
     Application(
         "master-slave",
@@ -12,8 +13,8 @@ Cluster Computing", section 3).  ``predictor/blocks/description.py`` reads one f
         ),
     )
 
-Numbers are expressions (predictor/blocks/expressions.py) of the variables, the labels (a label's name stands for its
-number of processes) and ``index``, the process's number within its label, from 0.
+Numbers are expressions (predictor/blocks/expressions.py).  They may use the variables, the names of the labels (each
+stands for the number of processes of the label) and ``index``, the number of the process within its label, from 0.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.evaluation.progression import Progression
 from predictor.blocks.expressions import FUNCTIONS, Expression
+from predictor.blocks.processes.progression import Progression
 
-MOST_PROCESSES = 2**40  # of a label
+MOST_PROCESSES = 2**40  # largest number of processes of a label
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _RESERVED = {"index", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", *FUNCTIONS}
-Number = Expression | str | float  # what may be given where a number is wanted
+Number = Expression | str | float  # accepted wherever a step needs a number
 
 
 @dataclass(frozen=True)
 class Step:
-    """A block, or what holds blocks."""
+    """A step of a program: a block, or a loop or condition that contains steps."""
 
     def __post_init__(self) -> None:
         for name in self._numbers():
@@ -45,13 +46,16 @@ class Step:
         return (one.name for one in fields(self) if one.type.startswith("Number"))
 
     def expressions(self) -> Iterator[Expression]:
-        """All that it has by itself."""
+        """Yield the step's own expressions, without those of the steps in it."""
         return (getattr(self, name) for name in self._numbers() if getattr(self, name) is not None)
 
 
 @dataclass(frozen=True)
 class Compute(Step):
-    """A computation block.  ``operations``, >= 0, may use ``size``, the input's, where that is given."""
+    """A computation block.
+
+    ``operations``, >= 0, may use the name ``size``, the size of the input, if that is given.
+    """
 
     operations: Number
     size: Number | None = None
@@ -59,10 +63,10 @@ class Compute(Step):
 
 @dataclass(frozen=True)
 class Send(Step):
-    """A message to the process ``at`` of a label, or to each of its members (but not to oneself) in their order.
+    """A message to the process ``at`` of a label, or to each of its members in their order, except the sender itself.
 
-    It takes until the message has come; with ``buffered`` (an expression too, such as "bytes < 65536") the sender goes
-    on at once, and the messages to several members travel at the same time.
+    The step lasts until the message has arrived.  With ``buffered`` (which may be an expression such as
+    "bytes < 65536") the sender goes on at once, and messages to several members are in flight at the same time.
     """
 
     to: str
@@ -81,23 +85,23 @@ class Receive(Step):
 
 @dataclass(frozen=True)
 class Collective(Step):
-    """All members of the labels ``among`` (none: of all labels) take part; they leave it together."""
+    """A collective operation of all members of the labels ``among`` (empty: all labels), which leave it together."""
 
-    block = ""  # of predictor.blocks.model.COLLECTIVES
+    block = ""  # a name in predictor.blocks.model.COLLECTIVES
 
     among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Barrier(Collective):
-    """Everybody waits for all others."""
+    """Every process waits for all others."""
 
     block = "barrier"
 
 
 @dataclass(frozen=True)
 class AllToAll(Collective):
-    """Each sends ``bytes`` to each."""
+    """Each process sends ``bytes`` to each other process."""
 
     block = "alltoall"
 
@@ -106,40 +110,41 @@ class AllToAll(Collective):
 
 @dataclass(frozen=True)
 class Rooted(Collective):
-    """One with a root."""
+    """A collective with a root."""
 
     bytes: Number = 0
-    root: str = ""  # label; none: the first of those that take part
-    at: Number = 0  # its index in there
+    root: str = ""  # label of the root; empty: the first label that takes part
+    at: Number = 0  # index of the root within its label
 
     def root_label(self, application: Application) -> str:
+        """Return the label of the root."""
         return self.root or members_of(self, application)[0]
 
 
 @dataclass(frozen=True)
 class Broadcast(Rooted):
-    """``bytes`` from the root to all."""
+    """The root sends ``bytes`` to all."""
 
     block = "bcast"
 
 
 @dataclass(frozen=True)
 class Scatter(Rooted):
-    """``bytes`` at the root, an equal part of them to each."""
+    """The root divides ``bytes`` equally among all."""
 
     block = "scatter"
 
 
 @dataclass(frozen=True)
 class Gather(Rooted):
-    """An equal part of ``bytes`` from each, to the root."""
+    """Each process sends an equal part of ``bytes`` to the root."""
 
     block = "gather"
 
 
 @dataclass(frozen=True)
 class ReadDisk(Step):
-    """``bytes`` from the disk of the own node, or else from a network disk."""
+    """Read ``bytes`` from the disk of the process's own node, or from a network disk if the node has none."""
 
     block = "disk_read"
 
@@ -148,7 +153,7 @@ class ReadDisk(Step):
 
 @dataclass(frozen=True)
 class WriteDisk(Step):
-    """``bytes`` to the disk of the own node, or else to a network disk."""
+    """Write ``bytes`` to the disk of the process's own node, or to a network disk if the node has none."""
 
     block = "disk_write"
 
@@ -157,7 +162,7 @@ class WriteDisk(Step):
 
 @dataclass(frozen=True)
 class Repeat(Step):
-    """The steps ``times`` times; ``variable`` counts from 0."""
+    """A loop that does the steps ``times`` times; ``variable`` names the turn, from 0."""
 
     times: Number
     steps: tuple[Step, ...]
@@ -166,7 +171,7 @@ class Repeat(Step):
 
 @dataclass(frozen=True)
 class If(Step):
-    """One or the other steps."""
+    """A condition: ``steps`` if it is true, else ``otherwise``."""
 
     condition: Number
     steps: tuple[Step, ...]
@@ -175,7 +180,7 @@ class If(Step):
 
 @dataclass(frozen=True)
 class Label:
-    """Equal processes: how many, and what each does."""
+    """Processes with the same program, and their number."""
 
     name: str
     count: Number
@@ -187,12 +192,16 @@ class Label:
 
 @dataclass(frozen=True)
 class Application:
-    """Labels and the variables that their programs use.  Checked when made: raises UserError naming the element."""
+    """Labels, and the variables that their programs use.
+
+    Raises:
+        UserError: When the application is created and something in it is wrong; the error names the element.
+    """
 
     name: str
     labels: tuple[Label, ...]
     variables: Mapping[str, Number] = field(default_factory=dict, hash=False)
-    where: str = ""  # the file, for complaints
+    where: str = ""  # the file, for error messages
 
     def __post_init__(self) -> None:
         where = self.where or f"application {self.name!r}"
@@ -211,7 +220,7 @@ class Application:
             if not _NAME.fullmatch(name) or name in _RESERVED:
                 raise UserError(where, f"{name!r} cannot be a name", "Use letters, digits and _, and no reserved word")
             if names.count(name) > 1:
-                raise UserError(where, f"the name {name!r} stands for two things", "Rename one")
+                raise UserError(where, f"the name {name!r} is given twice", "Rename one of them")
         known = frozenset(names)
         for name, expression in variables.items():
             expression.check_names(known, f"{where}, variable {name}")
@@ -221,10 +230,15 @@ class Application:
         self.numbers()
 
     def label(self, name: str) -> Label:
+        """Return the label of this name."""
         return next(label for label in self.labels if label.name == name)
 
     def numbers(self) -> dict[str, float]:
-        """The value of every variable, and every label's count.  Raises UserError for those that have none."""
+        """Return the value of every variable and the number of processes of every label, by name.
+
+        Raises:
+            UserError: If a variable or a count has no valid value.
+        """
         found: dict[str, float] = {}
         open_names: list[str] = []
         given = (*self.variables.items(), *((label.name, label.count) for label in self.labels))
@@ -236,13 +250,14 @@ class Application:
             is_label = name not in self.variables
             where = f"{self.where}, {f'label {name}, count' if is_label else f'variable {name}'}"
             if name in open_names:
-                raise UserError(where, f"defined by itself: {' by '.join((*open_names, name))}", "Give one a number")
+                circle = ", ".join((*open_names, name))
+                raise UserError(where, f"defined in terms of itself: {circle}", "Give one of them a number")
             open_names.append(name)
             for other in sorted(definitions[name].names):
                 find(other)
             open_names.pop()
             value = definitions[name].whole(found, where) if is_label else definitions[name].value(found, where)
-            if isinstance(value, Progression):  # none is among the names
+            if isinstance(value, Progression):  # impossible: no name stands for a progression
                 raise value.split_all()
             if is_label and value > MOST_PROCESSES:
                 raise UserError(where, f"{value} processes", f"Give at most {MOST_PROCESSES}")
@@ -253,14 +268,22 @@ class Application:
         return found
 
     def counts(self) -> dict[str, int]:
-        """Processes of each label."""
+        """Return the number of processes of each label."""
         numbers = self.numbers()
         return {label.name: int(numbers[label.name]) for label in self.labels}
 
     def changed(
         self, *, counts: Mapping[str, Number] | None = None, variables: Mapping[str, Number] | None = None
     ) -> Application:
-        """The same with other counts of labels and other values of variables.  Raises UserError for unknown names."""
+        """Return a copy with other numbers of processes and other values of variables.
+
+        Args:
+            counts: Numbers of processes, by label.
+            variables: Values, by variable.
+
+        Raises:
+            UserError: If a label or a variable is unknown.
+        """
         counts, variables = counts or {}, variables or {}
         for kind, given, known in (
             ("label", counts, [label.name for label in self.labels]), ("variable", variables, list(self.variables)),
@@ -273,19 +296,19 @@ class Application:
 
 
 def members_of(step: Collective, application: Application) -> tuple[str, ...]:
-    """The labels that take part, in the application's order."""
+    """Return the labels that take part in a collective, in the application's order."""
     return tuple(label.name for label in application.labels if not step.among or label.name in step.among)
 
 
 def _check_steps(application: Application, steps: tuple[Step, ...], known: frozenset[str], where: str) -> None:
-    """Every name in them, and every label; ``where``: what comes before a step's number."""
+    """Check all names and labels in the steps; ``where`` is the text before a step's number in error messages."""
     for number, step in enumerate(steps, 1):
         _check_step(application, step, known, f"{where}{number}")
 
 
 def _check_step(application: Application, step: Step, known: frozenset[str], where: str) -> None:
     if not isinstance(step, Step):
-        raise UserError(where, f"{step!r} is no step", "Give one of predictor.blocks.application")
+        raise UserError(where, f"{step!r} is not a step", "Give a step of predictor.blocks.application")
     here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
     for expression in step.expressions():
         expression.check_names(here, where)
@@ -301,7 +324,7 @@ def _check_step(application: Application, step: Step, known: frozenset[str], whe
         inner = known
         if step.variable is not None:
             if not _NAME.fullmatch(step.variable) or step.variable in _RESERVED or step.variable in known:
-                raise UserError(where, f"{step.variable!r} cannot be a loop's variable", "Take a name that is free")
+                raise UserError(where, f"{step.variable!r} cannot be a loop's variable", "Choose an unused name")
             inner = known | {step.variable}
         _check_steps(application, step.steps, inner, f"{where}.")
     elif isinstance(step, If):

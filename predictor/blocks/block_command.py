@@ -1,4 +1,4 @@
-"""``python -m predictor.blocks block``: time, power, energy and success of one block."""
+"""Command ``python -m predictor.blocks block``: time, power, energy and probability of success of one block."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
+from predictor.blocks.names import COMMUNICATION, POWER_LAWS
+from predictor.blocks.published.parameters import CLUSTERS
 
-if TYPE_CHECKING:  # NumPy takes its time
+if TYPE_CHECKING:  # importing NumPy is slow
     from predictor.blocks.model import BlockModel
 
 COMPUTE = "compute"
 _DISKS = ("disk_read", "disk_write")
 _MOST = 2**31 - 1  # processes and threads: MPI counts them in an int
-_NEEDS = {COMPUTE: "operations", "barrier": None}  # of others: size
+_NEEDS = {COMPUTE: "operations", "barrier": None}  # option that a block needs; all other blocks need size
 _UNITS = {"size": "BYTES", "operations": "H"}
 
 
 @dataclass(frozen=True)
 class BlockAnswer:
-    """What a model says of one block; None where it does not know."""
+    """A model's answer for one block; values that the model does not know are None."""
 
     time_s: float
-    nodes: int  # that take part
-    node_power_w: float | None  # of each of them
-    success: float | None  # that none of them fails meanwhile
-    unknown: tuple[str, ...]  # why something is not known
+    nodes: int  # nodes that take part
+    node_power_w: float | None  # power of each of these nodes
+    success: float | None  # probability that none of these nodes fails during the block
+    unknown: tuple[str, ...]  # reasons why values are None
 
     @property
     def energy_j(self) -> float | None:
-        """Of the nodes that take part, while the block lasts."""
+        """Energy of the nodes that take part, for the duration of the block, J."""
         return None if self.node_power_w is None else self.node_power_w * self.nodes * self.time_s
 
 
@@ -46,16 +48,26 @@ def answer(
     processes: int = 1,
     threads: int = 1,
 ) -> BlockAnswer:
-    """The model's answer for a block that each of ``processes`` nodes takes part in, with so many active threads.
+    """Return the model's answer for a block.
 
-    ``block``: "compute" or one of predictor.blocks.model.COMMUNICATION.  Raises OutOfRange where the model does not
-    know the block's time, UserError for one too long for a number; power and success that it does not know are None.
+    Args:
+        model: The block model.
+        block: "compute" or a name in predictor.blocks.model.COMMUNICATION.
+        size_bytes: d of Table 1, for a communication block.
+        operations: Operations of each thread, for a computation block.
+        processes: Number of nodes that take part, with one process on each.
+        threads: Number of active threads on each node.
+
+    Raises:
+        OutOfRange: If the model does not know the time of the block.
+        UserError: If the time or the energy is too large for a floating-point number.
     """
+    # Imported here for a quick start: they are slow to import.
     import numpy as np
 
     from predictor.blocks.published.formulas import success
 
-    with np.errstate(over="ignore", invalid="ignore"):  # said below
+    with np.errstate(over="ignore", invalid="ignore"):  # reported below
         if block == COMPUTE:
             time_s = float(model.compute_s(operations, threads))
         else:
@@ -70,24 +82,21 @@ def answer(
     if rate is None:
         unknown.append(f"model {model.name}: it has no failure rate")
     found = BlockAnswer(
-        time_s,
-        processes,
-        node_power_w,
-        None if rate is None else float(success(time_s, processes, rate)),
-        tuple(unknown),
+        time_s=time_s,
+        nodes=processes,
+        node_power_w=node_power_w,
+        success=None if rate is None else float(success(time_s, processes, rate)),
+        unknown=tuple(unknown),
     )
     for what, value in (("time", found.time_s), ("energy", found.energy_j)):
         if value is not None and not math.isfinite(value):
             option = "operations" if block == COMPUTE else "size"
-            raise UserError(f"block {block}", f"its {what} is too large for a number", f"Give a smaller --{option}")
+            raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{option}")
     return found
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from predictor.blocks.model import COMMUNICATION
-    from predictor.blocks.published.formulas import POWER_LAWS
-    from predictor.blocks.published.parameters import CLUSTERS
-
+    """Add the sub-command ``block``."""
     parser = subparsers.add_parser(
         "block",
         help="time, power, energy and success of one block",
@@ -96,36 +105,43 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--model", default="galera+", metavar="NAME|FILE",
-        help=f"{', '.join(CLUSTERS)}, or a file of the command calibrate (default: galera+)",
+        help=f"{', '.join(CLUSTERS)}, or a calibration file (default: galera+)",
     )  # fmt: skip
     parser.add_argument("--block", required=True, metavar="BLOCK", help=f"{COMPUTE}, {', '.join(COMMUNICATION)}")
     parser.add_argument(
         "--size", type=float, metavar="BYTES",
-        help="of a communication block: the message or file block; of scatter and gather the root's whole buffer; of "
-        "alltoall what each process sends to each",
+        help="for a communication block: size of the message or file block; for scatter and gather of the root's whole "
+        "buffer; for alltoall of the part that each process sends to each other process",
     )  # fmt: skip
-    parser.add_argument("--operations", type=float, metavar="H", help="of a computation block: of each thread")
+    parser.add_argument(
+        "--operations", type=float, metavar="H", help="for a computation block: operations of each thread"
+    )
     parser.add_argument(
         "--processes", type=int, metavar="P",
-        help="nodes that take part, a process on each (default: 1 for compute, 2 for collectives; p2p is between 2, a "
-        "disk block of 1)",
+        help="nodes that take part, with one process on each (default: 1 for compute, 2 for collectives; always 2 for "
+        "p2p and 1 for a disk block)",
     )  # fmt: skip
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="active on each node (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="active threads on each node (default: 1)")
     parser.add_argument(
         "--power-law", metavar="LAW",
-        help=f"of a published model: {' or '.join(POWER_LAWS)} (default: {POWER_LAWS[0]}: never less for more threads, "
-        "never above the maximum)",
+        help=f"for a published model: {' or '.join(POWER_LAWS)} (default: {POWER_LAWS[0]}, which never falls with more "
+        "threads and never exceeds the maximum)",
     )  # fmt: skip
     parser.add_argument(
         "--shapes", metavar="FAMILY",
-        help="of a calibration file: simgrid, the shapes of the algorithms, or paper, Table 1 (default: simgrid)",
+        help="for a calibration file: simgrid, the shapes of the algorithms, or paper, Table 1 (default: simgrid)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the answer; the exit status.  Raises UserError for what does not fit."""
+    """Print the answer and return the exit status.
+
+    Raises:
+        UserError: If an option is wrong.
+    """
+    # Imported here for a quick start: it is slow to import.
     from predictor.blocks.by_name import block_model
 
     _check(args)
@@ -144,7 +160,6 @@ def _default_processes(block: str) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from predictor.blocks.model import COMMUNICATION
 
     if args.block not in (COMPUTE, *COMMUNICATION):
         raise UserError(f"--block {args.block}", "no such block", nearest(args.block, (COMPUTE, *COMMUNICATION)))
@@ -154,16 +169,16 @@ def _check(args: argparse.Namespace) -> None:
         if name == needs and given is None:
             raise UserError(f"--block {args.block}", f"--{name} is not given", f"Give --{name} {_UNITS[name]}")
         if name != needs and given is not None:
-            raise UserError(f"--{name} {given:g}", f"block {args.block} has none", "Leave it out")
+            raise UserError(f"--{name} {given:g}", f"block {args.block} does not take it", "Leave it out")
     for option, count in (("--processes", args.processes), ("--threads", args.threads)):
         if count is not None and count < 1:
             raise UserError(f"{option} {count}", "below one", "Give 1 or more")
         if count is not None and count > _MOST:
             raise UserError(f"{option} {count}", "more than MPI can count", f"Give at most {_MOST}")
     if args.block == "p2p" and args.processes not in (None, 2):
-        raise UserError(f"--processes {args.processes}", "a p2p block is between two", "Leave it out")
+        raise UserError(f"--processes {args.processes}", "a p2p block has two processes", "Leave it out")
     if args.block in _DISKS and args.processes not in (None, 1):
-        problem = "a disk block is of one process, and Table 1 says nothing of several on one disk"
+        problem = "a disk block has one process; Table 1 does not cover several processes on one disk"
         raise UserError(f"--processes {args.processes}", problem, "Leave it out")
 
 
@@ -202,6 +217,6 @@ def _text(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> st
 
 
 def _cautions(model: BlockModel, block: str) -> list[str]:
-    """What is doubtful about the block's parameters, where the model says so."""
+    """Return the model's caution about the block's parameters, if there is one."""
     cautions = getattr(model, "cautions", {})
     return [cautions[block]] if block in cautions else []

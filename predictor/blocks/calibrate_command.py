@@ -1,24 +1,29 @@
-"""``python -m predictor.blocks calibrate``: coefficients of a platform from micro-benchmarks in simulation."""
+"""Command ``python -m predictor.blocks calibrate``: coefficients of a platform from simulated micro-benchmarks."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
 
 if TYPE_CHECKING:
-    from platforms.platform import Platform
+    from platforms.model.platform import Platform
     from predictor.blocks.calibration.calibrate import Measured
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from apps.options import add_runner_arguments
-    from platforms.options import add_platform_arguments
+    """Add the sub-command ``calibrate``."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.arguments.runner import add_runner_arguments
+    from platforms.arguments import add_platform_arguments
     from predictor.blocks.calibration.fit import ERRORS
 
     parser = subparsers.add_parser(
@@ -29,25 +34,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_platform_arguments(parser)
     parser.add_argument(
-        "--only", metavar="C1,C2,...", help="only hosts of these clusters, not those that serve disks, say (all)"
+        "--only", metavar="C1,C2,...", help="use only hosts of these clusters, e.g. without file servers (default: all)"
     )
     parser.add_argument(
-        "--processes", type=int, default=64, metavar="P", help="most processes that are measured, one per host (64)"
+        "--processes", type=int, default=64, metavar="P", help="most processes to measure, one per host (default: 64)"
     )
     parser.add_argument(
-        "--unit-bytes", default="2048", metavar="D_tu", help="data transfer unit: bytes, or fit (default: 2048)"
+        "--unit-bytes", default="2048", metavar="D_tu", help="data transfer unit in bytes, or fit (default: 2048)"
     )
     parser.add_argument(
         "--error", metavar="E",
-        help=f"{' or '.join(ERRORS)}: what Table 1's fits minimise, mean percentage or mean squared error (default: "
+        help=f"{' or '.join(ERRORS)}: Table 1's fits minimise the mean percentage or the mean squared error (default: "
         "mpe; for computation, power and barriers mse)",
     )  # fmt: skip
     parser.add_argument(
-        "--failure-rate", type=float, metavar="LAMBDA", help="of a node, 1/s, kept with the calibration (default: none)"
-    )
-    parser.add_argument("--out", metavar="FILE.json", help="write the calibration there, for --model FILE.json")
-    parser.add_argument("--table", metavar="FILE.csv", help="write what was measured there")
-    parser.add_argument("--plot", metavar="DIR", help="write figures there: compute, messages, bcast")
+        "--failure-rate", type=float, metavar="LAMBDA",
+        help="failures per second of a node, stored with the calibration (default: none)",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE.json", help="write the calibration to this file, for --model FILE.json")
+    parser.add_argument("--table", metavar="FILE.csv", help="write the measured samples to this file")
+    parser.add_argument("--plot", metavar="DIR", help="write figures into this folder: compute, messages, bcast")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
@@ -57,8 +63,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Calibrates, prints and writes; the exit status.  Raises UserError for what does not fit."""
-    from apps.options import exit_status
+    """Calibrate, print and write the results, and return the exit status.
+
+    Each file is written completely or not at all; an older file stays if the new one cannot be written.
+
+    Raises:
+        UserError: If an option is wrong, or a file cannot be written.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.arguments.exit_status import exit_status
 
     return exit_status(lambda: _run(args))
 
@@ -66,21 +79,23 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     unit = _unit(args.unit_bytes)
     _check(args)
-    from apps.blockprobe.measure import disks_of
-    from apps.options import runner_from_arguments
-    from apps.spec import parse_options
-    from platforms.options import platform_from_arguments
+    # Imported here for a quick start: they are slow to import.
+    from apps.arguments.runner import runner_from_arguments
+    from apps.probes.blocks.measure import disks_of
+    from apps.spec.engine_options import parse_options
+    from platforms.arguments import platform_from_arguments
+    from platforms.files.writing import write_text
     from predictor.blocks.calibration.calibrate import calibrate, measured
     from predictor.blocks.calibration.calibrated import Calibrated
     from predictor.blocks.calibration.experiments import experiments, selector
     from predictor.blocks.calibration.table import text, to_json
-    from predictor.dpgraph.collectives import SELECTOR
+    from predictor.network.collectives import SELECTOR
 
     options = parse_options(args.cfg)
     whole = platform_from_arguments(args)
     platform = whole if args.only is None else part_of(whole, args.only.split(","))
     if selector(platform, options) != SELECTOR:
-        problem = "the shapes are those of SimGrid's default algorithms, see their errors"
+        problem = "the shapes are those of SimGrid's default algorithms; check their errors"
         print(f"caution: smpi/coll-selector is {selector(platform, options)}: {problem}", file=sys.stderr)
     asked = experiments(platform, disks=disks_of(whole), most_processes=args.processes, options=options)
     with runner_from_arguments(args) as runner:
@@ -88,15 +103,16 @@ def _run(args: argparse.Namespace) -> int:
     found = calibrate(
         platform, asked, measurement, D_tu_bytes=unit, error=args.error, failure_rate_per_s=args.failure_rate
     )
-    print(json.dumps(to_json(found)) if args.json else text(found), flush=True)
+    data = to_json(found)
+    data["cautions"] += runner.cautions.lines()
+    print(json.dumps(data) if args.json else text(found), flush=True)
     table = measured(asked, measurement)
     if args.out is not None:
-        found.write(args.out)
+        write_text("--out", args.out, found.text())
     if args.table is not None:
-        _write_table(args.table, table)
+        write_text("--table", args.table, _table_text(table))
     if args.plot is not None:
-        from pathlib import Path
-
+        # Imported here for a quick start: it is slow to import.
         from predictor.blocks.calibration.plots import write_figures
 
         write_figures(Calibrated(found), table, Path(args.plot))
@@ -104,7 +120,11 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
-    """The same platform with no hosts but those of some clusters.  Raises UserError for a name that is none."""
+    """Return the platform with only the hosts of these clusters.
+
+    Raises:
+        UserError: If the platform has no cluster of a name.
+    """
     known = [cluster.name for cluster in platform.clusters]
     for name in clusters:
         if name not in known:
@@ -125,7 +145,8 @@ def _unit(text: str) -> float | None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from platforms.writing import check_writable, usable_folder
+    # Imported here for a quick start: they are slow to import.
+    from platforms.files.writing import check_writable, usable_folder
     from predictor.blocks.calibration.fit import ERRORS
 
     if args.processes < 2:
@@ -141,12 +162,13 @@ def _check(args: argparse.Namespace) -> None:
         usable_folder("--plot", args.plot)
 
 
-def _write_table(path: str, table: Measured) -> None:
-    import csv
-
+def _table_text(table: Measured) -> str:
+    """Return the measured samples as CSV."""
+    # Imported here for a quick start: it is slow to import.
     from predictor.blocks.calibration.calibrate import rows
 
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["block", "size_bytes", "processes", "where", "use", "time_s", "node_power_w"])
-        writer.writeheader()
-        writer.writerows(rows(table))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, ["block", "size_bytes", "processes", "where", "use", "time_s", "node_power_w"])
+    writer.writeheader()
+    writer.writerows(rows(table))
+    return text.getvalue()

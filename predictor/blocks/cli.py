@@ -1,4 +1,4 @@
-"""``python -m predictor.blocks``: one sub-command for each module of this package called ``*_command``."""
+"""Command ``python -m predictor.blocks``, with a sub-command for each module of this package named ``*_command``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ _SUFFIX = "_command"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Every command's module has ``add_parser(subparsers)``, which sets ``run``: arguments to exit status."""
+    """Return the parser with all sub-commands.
+
+    The module of a sub-command has ``add_parser(subparsers)``, which sets the default ``run``: a function from the
+    parsed arguments to the exit status.
+    """
     parser = CommandParser(
         prog="python -m predictor.blocks",
         description="Applications as blocks of computation and communication: time, energy, probability of success.",
@@ -26,5 +30,6 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: args.run(args))

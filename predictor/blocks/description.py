@@ -1,4 +1,4 @@
-"""Applications from TOML.  docs/blocks/applications.md describes the file."""
+"""Read descriptions of applications from TOML files; docs/blocks/applications.md has the format."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from platforms.checked_toml import read_checked
 from platforms.errors import UserError
+from platforms.files.checked_toml import read_checked
 from predictor.blocks.application import (
     AllToAll,
     Application,
@@ -30,7 +30,7 @@ _Made = TypeVar("_Made")
 
 _KEYS = {"": ("name", "variables", "labels", "source"), "labels": ("count", "program")}
 
-# A step is a table.  The key that only its kind has, the class, and for all its keys: field of the class.
+# A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
 _COLLECTIVE = {"among": "among"}
 _ROOTED = {**_COLLECTIVE, "root": "root", "at": "at"}
 _KINDS: Mapping[str, tuple[type[Step], Mapping[str, str]]] = {
@@ -52,16 +52,20 @@ _EXAMPLES = {
     "count": "count = 4", "program": 'program = [{ compute = "n" }]', "bytes": "bytes = 1024",
     "do": 'do = [{ compute = "n" }]', "then": 'then = [{ compute = "n" }]',
 }  # fmt: skip
-_LABELS = ("to", "sender", "root", "variable")  # fields that are names
-_PROGRAMS = ("steps", "otherwise")
-_TRUTHS = ("buffered", "condition")
+_LABELS = ("to", "sender", "root", "variable")  # fields that hold names
+_PROGRAMS = ("steps", "otherwise")  # fields that hold lists of steps
+_TRUTHS = ("buffered", "condition")  # fields that may be true or false
 
 
 def read_application(path: str | Path) -> Application:
-    """The application in a file.  Raises UserError naming file and element for whatever is wrong in it."""
+    """Return the application that a file describes.
+
+    Raises:
+        UserError: If anything in the file is wrong; the error names the file and the element.
+    """
     path = Path(path)
     table = read_checked(path, _KEYS, "description of an application")
-    table.text("source", "")  # for the reader of the file
+    table.text("source", "")  # checked only; people who read the file use it
     labels, variables = table.value("labels", None), table.value("variables", {})
     if not isinstance(labels, dict) or not labels:
         raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
@@ -92,19 +96,19 @@ def _label(name: str, value: object, where: str) -> Label:
 
 
 def _steps(value: object, where: str) -> tuple[Step, ...]:
-    """``where``: what comes before a step's number."""
+    """Return a list's steps; ``where`` is the text before a step's number in error messages."""
     if not isinstance(value, list):
-        raise UserError(where.rstrip(". "), "no list of steps", 'Write for example [{ compute = "n" }]')
+        raise UserError(where.rstrip(". "), "not a list of steps", 'Write for example [{ compute = "n" }]')
     return tuple(_step(one, f"{where}{number}") for number, one in enumerate(value, 1))
 
 
 def _step(value: object, where: str) -> Step:
     if not isinstance(value, dict):
-        raise UserError(where, f"{value!r} is no step", 'Write for example { compute = "n" }')
+        raise UserError(where, f"{value!r} is not a step", 'Write for example { compute = "n" }')
     kinds = [key for key in value if key in _KINDS]
     if len(kinds) != 1:
         problem = f"both {' and '.join(kinds)}" if kinds else f"no kind of step among {', '.join(value) or 'its keys'}"
-        raise UserError(where, problem, f"Give one of {', '.join(_KINDS)}")
+        raise UserError(where, problem, f"Give exactly one of {', '.join(_KINDS)}")
     kind = kinds[0]
     made, keys = _KINDS[kind]
     for key in value:
@@ -123,29 +127,29 @@ def _field(name: str, key: str, value: object, where: str) -> object:
     if name == "among":
         return _among(key, value, where)
     if name in _LABELS and not isinstance(value, str):
-        raise UserError(where, f"{key} = {value!r} is not a name", "Give a text")
+        raise UserError(where, f"{key} = {value!r} is not a name", "Give a string")
     return value if name in _TRUTHS else _number(key, value, where)
 
 
 def _number(key: str, value: object, where: str) -> object:
-    """As it is, but not a truth."""
+    """Return the value unchanged; refuse true and false."""
     if isinstance(value, bool):
         raise UserError(where, f"{key} = {str(value).lower()} is not a number", "Give a number or an expression")
     return value
 
 
 def _among(key: str, value: object, where: str) -> tuple[str, ...]:
-    """Names of labels; for a barrier also ``true``: all."""
+    """Return the names of labels that take part; a barrier may have ``true`` for all labels."""
     if key == "barrier" and value is True:
         return ()
     if not (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
-        also = ", or true for all" if key == "barrier" else ""
+        also = ", or write true for all" if key == "barrier" else ""
         raise UserError(where, f"{key} = {value!r} is not a list of labels", f"Name at least one{also}")
     return tuple(value)
 
 
 def _placed(where: str, make: Callable[..., _Made], *args: object, **given: object) -> _Made:
-    """What is made of these, with the place in complaints about their expressions."""
+    """Call ``make`` with these arguments; put the place before the errors of their expressions."""
     try:
         return make(*args, **given)
     except UserError as err:

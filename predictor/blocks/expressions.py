@@ -1,7 +1,7 @@
-"""Arithmetic over named numbers, as application descriptions use it: parsed, never given to ``eval``.
+"""Arithmetic expressions of application descriptions, which are parsed and never given to ``eval``.
 
-``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, and the functions of FUNCTIONS.  Names stand for
-numbers, or for a Progression: the values that the processes of a class have one after the other.
+Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b`` and the functions of FUNCTIONS.  A
+name stands for a number or for a Progression: the values of the processes of a cohort, in their order.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from itertools import pairwise
 from typing import Any
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.evaluation.progression import Progression, Remainder
+from predictor.blocks.processes.progression import Progression, Remainder
 
 Value = int | float | bool | Progression
 _MOST_LENGTH = 1000  # characters
-_MOST_BITS = 4096  # of an integer: more than any count or size, and quick to compute with
+_MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -47,7 +47,7 @@ def _greater(*values: Value) -> Value:
 
 
 def _of_numbers(function: Callable[[float], float]) -> Callable[[Value], Value]:
-    """Of a progression: of each of its values by itself, unless they are whole and the function keeps such."""
+    """Extend a function to progressions: split them, unless the function leaves their whole values unchanged."""
 
     def applied(value: Value) -> Value:
         if not isinstance(value, Progression):
@@ -99,15 +99,19 @@ _Evaluate = Callable[[Mapping[str, Value]], Value]
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed expression.  Two of the same text are equal."""
+    """A parsed expression.  Expressions with the same text are equal."""
 
     text: str
-    names: frozenset[str] = field(compare=False, repr=False)  # that it refers to
+    names: frozenset[str] = field(compare=False, repr=False)  # names that the expression uses
     _evaluate: _Evaluate = field(compare=False, repr=False)
 
     @staticmethod
     def of(value: Expression | str | float) -> Expression:
-        """An expression from its text or from a number.  Raises UserError for what is none."""
+        """Return the expression of a text or a number.
+
+        Raises:
+            UserError: If the value is not an expression.
+        """
         if isinstance(value, Expression):
             return value
         if isinstance(value, bool):
@@ -117,38 +121,47 @@ class Expression:
         elif isinstance(value, str):
             text = value.strip()
         else:
-            raise UserError(f"expression {value!r}", "neither a number nor a text", 'Write for example "n // 2"')
+            raise UserError(f"expression {value!r}", "neither a number nor a string", 'Write for example "n // 2"')
         parsed: Expression = _parsed(text)
         return parsed
 
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
-        """Raises UserError for the first name that is not known."""
+        """Check that all names in the expression are known.
+
+        Raises:
+            UserError: If a name is unknown; the first in alphabetical order is reported.
+        """
         for name in sorted(self.names):
             if name not in known:
                 raise UserError(f"{where}, expression {self.text!r}", f"no name {name!r}", nearest(name, known))
 
     def value(self, scope: Mapping[str, Value], where: str) -> Value:
-        """Its value; ``scope`` has all its names.
+        """Return the value of the expression.
 
-        Raises UserError, with ``where`` and the expression, for what has no value (a division by zero, say), and Split
-        where the values of a progression have to be told apart first.
+        Args:
+            scope: Values of all names in the expression.
+            where: Place of the expression, for error messages.
+
+        Raises:
+            UserError: If the expression has no value, such as a division by zero.
+            Split: If the members of a progression have to be separated first.
         """
         try:
             value = self._evaluate(scope)
         except UserError as err:
             raise self._no_value(where, err.problem, scope, err.remedy) from None
         except ZeroDivisionError:
-            raise self._no_value(where, "a division by zero", scope) from None
+            raise self._no_value(where, "division by zero", scope) from None
         except (OverflowError, ValueError):
-            raise self._no_value(where, "no number, or too large a one", scope) from None
+            raise self._no_value(where, "the result is not a number or too large", scope) from None
         if isinstance(value, Remainder):
             raise value.told_apart()
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._no_value(where, "too large a number", scope)
+            raise self._no_value(where, "the result is too large", scope)
         return value
 
     def whole(self, scope: Mapping[str, Value], where: str, *, least: int = 0) -> int:
-        """Its value as a whole number of at least ``least``; a progression is told apart."""
+        """Return the value as a whole number of at least ``least``; split a progression into single members."""
         value = self.value(scope, where)
         if isinstance(value, Progression):
             raise value.split_all()
@@ -156,7 +169,7 @@ class Expression:
             raise self._no_value(where, f"{value:g} is not a whole number of {least} or more", scope)
         return int(value)
 
-    def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Mend it") -> UserError:
+    def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Correct it") -> UserError:
         names = ", ".join(f"{name} = {_shown(scope[name])}" for name in sorted(self.names))
         return UserError(f"{where}, expression {self.text!r}", f"{problem}{names and f' ({names})'}", remedy)
 
@@ -174,12 +187,12 @@ def _parsed(text: str) -> Expression:
     try:
         evaluate = _compiled(ast.parse(text, mode="eval").body, names, where)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UserError(where, "no arithmetic", 'Write for example "n // 2"') from None
+        raise UserError(where, "not an arithmetic expression", 'Write for example "n // 2"') from None
     return Expression(text, frozenset(names), evaluate)
 
 
 def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
-    """A function of the scope; ``names`` gets those that it will look up."""
+    """Return a function of the scope; add to ``names`` the names that it looks up."""
 
     def below(child: ast.expr) -> _Evaluate:
         return _compiled(child, names, where)
@@ -213,7 +226,7 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
 
 
 def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool]:
-    """The truth of each part, one after the other as they are asked for."""
+    """Yield the truth of each part; a part is evaluated only when it is asked for."""
     return (bool(part(scope)) for part in parts)
 
 

@@ -1,8 +1,8 @@
-"""What a model of blocks is: times of computation and communication blocks, power of a node, rate of its failures.
+"""Interface of block models: times of computation and communication blocks, power and failure rate of a node.
 
-Blocks of Table 1 of J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster
-Computing".  Arguments may be arrays, which are broadcast against each other; the answer has their common shape, and is
-a plain float where all are numbers.
+The blocks are those of Table 1 of J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for
+Cluster Computing".  Arguments may be arrays, which are broadcast against each other; the answer has their common shape,
+and is a plain float if all arguments are numbers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
-
-COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
-COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # of a number of processes
+from predictor.blocks.names import COMMUNICATION
 
 
 class BlockModel(Protocol):
@@ -23,39 +21,56 @@ class BlockModel(Protocol):
 
     @property
     def name(self) -> str:
-        """For a reader."""
+        """Name of the model, for messages."""
 
     @property
     def failure_rate_per_s(self) -> float | None:
-        """lambda, 1/(s node); None: not known."""
+        """Failure rate lambda of a node, 1/(s node), or None if it is unknown."""
 
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
-        """Time of a computation block, s.
+        """Return the time of a computation block, s.
 
-        ``operations``: of each thread, >= 0; ``threads``: active on the node meanwhile, this one included, >= 1.
+        Args:
+            operations: Operations of each thread, >= 0.
+            threads: Threads that are active on the node at the same time, this one included, >= 1.
         """
 
     def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
-        """Time of a communication block, s, from the common start to the end of the last process; never below 0.
+        """Return the time of a communication block, s, from the common start to the end of the last process; >= 0.
 
-        ``block``: of COMMUNICATION.  ``processes``: that take part, one per node, >= 1; a collective of one process
-        takes no time; p2p and disks do not look at it.  ``size_bytes``, >= 0, is d of Table 1:
-        p2p, bcast, disk_read, disk_write: the bytes of the message or the file block;
-        scatter, gather: the whole buffer at the root, d / processes of it for each process (so that MPI's sendcount
-        is d / processes);
-        alltoall: the part that each process sends to each other one (MPI's sendcount): d x processes leave or stay
-        in all;
+        The meaning of d, the size in Table 1, depends on the block (docs/blocks/formulas.md has the reasons):
+        p2p, bcast, disk_read, disk_write: the bytes of the message or of the file block;
+        scatter, gather: the whole buffer at the root, d / processes of it for each process (so MPI's sendcount is
+        d / processes);
+        alltoall: the part that each process sends to each other process (MPI's sendcount), so that a process has
+        d x processes bytes in all, its own part included;
         barrier: ignored.
-        docs/blocks/formulas.md has the reasons.  Raises OutOfRange where the model has no coefficients for the block,
-        UserError for an unknown block and for arguments out of their range.
+
+        Args:
+            block: A name in COMMUNICATION.
+            size_bytes: d of Table 1, >= 0.
+            processes: Processes that take part, one per node, >= 1.  A collective of one process takes no time.  p2p
+                and disk blocks ignore it.
+
+        Raises:
+            OutOfRange: If the model has no coefficients for the block.
+            UserError: If the block is unknown or an argument is out of its range.
         """
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:
-        """Power of one node with so many active threads, W; 0: idle.  Raises OutOfRange where it is not known."""
+        """Return the power of one node with this number of active threads (0: idle), W.
+
+        Raises:
+            OutOfRange: If the model does not know the power.
+        """
 
 
 def checked(name: str, values: ArrayLike, *, least: float) -> np.ndarray:
-    """The values as floats.  Raises UserError where one is below ``least``, or not finite."""
+    """Return the values as an array of floats.
+
+    Raises:
+        UserError: If a value is below ``least`` or not finite.
+    """
     array = np.asarray(values, dtype=float)
     wrong = ~(np.isfinite(array) & (array >= least))
     if wrong.any():
@@ -66,6 +81,10 @@ def checked(name: str, values: ArrayLike, *, least: float) -> np.ndarray:
 
 
 def check_block(block: str) -> None:
-    """Raises UserError for what is not a communication block."""
+    """Check the name of a communication block.
+
+    Raises:
+        UserError: If the name is not in COMMUNICATION.
+    """
     if block not in COMMUNICATION:
         raise UserError(f"block {block!r}", "no such communication block", nearest(block, COMMUNICATION))

@@ -1,4 +1,4 @@
-"""Options of commands that take an application of blocks, a system and a model of costs."""
+"""Options of commands that take an application, a system and a model of the blocks' costs."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ import sys
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
+from predictor.blocks.names import HARDWARE, SIMGRID
 
 if TYPE_CHECKING:
     from predictor.blocks.application import Application
     from predictor.blocks.machines.machine import Machine
     from predictor.blocks.setting import Setting
 
-HARDWARE, SIMGRID = "hardware", "simgrid"  # models of a system's own data; the others are block models
-
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
-    """The application, the system and who is placed where, as ``setting_from_arguments`` reads them."""
-    parser.add_argument("application", metavar="APP.toml", help="its description (docs/blocks/applications.md)")
+    """Add the options for application, system and placement, which ``setting_from_arguments`` reads."""
+    parser.add_argument("application", metavar="APP.toml", help="the application (docs/blocks/applications.md)")
     parser.add_argument(
-        "--system", required=True, metavar="SYS.toml|NAME", help="where it runs (docs/platforms/systems.md)"
+        "--system", required=True, metavar="SYS.toml|NAME", help="system that it runs on (docs/platforms/systems.md)"
     )
     parser.add_argument(
-        "--hardware", action="append", default=[], metavar="FILE", help="hardware of your own; may be repeated"
+        "--hardware", action="append", default=[], metavar="FILE", help="file with your own hardware; may be repeated"
     )
     parser.add_argument(
-        "--count", action="append", default=[], metavar="LABEL=N", help="processes of a label, in place of the file's"
+        "--count", action="append", default=[], metavar="LABEL=N", help="processes of a label, instead of the file's"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of a variable, in place of the file's"
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of a variable, instead of the file's"
     )
     parser.add_argument(
         "--policy", default="fastest", metavar="NAME",
-        help="which units get processes first: fastest (default), round-robin or cheapest",
+        help="order in which units get processes: fastest (default), round-robin or cheapest",
     )  # fmt: skip
     parser.add_argument(
         "--failure-rate", type=float, metavar="LAMBDA", help="failures per second of a node (default: the model's)"
@@ -41,30 +40,39 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the costs of the blocks are taken from, as ``machine_from_arguments`` reads it."""
+    """Add the options for the model of the blocks' costs, which ``machine_from_arguments`` reads."""
     parser.add_argument(
         "--model", default=SIMGRID, metavar="NAME|FILE",
-        help=f"costs of blocks: {SIMGRID} (default), the system's speeds, latencies, bandwidths and watts with the "
-        f"factors of SimGrid's network model; {HARDWARE}, these data alone; a published model such as galera+; a "
-        "calibration file",
+        help=f"model of the blocks' costs: {SIMGRID} (default), the system's speeds, latencies, bandwidths and watts "
+        f"with the factors of SimGrid's network model; {HARDWARE}, these data alone; a published model such as "
+        "galera+; or a calibration file",
     )  # fmt: skip
-    parser.add_argument("--power-law", metavar="LAW", help="of a published model: monotone (default) or printed")
-    parser.add_argument("--shapes", metavar="FAMILY", help="of a calibration file: simgrid (default) or paper")
+    parser.add_argument("--power-law", metavar="LAW", help="for a published model: monotone (default) or printed")
+    parser.add_argument("--shapes", metavar="FAMILY", help="for a calibration file: simgrid (default) or paper")
 
 
 def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
-    """Raises UserError."""
+    """Return the machine that the options name.
+
+    Raises:
+        UserError: If the model is unknown, or an option does not go with it.
+    """
     return setting.machine(args.model, power_law=args.power_law, family=args.shapes)
 
 
 def say_cautions(args: argparse.Namespace, setting: Setting) -> None:
-    """On the standard error, what speaks against the model here."""
+    """Print on standard error why the model may not fit the system."""
     for caution in setting.cautions(args.model):
         print(f"caution: {caution}", file=sys.stderr)
 
 
 def setting_from_arguments(args: argparse.Namespace) -> Setting:
-    """Raises UserError."""
+    """Return the application, the system and the placement that the options name.
+
+    Raises:
+        UserError: If a file or an option is wrong.
+    """
+    # Imported here for a quick start: they are slow to import.
     from platforms.system.named import system_named
     from predictor.blocks.description import read_application
     from predictor.blocks.setting import Setting
@@ -77,7 +85,7 @@ def setting_from_arguments(args: argparse.Namespace) -> Setting:
 
 
 def changed(application: Application, args: argparse.Namespace) -> Application:
-    """With the counts and variables that the command line gives."""
+    """Return the application with the counts and variables of the command line."""
     return application.changed(
         counts=_assignments("--count", args.count), variables=_assignments("--set", args.set)
     )  # fmt: skip

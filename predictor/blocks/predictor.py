@@ -1,12 +1,13 @@
 """Block models as predictors of the NAS kernels.
 
-J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing": a program is
-described in blocks (predictor/blocks/kernels), a platform's blocks are calibrated by micro-benchmarks, and evaluating
-the description with them gives the time.
+J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing": a kernel is
+described in blocks (predictor/blocks/kernels), a platform's blocks are calibrated by micro-benchmarks, and the
+description is evaluated with the calibrated blocks.
 
-``blocks`` takes Table 1's formulas, ``blocks-simgrid`` lines and the shapes of the collectives' algorithms.  T_min, the
-time of an operation, is measured: a run of the problem on one node of each cluster, the probe of HCF.  Ranks compute at
-the speed of their own node; the slowest decides, as the others wait for it where they communicate.
+``blocks`` uses Table 1's formulas; ``blocks-simgrid`` uses lines over message sizes and the shapes of the collectives'
+algorithms.  T_min, the time of an operation, is measured by a run of the problem on one node of each cluster, which is
+the probe of HCF.  Ranks compute at the speed of their own nodes; the slowest one decides, because the others wait for
+it where they communicate.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from apps.blockprobe.measure import BlockPlan, Experiment
-from apps.catalog import Problem
-from apps.netprobe.measure import Measurement
-from apps.record import RunRecord
-from apps.spec import Target
-from platforms.placement import probe_placement
-from platforms.platform import Platform
+from apps.probes.blocks.measure import BlockPlan, Experiment
+from apps.probes.network.measure import Measurement
+from apps.programs.problem import Problem
+from apps.results.record import RunRecord
+from apps.spec.target import Target
+from platforms.model.placement import probe_placement
+from platforms.model.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.blocks.calibration.calibrate import Calibration, calibrate
 from predictor.blocks.calibration.calibrated import Calibrated
@@ -29,18 +30,22 @@ from predictor.blocks.calibration.experiments import Experiments, Sample, experi
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import Description, describe
 from predictor.blocks.machines.target_machine import TargetMachine
-from predictor.blocks.model import COLLECTIVES
-from predictor.targets import in_range
+from predictor.blocks.names import COLLECTIVES
+from predictor.evidence.targets import in_range
 
-# Iterations that are evaluated; the difference is the period of the others.
+# Numbers of iterations that are evaluated; the difference of the times is the time of each further iteration.
 FEW_ITERATIONS, MORE_ITERATIONS = 1, 2
-_DOUBTFUL_PCT = 10.0  # mean error of a formula against its own calibration that is worth a caution
+_DOUBTFUL_PCT = 10.0  # mean error of a formula against its own calibration above which there is a caution
 _MOST_PROCESSES = 64
-_LARGEST_BLOCK_BYTES = 4 * 2**20  # of a collective's blocks; times of larger ones are in proportion
+_LARGEST_BLOCK_BYTES = 4 * 2**20  # largest measured block of a collective; times of larger ones are proportional
 
 
 def description_of(name: str, target: Target) -> Description:
-    """Raises OutOfRange for a program or a number of ranks without one, and for nodes with several ranks."""
+    """Return the description of a target's problem.
+
+    Raises:
+        OutOfRange: If there is no description of the problem or for its number of ranks, or nodes have several ranks.
+    """
     found = describe(target.problem, target.nranks)
     if target.nranks != target.nodes:
         raise OutOfRange(
@@ -53,7 +58,7 @@ def description_of(name: str, target: Target) -> Description:
 
 @lru_cache(maxsize=8)
 def _experiments(platform: Platform) -> Experiments:
-    """A part of a calibration's experiments: nothing held out, because it is fitted here and not judged."""
+    """Return a part of a calibration's experiments, without held-out samples, as the fits are not assessed here."""
     most = min(_MOST_PROCESSES, len(platform.hosts))
     whole = experiments(platform, most_processes=most)
     kept = [pair for pair in zip(whole.samples, whole.plan.experiments, strict=True) if _is_wanted(*pair, most)]
@@ -62,7 +67,7 @@ def _experiments(platform: Platform) -> Experiments:
 
 
 def _is_wanted(sample: Sample, experiment: Experiment, most: int) -> bool:
-    """Of collectives: sizes 1, 4, 16, ... and the powers of two of processes, and the most, and three."""
+    """Return whether a sample is used: for collectives, sizes 1, 4, 16, ... on powers of two, 3 and most processes."""
     if sample.block not in COLLECTIVES:
         return sample.use != "check"
     P, size_bytes = sample.processes, int(experiment.amount)
@@ -78,13 +83,13 @@ def _calibration(platform: Platform, measurement: Measurement) -> Calibration:
 
 @dataclass(frozen=True)
 class _Seconds:
-    """An evaluated description: its time, and computation by rank."""
+    """Times of an evaluated description: of the whole run, and of each rank's computation."""
 
     time_s: float
     compute_s: tuple[float, ...]
 
     def extrapolated(self, less: _Seconds, iterations: int, extra: int) -> _Seconds:
-        """With so many iterations besides; ``less`` has ``iterations`` fewer than this."""
+        """Return the times with ``extra`` more iterations; ``less`` has ``iterations`` fewer than this."""
 
         def on(more_s: float, less_s: float) -> float:
             return more_s + extra * (more_s - less_s) / iterations
@@ -94,7 +99,7 @@ class _Seconds:
 
 
 def evaluate(description: Description, machine: TargetMachine) -> _Seconds:
-    """All iterations, or a few and their period."""
+    """Return the times of all iterations, extrapolated from the first few."""
     wanted = description.iterations
     if wanted is None or wanted <= MORE_ITERATIONS:
         return _evaluated(description, machine, wanted)
@@ -111,15 +116,20 @@ def _evaluated(description: Description, machine: TargetMachine, iterations: int
 
 @dataclass(frozen=True)
 class BlocksModel:
-    """Descriptions, calibrations by platform (content hash), and probes by problem and platform."""
+    """Model with calibrations by platform (content hash), and probes by problem and platform."""
 
     name: str
-    family: str  # of predictor.blocks.calibration.calibrated
+    family: str  # one of predictor.blocks.calibration.calibrated.FAMILIES
     calibrations: Mapping[str, Evidence]
     probes: Mapping[tuple[Problem, str], Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange for what has no description, and for nodes with several ranks."""
+        """Predict a target.
+
+        Raises:
+            OutOfRange: If there is no description of the problem or for its number of ranks, or nodes have several
+                ranks.
+        """
         description, key = description_of(self.name, target), target.platform.content_hash
         measured, probe = self.calibrations[key], self.probes[target.problem, key]
         calibration = _calibration(target.platform, measured.measurement)
@@ -142,19 +152,19 @@ class BlocksModel:
 
 
 def _s_per_operation(name: str, probe: RunRecord, platform: Platform) -> dict[str, float]:
-    """T_min by cluster.  Raises OutOfRange where a rank of the probe computes nothing."""
+    """Return T_min by cluster, s; raise OutOfRange if a rank of the probe computes nothing."""
     found = {}
     for host, compute_s, flops in zip(probe.host, probe.compute_s, probe.rank_flops, strict=True):
         cluster = platform.cluster_of(host).name
         if not flops:
-            problem = f"its rank on cluster {cluster} computes nothing, which tells no time of an operation"
+            problem = f"its rank on cluster {cluster} computes nothing, so the time of an operation is unknown"
             raise OutOfRange(f"{name}, probe on {platform.name}", problem, "Use dpgraph")
         found[cluster] = compute_s / flops
     return found
 
 
 def _flags(calibration: Calibration, machine: TargetMachine, description: Description) -> tuple[str, ...]:
-    """Formulas that already miss what they were fitted to."""
+    """Return cautions about formulas that miss the samples they were fitted to."""
     if not machine.is_paper:
         return ()
     used = description.blocks
@@ -167,13 +177,13 @@ def _flags(calibration: Calibration, machine: TargetMachine, description: Descri
 
 @dataclass(frozen=True)
 class BlocksPredictor:
-    """One calibration for each platform, one probe for each problem on it."""
+    """Predictor with one calibration for each platform, and one probe for each problem on it."""
 
     name: str
     family: str
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """Of the targets in range."""
+        """Return the requests for the targets in range."""
         probes: dict[Target, None] = {}
         platforms: dict[str, Target] = {}
         for target, _ in in_range(partial(description_of, self.name), targets):
@@ -183,9 +193,12 @@ class BlocksPredictor:
         return [EvidenceRequest("run", probe) for probe in probes] + measured
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no further requests."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> BlocksModel:
+        """Return the model of the calibrations and probes in the evidence."""
+
         def key(one: Evidence) -> str:
             return one.request.target.platform.content_hash
 

@@ -1,11 +1,14 @@
-"""``python -m predictor.blocks run``: an application's time, energy and probability of success on a system."""
+"""Command ``python -m predictor.blocks run``: time, energy and probability of success of an application on a system."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from apps.wording import number_of
+from platforms.wording import number_of
 from predictor.blocks.options import (
     add_model_arguments,
     add_setting_arguments,
@@ -21,11 +24,12 @@ _JOULES_PER_WH = 3600.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command ``run``."""
     parser = subparsers.add_parser(
         "run",
         help="an application's time, energy and success on a system",
-        description="Time of every label, overall time, Wh of every label and of all nodes in use, probability of "
-        "success (docs/blocks/applications.md).",
+        description="Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
+        "use, and probability of success (docs/blocks/applications.md).",
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
@@ -34,9 +38,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    import json
-    import time
+    """Evaluate, print the result and return the exit status.
 
+    Raises:
+        UserError: If a file or an option is wrong.
+    """
+    # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
     setting = setting_from_arguments(args)
@@ -45,19 +52,18 @@ def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     result = evaluate(setting.application, machine)
     wall_s = time.perf_counter() - started
-    print(json.dumps(result_json(result, wall_s)) if args.json else result_text(result))
+    shown = {**result_json(result, wall_s), "cautions": setting.cautions(args.model)}
+    print(json.dumps(shown) if args.json else result_text(result))
     return 0
 
 
 def result_json(result: Result, wall_s: float) -> dict[str, Any]:
-    """``wall_s``: of this computer, for the evaluation."""
-    from dataclasses import asdict
-
+    """Return the result as JSON values; ``wall_s`` is the wall time of the evaluation, s."""
     return {**asdict(result), "energy_j": result.energy_j, "wall_s": wall_s}
 
 
 def result_text(result: Result) -> str:
-    """A few lines for a reader."""
+    """Return the result as lines of text."""
 
     def energy(joules: float | None) -> str:
         return "" if joules is None else f"{joules / _JOULES_PER_WH:.6g} Wh"

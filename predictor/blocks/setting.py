@@ -1,4 +1,4 @@
-"""An application on a system: who runs where, and at what costs."""
+"""An application on a system: the placement of its processes and the costs of its blocks."""
 
 from __future__ import annotations
 
@@ -15,27 +15,33 @@ from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.model import BlockModel
-from predictor.blocks.options import HARDWARE, SIMGRID
+from predictor.blocks.names import HARDWARE, SIMGRID
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An application, and the system whose slots take its processes."""
+    """An application, and the system that offers slots for its processes."""
 
     application: Application
     system: System
-    policy: str = "fastest"  # of platforms.system.scheduler
-    failure_rate_per_s: float | None = None  # of a node; None: as the model has it
+    policy: str = "fastest"  # a policy of platforms.system.scheduler
+    failure_rate_per_s: float | None = None  # of a node; None: the model's
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Raises PlatformError where the system has too few slots."""
+        """Placement of the processes; a PlatformError is raised if the system has too few slots."""
         return schedule(self.system, self.application.counts(), self.policy)
 
     def machine(self, model: str = SIMGRID, *, power_law: str | None = None, family: str | None = None) -> Machine:
-        """The costs by ``simgrid``, ``hardware``, a published model or a calibration file.
+        """Return the machine with the costs of a model.
 
-        ``power_law`` and ``family``: as predictor.blocks.by_name.block_model has them.  Raises UserError.
+        Args:
+            model: ``simgrid``, ``hardware``, a published model or a calibration file.
+            power_law: As in predictor.blocks.by_name.block_model.
+            family: As in predictor.blocks.by_name.block_model.
+
+        Raises:
+            UserError: If the model is unknown, or an option does not go with it.
         """
         if model not in (HARDWARE, SIMGRID):
             chosen = block_model(model, power_law=power_law, family=family, besides=(SIMGRID, HARDWARE))
@@ -45,14 +51,15 @@ class Setting:
             )  # fmt: skip
         for option, value in (("--power-law", power_law), ("--shapes", family)):
             if value is not None:
-                raise UserError(f"{option} {value}", f"does not go with --model {model}", "Drop it")
+                raise UserError(f"{option} {value}", f"does not go with --model {model}", "Leave it out")
         made = HardwareMachine if model == HARDWARE else SimGridMachine
         return made(self.system, self.schedule, failure_rate_per_s=self.failure_rate_per_s)
 
     def cautions(self, model: str) -> list[str]:
-        """What speaks against using a calibration file for this system.  None for any other model."""
+        """Return reasons against using a calibration file for this system; none for any other model."""
         if model in (HARDWARE, SIMGRID):
             return []
+        # Imported here for a quick start: they are slow to import.
         from platforms.system.convert import materialise_system
         from predictor.blocks.calibration.calibrated import Calibrated
 
@@ -64,18 +71,21 @@ class Setting:
         found = []
         if materialise_system(self.system).content_hash != chosen.calibration.platform_hash:
             found.append(
-                f"{model} was calibrated on platform {chosen.calibration.name}, not on {self.system.name} as it is"
+                f"{model} was calibrated on platform {chosen.calibration.name}, not on {self.system.name} in its "
+                "present form"
             )
         units = dict.fromkeys(row.group.name for rows in self.schedule.placed.values() for row in rows)
         strange = [unit for unit in units if unit not in known]
         if strange:
             taken = f"{chosen.node.cluster}{', the slowest' if len(known) > 1 else ''}"
-            found.append(f"{', '.join(strange)}: not among its clusters {', '.join(known)}; computes as {taken}")
+            named = f"{', '.join(strange)}: not among the calibrated clusters {', '.join(known)}"
+            found.append(f"{named}; computes as {taken}")
         return found
 
 
 def _of_clusters(model: BlockModel) -> dict[str, BlockModel]:
-    """The models of a calibration's clusters, by name; a published model has one sort of nodes."""
+    """Return the models of a calibration's clusters, by name; a published model has only one kind of nodes."""
+    # Imported here for a quick start: it is slow to import.
     from predictor.blocks.calibration.calibrated import Calibrated
 
     if not isinstance(model, Calibrated):

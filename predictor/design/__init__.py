@@ -1,1 +1,4 @@
-"""Which grid to buy: of all that a budget allows, the one that runs a mix of programs fastest."""
+"""Find the grid to buy: the one that runs a mix of programs fastest among all that a budget allows.
+
+Public faces: ``request.read_request``, ``search.Search``, ``cli.main``.
+"""

@@ -1,3 +1,5 @@
+"""Run the command ``python -m predictor.design``."""
+
 import sys
 
 from predictor.design.cli import main

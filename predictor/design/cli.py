@@ -1,8 +1,8 @@
-"""Which grid to buy: of all that a budget allows, the one that runs a mix of programs fastest.
+"""Find the grid to buy: the one that runs a mix of programs fastest among all that a budget allows.
 
-A TOML file says what nodes and networks cost, how many clusters there may be, and what is to be run how often
-(docs/planning/grid-design.md).  Every grid of that space is evaluated by a predictor, or proved not to matter; none is
-simulated.
+A TOML file gives the prices of nodes and networks, the number of clusters that a grid may have, and the programs with
+their weights (docs/planning/grid-design.md).  Every grid of that space is evaluated by a predictor, or ruled out by
+bounds on its times; none is simulated.
 """
 
 from __future__ import annotations
@@ -13,54 +13,52 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.options import (
-    add_runner_arguments,
-    add_settings_arguments,
-    exit_status,
-    runner_from_arguments,
-    settings_from_arguments,
-)
-from apps.spec import Settings
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.arguments.settings import add_settings_arguments, settings_from_arguments
+from apps.spec.settings import Settings
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from platforms.placement import write_host_file
-from platforms.writing import check_writable, write_text
+from platforms.files.writing import check_writable, write_text
+from platforms.model.placement import write_host_file
+from platforms.terminal.progress import Progress
 from predictor.base import OutOfRange
 from predictor.design.output import as_json, text
 from predictor.design.request import Request, read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
-from predictor.design.space import candidates
+from predictor.design.space import affordable
 from predictor.design.times import PredictorTimes, Times
-from predictor.progress import Progress
 from predictor.registry import help_text, predictor
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
+    from apps.runs.runner import Runner
 
 DEFAULT_PREDICTOR = "dpgraph-known"  # a grid that does not exist cannot be measured, only described
 
 
 def _graph_times(request: Request, settings: Settings, runner: Runner) -> Times:
+    # Imported here for a quick start: it is slow to import.
     from predictor.design.graph_times import GraphTimes
 
     return GraphTimes(request, settings, runner)
 
 
-# Predictors that answer for many grids without a process of SimGrid's for each, and know bounds.
+# Predictors that evaluate many grids without a SimGrid process for each, and give bounds of the times.
 _QUICK: Mapping[str, Callable[[Request, Settings, Runner], Times]] = {"dpgraph-known": _graph_times}
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m predictor.design",
         description=__doc__,
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE.toml", help="what can be bought and what is to be run")
-    parser.add_argument("--budget", type=float, metavar="B", help="instead of the file's")
-    parser.add_argument("--top", type=int, default=5, metavar="K", help="how many of the best grids (default: 5)")
+    parser.add_argument("file", metavar="FILE.toml", help="prices of nodes and networks, and the programs to run")
+    parser.add_argument("--budget", type=float, metavar="B", help="budget, in place of the file's")
+    parser.add_argument("--top", type=int, default=5, metavar="K", help="number of best grids to show (default: 5)")
     parser.add_argument(
         "--predictor", default=DEFAULT_PREDICTOR, metavar="NAME",
         help=f"{help_text()} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every grid is "
@@ -77,7 +75,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def request_from_arguments(args: argparse.Namespace) -> Request:
-    """Raises UserError for what does not fit."""
+    """Read the design file, with the budget of --budget if it is given.
+
+    Raises:
+        UserError: An option or the file is wrong.
+    """
     if args.top < 1:
         raise UserError(f"--top {args.top}", "below one", "Give at least 1")
     request = read_request(args.file)
@@ -85,7 +87,11 @@ def request_from_arguments(args: argparse.Namespace) -> Request:
 
 
 def times_for(name: str, request: Request, settings: Settings, runner: Runner) -> Times:
-    """What answers for the grids.  Raises UserError for a predictor that is not known."""
+    """Return the source of the programs' times on candidate grids, for a predictor by name.
+
+    Raises:
+        UserError: The predictor is not known.
+    """
     model = predictor(name)
     quick = _QUICK.get(name)
     return PredictorTimes(model, request, settings, runner) if quick is None else quick(request, settings, runner)
@@ -97,8 +103,9 @@ def _run(args: argparse.Namespace) -> int:
             check_writable(option, path)
     request = request_from_arguments(args)
     settings = settings_from_arguments(args)
+    grids = affordable(request)
     search = Search(
-        candidates(request),
+        grids.candidates,
         [program.weight for program in request.programs],
         top=args.top,
         with_front=not args.no_front,
@@ -118,19 +125,20 @@ def _run(args: argparse.Namespace) -> int:
             progress.close()
     if not search.evaluated:
         ((reason, _),) = search.unanswered.most_common(1)
-        problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or ask another --predictor"
+        problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or use another --predictor"
         raise OutOfRange(f"{args.file}, {args.predictor}", problem, remedy)
     if args.json:
-        found = json.dumps(as_json(request, search, predictor=args.predictor, cost=times.cost))
+        made = as_json(request, search, grids.refused, predictor=args.predictor, cost=times.cost)
+        found = json.dumps({**made, "cautions": runner.cautions.lines()})
     else:
-        found = text(request, search, predictor=args.predictor, cost=times.cost)
-    print(found, flush=True)  # before anything is written, which may fail
+        found = text(request, search, grids.refused, predictor=args.predictor, cost=times.cost)
+    print(found, flush=True)  # before the files are written, because writing may fail
     _write(args, request, search)
     return status
 
 
 def _write(args: argparse.Namespace, request: Request, search: Search) -> None:
-    """The files that are asked for, of the best grid."""
+    """Write the requested files for the best grid."""
     best = search.best[0].candidate
     if args.write is not None:
         money = f"{best.price:.10g} {request.currency}".rstrip()
@@ -141,5 +149,6 @@ def _write(args: argparse.Namespace, request: Request, search: Search) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

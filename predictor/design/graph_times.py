@@ -1,20 +1,20 @@
-"""Times of grids by the program's graph on the network of the platform file, as ``dpgraph-known`` has them.
+"""Times of the programs on candidate grids, from the program's graph and the described network (``dpgraph-known``).
 
-One recording per program and number of ranks serves all grids, and a grid's routes come from its description, so that a
-grid takes milliseconds and no process of SimGrid's.
+One recording per program and number of ranks serves all grids, and a grid's routes come from its description.  So a
+grid takes milliseconds and needs no SimGrid process.
 
-Bounds.  The graph is a partial order of computations and messages, and its time the longest path.  A rank takes at
-least its computation; and no path gets longer where computations and messages take less.  A message takes least on
-links that nobody shares, and a computation on the fastest nodes.  So no time is below
+Bounds.  The graph is a partial order of computations and messages, and its time is the longest path.  A rank takes at
+least the time of its computation, and no path gets longer where computations and messages take less time.  A message is
+fastest on links that are not shared, and a computation is fastest on the fastest nodes.  So no time is below
 
-* the computation of any rank on its own node;
-* level 1: the graph's time where all ranks are on the candidate's fastest nodes, in one cluster, and share no link;
-* level 2: the same in two clusters, the candidate's on either side of the cut that divides its ranks most evenly, all
-  nodes the fastest that are offered: hosts are no farther apart than they are in the candidate;
-* level 3: the same with the candidate's own clusters, and its own fastest nodes.
+* the computation time of any rank on its own node;
+* level 1: the graph's time with all ranks on the candidate's fastest nodes, in one cluster, without shared links;
+* level 2: the same in two clusters, which join the candidate's clusters on either side of the cut that divides its
+  ranks most evenly; all nodes are the fastest that are offered.  Hosts are no farther apart than in the candidate;
+* level 3: the same with the candidate's own clusters, all of its own fastest nodes.
 
-Many candidates have the same ones.  The times themselves, with shared links, are in no such order: less of something
-may take longer, and so they bound nothing.
+Many candidates share these bounds.  The times with shared links have no such order: less computation or communication
+may take longer, so these times bound nothing.
 """
 
 from __future__ import annotations
@@ -29,57 +29,60 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.errors import KernelError
-from apps.spec import Settings, Target
-from platforms.grid import Grid, GridCluster, wan_ends
-from platforms.read import materialise
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.grid import Grid, GridCluster, wan_ends
+from platforms.read.read import materialise
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.design.offer import NetworkKind
 from predictor.design.request import Program, Request
 from predictor.design.space import Candidate
-from predictor.design.times import NoAnswer, Report, Told
+from predictor.design.times import GridTimes, NoAnswer, Report
 from predictor.dpgraph.evaluate import SETTLED_REL, estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.predictors import RECORDED_ITERATIONS
 from predictor.dpgraph.program import Sections
-from predictor.evidence import Broker
+from predictor.evidence.broker import Broker
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
-    from platforms.platform import Platform
-    from predictor.dpgraph.network import Network
+    from apps.runs.runner import Runner
+    from platforms.model.platform import Platform
+    from predictor.dpgraph.network import NetworkModel
 
-_EXTRAPOLATED = 2 * SETTLED_REL  # relative: the tolerance of extrapolation, for a time and for its bound
-_SECTIONS_KEPT = 32  # some megabytes each
+_EXTRAPOLATED = 2 * SETTLED_REL  # relative tolerance of extrapolation, once for a time and once for its bound
+_SECTIONS_KEPT = 32  # number of graphs in memory, some megabytes each
 
 
 @dataclass(frozen=True)
 class _Recorded:
-    """What is known of a program on so many ranks, apart from its graph."""
+    """A recorded program on one number of ranks, without its graph."""
 
-    iterations: int  # of a full run
-    flops: np.ndarray  # of each rank in the timed section of the full run
+    iterations: int  # number of iterations of a full run
+    flops: np.ndarray  # flops of each rank in the timed section of the full run, shape (ranks,)
 
 
 @dataclass(eq=False)
 class GraphTimes:
-    """The times and bounds of all candidates of a request."""
+    """Times and bounds of the candidates of a request."""
 
     request: Request
     settings: Settings
     runner: Runner
     levels: int = 3
-    _platform: Platform | None = None  # whose nodes are charged for recordings
-    _recorded: dict[tuple[int, int], _Recorded | str] = field(default_factory=dict)  # by program and ranks; why not
-    _sections: OrderedDict[tuple[int, int], Sections] = field(default_factory=OrderedDict)  # the latest
-    _layouts: dict[tuple[Hashable, ...], float] = field(default_factory=dict)  # time without contention
-    _costs: dict[str, Cost] = field(default_factory=dict)  # by evidence
+    _platform: Platform | None = None  # platform on whose nodes recordings are charged
+    # By number of the program and number of ranks: the recorded program, or the reason why there is none.
+    _recorded: dict[tuple[int, int], _Recorded | str] = field(default_factory=dict)
+    _sections: OrderedDict[tuple[int, int], Sections] = field(default_factory=OrderedDict)  # most recently used graphs
+    _layouts: dict[tuple[Hashable, ...], float] = field(default_factory=dict)  # times without contention, s
+    _costs: dict[str, Cost] = field(default_factory=dict)  # by id of the evidence
 
     @property
     def cost(self) -> Cost:
+        """Cost of the evidence so far."""
         return sum(self._costs.values(), Cost())
 
     def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
-        """Records every program on every number of ranks, and makes the bounds of level 1 while the graph is there."""
+        """Record every program on every number of ranks, and compute the level 1 bounds while its graph is loaded."""
         self._platform = self._charged_platform(max(candidate.ranks for candidate in candidates))
         layouts: dict[int, dict[tuple[str, float], NetworkKind]] = defaultdict(dict)
         for candidate in candidates:
@@ -87,15 +90,20 @@ class GraphTimes:
         total, done = len(layouts) * len(self.request.programs), 0
         for ranks, kinds in sorted(layouts.items()):
             for i, program in enumerate(self.request.programs):
-                report(f"recorded {program.problem} on {ranks} ranks", done, total)
+                report(f"recorded {program.problem.on(ranks)}", done, total)
                 self._record(i, ranks)
                 for (_, speed_flops), network in kinds.items():
-                    with suppress(NoAnswer):  # said again when it is asked for
+                    with suppress(NoAnswer):  # raised again when the bound is asked for
                         self._without_contention_s(i, network, (ranks,), speed_flops)
                 done += 1
         report("recorded all programs", done, total)
 
     def bounds_s(self, candidate: Candidate, level: int) -> tuple[float, ...]:
+        """Return lower bounds of the programs' times, s, for a level from 1 to ``levels``.
+
+        Raises:
+            NoAnswer: A program has no answer on this grid.
+        """
         s_per_flop, layouts = _s_per_flop(candidate), self._bounding(candidate)[:level]
         bounds = []
         for i in range(len(self.request.programs)):
@@ -105,7 +113,7 @@ class GraphTimes:
         return tuple(bounds)
 
     def _bounding(self, candidate: Candidate) -> list[tuple[tuple[int, ...], float]]:
-        """Ranks on each cluster, and flop/s of every node, of the grids without contention that bound, by level."""
+        """Return, by level, the ranks on each cluster and the flop/s of all nodes of the bounding grid."""
         ranks, fastest_flops = candidate.ranks, _fastest_flops(candidate)
         layouts: list[tuple[tuple[int, ...], float]] = [((ranks,), fastest_flops)]
         if len(candidate.parts) > 1:
@@ -114,7 +122,12 @@ class GraphTimes:
             layouts.append((candidate.cluster_ranks, fastest_flops))
         return layouts
 
-    def times(self, candidate: Candidate) -> Told:
+    def times(self, candidate: Candidate) -> GridTimes:
+        """Estimate the programs' times on the candidate.
+
+        Raises:
+            NoAnswer: A program has no answer on this grid.
+        """
         grid = candidate.grid()
         placement, s_per_flop = candidate.placement(grid), _s_per_flop(candidate)
         times_s = []
@@ -123,7 +136,7 @@ class GraphTimes:
             sections = self._graph(i, candidate.ranks)
             network = self._network(sections, grid, placement)
             times_s.append(estimate(sections, recorded.iterations, network, placement, s_per_flop).time_s)
-        return Told(tuple(times_s))
+        return GridTimes(tuple(times_s))
 
     def _known(self, program: int, ranks: int) -> _Recorded:
         recorded = self._recorded[program, ranks]
@@ -134,11 +147,11 @@ class GraphTimes:
     def _record(self, number: int, ranks: int) -> None:
         program = self.request.programs[number]
         target = self._target(program, ranks)
-        self.settings.spec(target)  # what is wrong with the settings is not the grid's fault
+        self.settings.spec(target)  # raise errors in the settings here, so that they are not blamed on the grid
         try:
             iterations = target.iterations
             flops = self._graph(number, ranks).flops(iterations)
-        except KernelError as err:  # the program refuses so many ranks
+        except KernelError as err:  # such as an unknown number of iterations on so many ranks
             self._recorded[number, ranks] = str(err)
         else:
             self._recorded[number, ranks] = _Recorded(iterations, flops)
@@ -147,7 +160,7 @@ class GraphTimes:
         key = number, ranks
         if key not in self._sections:
             target = self._target(self.request.programs[number], ranks)
-            request = EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            request = EvidenceRequest("recording", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
             (evidence,) = Broker.of(self.settings, (), self.runner).gather([request])
             self._costs.setdefault(evidence.id, evidence.cost)
             self._sections[key] = Sections(evidence.recording)
@@ -158,17 +171,17 @@ class GraphTimes:
 
     def _target(self, program: Program, ranks: int) -> Target:
         if self._platform is None:
-            raise RuntimeError("prepare comes before times")
+            raise RuntimeError("call prepare before times")
         return Target(program.problem, self._platform, tuple(host.name for host in self._platform.hosts[:ranks]))
 
     def _charged_platform(self, ranks: int) -> Platform:
-        """A node of the slowest kind for every rank: a recording takes no more node-seconds on any grid."""
+        """Return a cluster of the slowest nodes, one per rank: a recording takes no more node-seconds on any grid."""
         speed_flops = min(kind.speed_flops for kind in self.request.nodes)
         network = self.request.networks[0]
         cluster = GridCluster("c1", ranks, speed_flops, network.node, network.backbone)
         return materialise(Grid(f"recording{ranks}", network.named, (cluster,), "mesh", ()))
 
-    def _network(self, sections: Sections, grid: Grid, placement: tuple[str, ...]) -> Network:
+    def _network(self, sections: Sections, grid: Grid, placement: tuple[str, ...]) -> NetworkModel:
         pairs = {(placement[a], placement[b]) for a, b in sections.partners}
         routes = grid.routes(sorted(pairs | {pair[::-1] for pair in pairs}))
         try:
@@ -182,7 +195,7 @@ class GraphTimes:
     def _without_contention_s(
         self, program: int, network: NetworkKind, clusters: tuple[int, ...], speed_flops: float
     ) -> float:
-        """On clusters of so many nodes of one speed and one rank each, whose links are never shared."""
+        """Return the program's time on clusters of equal nodes with one rank each and no shared links, s."""
         key = program, network.name, clusters, speed_flops
         if key not in self._layouts:
             grid = _grid_of(network, clusters, speed_flops)
@@ -208,5 +221,5 @@ def _fastest_flops(candidate: Candidate) -> float:
 
 
 def _s_per_flop(candidate: Candidate) -> np.ndarray:
-    """Of each rank's node."""
+    """Return the seconds per flop of each rank's node, shape (ranks,)."""
     return np.repeat([1 / kind.speed_flops for kind, _ in candidate.parts], candidate.cluster_ranks)

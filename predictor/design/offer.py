@@ -1,51 +1,52 @@
-"""What can be bought: kinds of nodes, networks and what they cost.  Prices are in one currency, whichever it is."""
+"""The hardware on offer: kinds of nodes, networks and their prices, all in the same currency."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from platforms.grid import GridCluster, WanLink, Wire
-from platforms.platform import Power
+from platforms.grids.grid import GridCluster, WanLink, Wire
+from platforms.model.platform import Power
 
 
 @dataclass(frozen=True)
 class NodeKind:
-    """Equal nodes, of which so many can be had."""
+    """A kind of node on offer."""
 
     name: str
-    speed_flops: float  # of one core, flop/s, > 0
-    cores: int  # of a node
+    speed_flops: float  # speed of one core, flop/s, > 0
+    cores: int  # per node
     price: float  # of a node, >= 0
-    most: int | None  # in the whole grid; None: any number
+    most: int | None  # largest number in the whole grid; None: any number
     power: Power | None  # of a node; None: in proportion to its speed
 
 
 @dataclass(frozen=True)
 class NetworkKind:
-    """What joins nodes to clusters and clusters to a grid, all of one kind."""
+    """A kind of network on offer, which joins nodes to clusters and clusters to a grid."""
 
     name: str
-    named: str  # the network of platforms/networks.toml that gives what is not said
+    named: str  # network of platforms/grids/networks.toml, which gives the values that the design file leaves out
     node: Wire  # between a node and its cluster's backbone
     backbone: Wire
-    wan: Wire  # between two clusters (mesh), or a cluster and the hub (star)
+    wan: Wire  # between two clusters (mesh), or between a cluster and the hub (star)
     wan_shape: str
     wan_duplex: bool
-    options: tuple[tuple[str, str], ...]  # SimGrid options, those of the named network included
-    own_options: tuple[tuple[str, str], ...]  # of these, what was said beside the named network
-    node_port_price: float  # of a node's link, >= 0, as all prices
-    backbone_price: float  # of a cluster's
-    wan_link_price: float
+    options: tuple[tuple[str, str], ...]  # SimGrid options, including those of the named network
+    own_options: tuple[tuple[str, str], ...]  # the options that the design file gives
+    node_port_price: float  # per node, >= 0, as all prices
+    backbone_price: float  # per cluster
+    wan_link_price: float  # per wide-area link
 
     def cluster(self, name: str, kind: NodeKind, nodes: int) -> GridCluster:
-        """So many nodes of a kind on this network."""
+        """Return a cluster of ``nodes`` nodes of one kind on this network."""
         return GridCluster(name, nodes, kind.speed_flops, self.node, self.backbone, kind.cores, kind.power)
 
     def wan_link(self, first: str, second: str | None) -> WanLink:
+        """Return the wide-area link between two clusters, or between a cluster and the hub (None)."""
         return WanLink(first, second, self.wan, self.wan_duplex)
 
     def wan_links(self, clusters: int) -> int:
-        """How many a grid of so many clusters needs; a lone cluster needs none."""
+        """Return the number of wide-area links of a grid with ``clusters`` clusters; a single cluster needs none."""
         if clusters < 2:
             return 0
         return clusters if self.wan_shape == "star" else clusters * (clusters - 1) // 2
@@ -53,9 +54,9 @@ class NetworkKind:
 
 @dataclass(frozen=True)
 class ClusterLimits:
-    """How many clusters a grid may have, and how large each may be."""
+    """Limits of the number of clusters in a grid, and of their sizes."""
 
-    least: int  # clusters, >= 1
-    most: int
+    least: int  # smallest number of clusters, >= 1
+    most: int  # largest number of clusters
     sizes: tuple[int, ...]  # numbers of nodes that a cluster may have, ascending
-    price: float  # of a cluster besides its nodes and network: a room, a rack
+    price: float  # of a cluster without its nodes and network, such as a room or a rack

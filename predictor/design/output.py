@@ -1,4 +1,4 @@
-"""The results of a search for readers and for programs."""
+"""Output of a search as text and as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.design.offer import NetworkKind
 from predictor.design.request import Request
 from predictor.design.search import Evaluated, Search
+from predictor.design.space import Refused
 
 
-def text(request: Request, search: Search, *, predictor: str, cost: Cost) -> str:
-    """Tables of the best grids and of the front, and how they were found."""
+def text(request: Request, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
+    """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost."""
     money = f" {request.currency}" if request.currency else ""
     lines = [
         f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}",
@@ -22,15 +24,15 @@ def text(request: Request, search: Search, *, predictor: str, cost: Cost) -> str
         *_table(request, search.best),
     ]
     if search.with_front:
-        lines += ["", f"front of price{money} against time: none is quicker for as little", ""]
+        lines += ["", f"front of price{money} against time: no other grid is faster at the same or a lower price", ""]
         lines += _table(request, search.front)
-    lines += ["", *_cautions(search)]
+    lines += ["", *_refused_cautions(refused), *_cautions(search)]
     lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, gathered in {cost.wall_s:.3g} s")
     return "\n".join(lines)
 
 
-def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> dict[str, Any]:
-    """The same as JSON values."""
+def as_json(request: Request, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> dict[str, Any]:
+    """Return the results as JSON values."""
     return {
         "design": request.name,
         "budget": request.budget,
@@ -41,6 +43,10 @@ def as_json(request: Request, search: Search, *, predictor: str, cost: Cost) -> 
         "evaluated": len(search.evaluated),
         "ruled_out": search.left_out,
         "unanswered": dict(search.unanswered),
+        "refused": {
+            "grids": refused.grids,
+            "ranks": {program: list(ranks) for program, ranks in refused.ranks.items()},
+        },
         "best": [_grid_to_json(request, one) for one in search.best],
         "front": [_grid_to_json(request, one) for one in search.front] if search.with_front else None,
         "evidence": asdict(cost),
@@ -60,7 +66,7 @@ def _grid_to_json(request: Request, one: Evaluated) -> dict[str, Any]:
         "ranks": candidate.ranks,
         "full_power_w": candidate.full_power_w,
         "programs": [
-            {"app": p.problem.app, "class": p.problem.label, "weight": p.weight, "predicted_s": time_s}
+            {"app": p.problem.name, "class": p.problem.label, "weight": p.weight, "predicted_s": time_s}
             for p, time_s in zip(request.programs, one.times_s, strict=True)
         ],
         "weighted_sum_s": one.value_s,
@@ -82,9 +88,17 @@ def _ranks(request: Request) -> str:
     return f"{request.ranks_per_node} rank{'s' if request.ranks_per_node > 1 else ''} on each node"
 
 
+def _refused_cautions(refused: Refused) -> list[str]:
+    if not refused.grids:
+        return []
+    left_out = "1 grid within the budget is" if refused.grids == 1 else f"{refused.grids} grids within the budget are"
+    return [f"caution: {left_out} left out: {refused}"]
+
+
 def _cautions(search: Search) -> list[str]:
     lines = [] if search.complete else ["caution: interrupted, so there may be better grids"]
-    lines += [f"caution: no answer for {count} grids: {reason}" for reason, count in search.unanswered.most_common(3)]
+    for reason, count in search.unanswered.most_common(3):
+        lines.append(f"caution: no answer for {count} grid{'' if count == 1 else 's'}: {reason}")
     for rank, one in enumerate(search.best, 1):
         lines += [f"caution: grid {rank}, {one.candidate}: {flag}" for flag in one.flags]
     hidden = len(search.unanswered) - 3
@@ -103,15 +117,7 @@ def _table(request: Request, rows: Sequence[Evaluated]) -> list[str]:
                 *(f"{time_s:.4g}" for time_s in one.times_s), f"{one.value_s:.4g}",
             ]
         )  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    left = {1, 2}  # columns of words
-    return [
-        "  ".join(
-            cell.ljust(width) if i in left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    ]
+    return table_lines(cells, left={1, 2})  # columns of words
 
 
 def _network(network: NetworkKind, clusters: int) -> str:

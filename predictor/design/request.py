@@ -1,4 +1,4 @@
-"""The file of a design: what can be bought, for how much, and what is to be run."""
+"""Read a design file: the hardware on offer with its prices, the budget, and the programs to run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apps.catalog import Problem, app, problem, sized_problem
-from platforms.checked_toml import CheckedTable, read_checked
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem, sized_problem
 from platforms.errors import PlatformError, UserError
-from platforms.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
-from platforms.network import Network, named_network
-from platforms.platform import Power
-from platforms.scenario import WIRE_KEYS, wire_of
+from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.grids.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
+from platforms.grids.network import Network, named_network
+from platforms.grids.scenario import WIRE_KEYS, wire_of
+from platforms.model.platform import Power
 from predictor.design.offer import ClusterLimits, NetworkKind, NodeKind
 
 MOST_OFFERS = 10_000  # kinds of nodes times networks
-CORES = "cores"  # ranks_per_node: as many as the node has cores
+CORES = "cores"  # value of ranks_per_node: one rank per core
 
 _KEYS = {
     "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
@@ -38,15 +39,15 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A part of the mix."""
+    """A program of the mix, with its weight."""
 
     problem: Problem
-    weight: float  # > 0: how often it runs, or how much its time matters
+    weight: float  # > 0: factor of its time in the weighted sum, such as the number of its runs
 
 
 @dataclass(frozen=True)
 class Request:
-    """A design that is asked for."""
+    """Contents of a design file."""
 
     name: str
     budget: float
@@ -55,24 +56,32 @@ class Request:
     networks: tuple[NetworkKind, ...]
     clusters: ClusterLimits
     programs: tuple[Program, ...]
-    ranks_per_node: int | None  # None: one per core
+    ranks_per_node: int | None  # None: one rank per core
 
     def ranks_on(self, kind: NodeKind) -> int:
-        """Ranks on each node of a kind."""
+        """Return the number of ranks on each node of a kind."""
         return kind.cores if self.ranks_per_node is None else self.ranks_per_node
 
     def with_budget(self, budget: float) -> Request:
-        """The same for another budget.  Raises UserError for one that is none."""
+        """Return the request with another budget.
+
+        Raises:
+            UserError: The budget is not positive and finite.
+        """
         if not 0 < budget < math.inf:
             raise UserError(f"budget {budget:g}", "not an amount", "Give a positive number")
         return replace(self, budget=budget)
 
 
 def read_request(path: str | Path) -> Request:
-    """A request from a TOML file (docs/planning/grid-design.md has the keys).  Raises UserError naming file and key."""
+    """Read a request from a TOML file, whose keys are described in docs/planning/grid-design.md.
+
+    Raises:
+        UserError: The file cannot be read, or a value is wrong; the error names file and key.
+    """
     path = Path(path)
     top = read_checked(path, _KEYS, "design file")
-    top.text("source", "")  # for the reader of the file
+    top.text("source", "")  # information for readers of the file; only its type is checked
     request = Request(
         name=path.stem,
         budget=top.number("budget"),
@@ -93,7 +102,7 @@ def read_request(path: str | Path) -> Request:
 
 @contextmanager
 def _said_of(where: str) -> Iterator[None]:
-    """What is wrong with a value is said of the place in the file where it stands."""
+    """Add the place in the file to any error that is raised within the block."""
     try:
         yield
     except UserError as err:
@@ -182,10 +191,10 @@ def _clusters(entry: CheckedTable) -> ClusterLimits:
 def _program(entry: CheckedTable) -> Program:
     name = entry.text("app")
     with _said_of(entry.where):
-        kernel = app(name)
+        kernel = named_kernel(name)
     weight = entry.number("weight", 1.0)
     if not 0 < weight < math.inf:
-        raise PlatformError(entry.where, f"weight = {weight:g}", "Give a positive one")
+        raise PlatformError(entry.where, f"weight = {weight:g}", "Give a positive number")
     if entry.has("class") == entry.has("size"):
         raise PlatformError(entry.where, "'class' or 'size' is needed, and one of them only", "Give one of them")
     if entry.has("class"):
@@ -238,7 +247,7 @@ def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
 
 
 def _check_hardware(top: CheckedTable, request: Request) -> None:
-    """Every kind of node on every network makes a grid; its ranks have a core each."""
+    """Check that every kind of node makes a valid grid on every network, and that its ranks have a core each."""
     offers = len(request.nodes) * len(request.networks)
     if offers > MOST_OFFERS:
         problem = f"{len(request.nodes)} kinds of nodes on {len(request.networks)} networks"

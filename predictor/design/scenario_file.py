@@ -1,17 +1,17 @@
-"""A designed grid as a scenario file, which --scenario FILE.toml of every command reads."""
+"""Write a designed grid as a scenario file, which every command reads with --scenario FILE.toml."""
 
 from __future__ import annotations
 
 import json
 
-from platforms.grid import Wire
-from platforms.network import named_network
+from platforms.grids.grid import Wire
+from platforms.grids.network import named_network
 from predictor.design.offer import NetworkKind, NodeKind
 from predictor.design.space import Candidate
 
 
 def scenario_text(candidate: Candidate, source: str) -> str:
-    """The file's text; ``source`` says where the grid comes from."""
+    """Return the text of the file; ``source`` states the origin of the grid."""
     network, grid = candidate.network, candidate.grid()
     lines = [f"source = {_text(source)}", f"network = {_text(network.named)}"]
     for cluster, (kind, nodes) in zip(grid.clusters, candidate.parts, strict=True):
@@ -34,7 +34,7 @@ def _node_lines(kind: NodeKind) -> list[str]:
 
 
 def _own_wires(network: NetworkKind) -> dict[str, str]:
-    """The links that are not those of the named network."""
+    """Return the links that differ from those of the named network, by key."""
     named = named_network(network.named)
     wires = {key: (getattr(network, key), getattr(named, key)) for key in ("node", "backbone", "wan")}
     return {key: _wire(own) for key, (own, theirs) in wires.items() if own != theirs}
@@ -46,10 +46,10 @@ def _wire(wire: Wire) -> str:
 
 
 def _number(value: float) -> str:
-    """15 significant digits, as the platform file has."""
+    """Format a number with 15 significant digits, as in the platform file."""
     return f"{value:.15g}"
 
 
 def _text(value: str) -> str:
-    """A TOML text; JSON's escapes are TOML's."""
+    """Return a TOML string; TOML has the same escapes as JSON."""
     return json.dumps(value, ensure_ascii=False)

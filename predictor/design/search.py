@@ -1,7 +1,8 @@
-"""The best grids and the front of price against time: every candidate is evaluated, or proved not to matter.
+"""Search for the best grids and the Pareto front of price against time, with bounds.
 
-Best first, by bounds of the weighted sum of times.  A candidate is left out where as many others as are asked for are
-quicker than its bound, and, for the front, one of them costs no more.  So the answer is that of an exhaustive search.
+Candidates are visited best first, by lower bounds of the weighted sum of their times.  A candidate is ruled out if as
+many evaluated grids as were asked for are faster than its bound, and, for the front, one of them costs no more.  So the
+answer is the same as that of an exhaustive search.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from predictor.design.space import Candidate
 from predictor.design.times import NoAnswer, Report, Times
 
-_BATCH = 32  # that are looked at together, by number of ranks: their programs are then at hand
+_BATCH = 32  # candidates processed together, ordered by number of ranks: equal numbers use the same graph in memory
 
 
 @dataclass(frozen=True)
@@ -25,22 +26,22 @@ class Evaluated:
 
     candidate: Candidate
     times_s: tuple[float, ...]  # of the programs
-    value_s: float  # weighted sum
-    flags: tuple[str, ...]  # reasons to distrust them
-    number: int  # of the candidate; earlier ones come first among equals
+    value_s: float  # weighted sum of the times
+    flags: tuple[str, ...]  # reasons to distrust the times
+    number: int  # index of the candidate, which decides between equals
 
     @property
     def rounded_s(self) -> float:
-        """To nine digits: what differs by less is equal, for events so close together are one to the predictors."""
+        """The weighted sum, s, to nine digits; predictors do not tell apart events that are closer in time."""
         return float(f"{self.value_s:.9g}")
 
     @property
     def key(self) -> tuple[float, float, int, int]:
-        """Better ones first: quicker, then cheaper, then of fewer clusters."""
+        """Sort key that puts faster grids first, then cheaper ones, then those with fewer clusters."""
         return self.rounded_s, self.candidate.price, len(self.candidate.parts), self.number
 
     def dominates(self, other: Evaluated) -> bool:
-        """Costs no more and takes no longer; of equals the first."""
+        """Return whether this grid costs no more and takes no longer than another; of equals, the first dominates."""
         if self.candidate.price > other.candidate.price or self.rounded_s > other.rounded_s:
             return False
         return self.key < other.key
@@ -48,21 +49,21 @@ class Evaluated:
 
 @dataclass(eq=False)
 class Search:
-    """A search, whose results may be looked at even where it was interrupted."""
+    """A search over candidates; its results so far are valid even if it was interrupted."""
 
     candidates: Sequence[Candidate]
     weights: Sequence[float]
-    top: int
+    top: int  # number of best grids that are asked for
     with_front: bool = True
-    exhaustive: bool = False  # nothing is left out: to check the bounds
+    exhaustive: bool = False  # evaluate every candidate, to check the bounds
     evaluated: list[Evaluated] = field(default_factory=list)  # in order of their keys
-    left_out: int = 0  # proved not to matter
-    unanswered: Counter[str] = field(default_factory=Counter)  # by reason
+    left_out: int = 0  # number of candidates that bounds ruled out
+    unanswered: Counter[str] = field(default_factory=Counter)  # number of candidates without an answer, by reason
     complete: bool = False
     _front: list[Evaluated] = field(default_factory=list)  # so far, by price
 
     def run(self, times: Times, report: Report) -> None:
-        """Goes through all candidates."""
+        """Evaluate every candidate or rule it out."""
         last = 0 if self.exhaustive else times.levels
         times.prepare(self.candidates, report)
         queue = self._bounded(times, min(last, 1))
@@ -89,15 +90,16 @@ class Search:
 
     @property
     def best(self) -> list[Evaluated]:
+        """The best grids, at most ``top``."""
         return self.evaluated[: self.top]
 
     @property
     def front(self) -> list[Evaluated]:
-        """By price: each is quicker than all that cost no more."""
+        """The Pareto front, by price; each grid is faster than all others that cost no more."""
         return list(self._front)
 
     def _bounded(self, times: Times, level: int) -> list[tuple[float, int, int]]:
-        """All candidates that have an answer, as a heap of bound, number and level of the bound."""
+        """Return all candidates that have an answer, as a heap of (bound, index, level of the bound)."""
         queue = []
         for number in range(len(self.candidates)):
             bound_s = self._bound_s(times, number, level)
@@ -107,7 +109,7 @@ class Search:
         return queue
 
     def _begun(self, times: Times, queue: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
-        """Evaluates the most promising grid of each network and number of clusters: what the others have to beat."""
+        """Evaluate the most promising grid of each network and number of clusters; return the rest of the queue."""
         first: dict[tuple[str, int], tuple[float, int, int]] = {}
         for entry in sorted(queue):
             candidate = self.candidates[entry[1]]
@@ -119,7 +121,7 @@ class Search:
         return rest
 
     def _bound_s(self, times: Times, number: int, level: int) -> float | None:
-        """Of the weighted sum; None where the predictor has no answer."""
+        """Return a lower bound of the weighted sum; None where the predictor has no answer."""
         if level == 0:
             return 0.0
         try:
@@ -143,7 +145,7 @@ class Search:
         return math.fsum(weight * time_s for weight, time_s in zip(self.weights, times_s, strict=True))
 
     def _hopeless(self, bound_s: float, price: float) -> bool:
-        """Whether one with such a bound, or more, is neither among the best nor on the front."""
+        """Return whether a grid with such a bound and price is neither among the best nor on the front."""
         if len(self.evaluated) < self.top or bound_s <= self.evaluated[self.top - 1].rounded_s:
             return False
         return not self.with_front or any(

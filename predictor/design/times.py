@@ -1,4 +1,4 @@
-"""What says how long the programs of a mix take on a grid that does not exist yet."""
+"""Sources of the times of a mix of programs on grids that do not exist yet."""
 
 from __future__ import annotations
 
@@ -6,78 +6,93 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from apps.errors import KernelError
-from apps.spec import Settings, Target
-from platforms.read import materialise
+from apps.errors import KernelError, OptionError
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, Predictor
 from predictor.design.request import Request
 from predictor.design.space import Candidate
-from predictor.evidence import Broker, RefusedEvidence
-from predictor.predict import predict
+from predictor.evidence.broker import Broker, RefusedEvidence
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
+    from apps.runs.runner import Runner
 
-Report = Callable[[str, int, int], None]  # what is being done, how far, of how many
+Report = Callable[[str, int, int], None]  # called with a description, steps done, and their total number
 
 
 class NoAnswer(Exception):
-    """The predictor has none for this grid; the text says why."""
+    """The predictor has no answer for this grid; the text gives the reason."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is said of a grid."""
+class GridTimes:
+    """Times of the programs on a grid."""
 
-    times_s: tuple[float, ...]  # of the programs of the mix
-    flags: tuple[str, ...] = ()  # reasons to distrust them
+    times_s: tuple[float, ...]  # in the order of the mix
+    flags: tuple[str, ...] = ()  # reasons to distrust the times
 
 
 class Times(Protocol):
-    """Times of the programs of a mix, in its order."""
+    """Source of the times of the programs of a mix, in the order of the mix."""
 
-    levels: int  # of bounds, 0: it has none; higher ones are tighter and take longer
+    levels: int  # number of levels of bounds, 0: none; higher levels are tighter and take longer
 
     def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
-        """Gathers what is needed for all of them."""
+        """Gather the evidence that serves all candidates."""
 
     def bounds_s(self, candidate: Candidate, level: int) -> tuple[float, ...]:
-        """What no time is below, for a level from 1 to ``levels``.  Raises NoAnswer."""
+        """Return lower bounds of the programs' times, s, for a level from 1 to ``levels``.
 
-    def times(self, candidate: Candidate) -> Told:
-        """Raises NoAnswer."""
+        Raises:
+            NoAnswer: A program has no answer on this grid.
+        """
+
+    def times(self, candidate: Candidate) -> GridTimes:
+        """Return the programs' times on the candidate.
+
+        Raises:
+            NoAnswer: A program has no answer on this grid.
+        """
 
     @property
     def cost(self) -> Cost:
-        """Of the evidence so far."""
+        """Cost of the evidence so far."""
 
 
 @dataclass(eq=False)
 class PredictorTimes:
-    """Any predictor, asked for one grid after the other.  It has no bounds, so nothing can be left out."""
+    """Times from any predictor, one grid after the other.  There are no bounds, so every grid is evaluated."""
 
     predictor: Predictor
     request: Request
     settings: Settings
     runner: Runner
     levels: int = 0
-    _costs: dict[str, Cost] = field(default_factory=dict)  # by evidence
+    _costs: dict[str, Cost] = field(default_factory=dict)  # by id of the evidence
 
     def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
-        """Nothing: what a grid needs is gathered with its times."""
+        """Do nothing: the evidence for a grid is gathered with its times."""
 
     def bounds_s(self, candidate: Candidate, level: int) -> tuple[float, ...]:
-        return (0.0,) * len(self.request.programs)  # true of any grid
+        """Return zeros, which are lower bounds on any grid."""
+        return (0.0,) * len(self.request.programs)
 
-    def times(self, candidate: Candidate) -> Told:
+    def times(self, candidate: Candidate) -> GridTimes:
+        """Predict the programs' times on the candidate.
+
+        Raises:
+            NoAnswer: A program has no answer on this grid.
+        """
         grid = candidate.grid()
         platform, placement = materialise(grid), candidate.placement(grid)
         targets = [Target(program.problem, platform, placement) for program in self.request.programs]
         for target in targets:
-            self.settings.spec(target)  # what is wrong with the settings is not the grid's fault
+            self.settings.spec(target)  # raise errors in the settings here, so that they are not blamed on the grid
         try:
             answers = predict(self.predictor, targets, Broker.of(self.settings, targets, self.runner))
-        except (KernelError, RefusedEvidence) as err:
+        except (KernelError, OptionError, RefusedEvidence) as err:
             raise NoAnswer(str(err)) from err
         predictions = []
         for answer in answers:
@@ -90,7 +105,7 @@ class PredictorTimes:
             for program, prediction in zip(self.request.programs, predictions, strict=True)
             for flag in prediction.flags
         )
-        return Told(tuple(prediction.time_s for prediction in predictions), tuple(flags))
+        return GridTimes(tuple(prediction.time_s for prediction in predictions), tuple(flags))
 
     def _pay(self, evidence: Sequence[Evidence]) -> None:
         for one in evidence:
@@ -98,4 +113,5 @@ class PredictorTimes:
 
     @property
     def cost(self) -> Cost:
+        """Cost of the evidence so far."""
         return sum(self._costs.values(), Cost())

@@ -1,3 +1,5 @@
+"""Entry point of ``python -m predictor.dpgraph``."""
+
 import sys
 
 from predictor.dpgraph.cli import main

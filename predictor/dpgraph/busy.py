@@ -1,4 +1,4 @@
-"""When the hosts of an evaluated program compute: marks around computations, and the union of what lies between."""
+"""Busy times of the hosts of an evaluated program, from marks around the computations of their ranks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.recording import Mark
+from apps.recording.events import Mark
 from predictor.dpgraph.instructions import COMPUTE, MARK
 from predictor.dpgraph.program import Program
 
 if TYPE_CHECKING:
-    from predictor.dpgraph.evaluate import Run
+    from predictor.dpgraph.executed import Execution
 
-_BEGIN, _END = 100, 101  # marks of our own, beside apps.recording.Mark
+_BEGIN, _END = 100, 101  # numbers of marks that apps.recording.events.Mark does not use
 
 
 def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
-    """The same with a mark before and one after every computation of these ranks: marks take no time."""
+    """Return the program with a mark before and after every computation of these ranks; marks take no time."""
     rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
     watched = (program.code == COMPUTE) & np.isin(rank, ranks)
     copies = np.where(watched, 3, 1)
@@ -35,13 +35,13 @@ def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
 class BusyTime:
     """The time during which at least one of a host's ranks computes, in an evaluated program."""
 
-    spans_s: np.ndarray  # disjoint, spans x 2: begin and end, in order, dates of the evaluation
-    start_s: float  # of the timed section
-    ends_s: np.ndarray  # of each iteration of the host's first rank
+    spans_s: np.ndarray  # spans x 2: dates of begin and end in the evaluation; disjoint and in order
+    start_s: float  # start of the timed section
+    ends_s: np.ndarray  # end of each iteration of the host's first rank
 
     @classmethod
-    def of(cls, run: Run, ranks: Sequence[int]) -> BusyTime:
-        """From the marks of ``watch_computation``."""
+    def of(cls, run: Execution, ranks: Sequence[int]) -> BusyTime:
+        """Return the busy time of the host with these ranks, from the marks of ``watch_computation``."""
         spans = []
         for rank in ranks:
             marks = run.marks[rank]
@@ -52,11 +52,17 @@ class BusyTime:
         return cls(_union(np.concatenate(spans)), float(run.start_s[list(ranks)].min()), ends_s)
 
     def total_s(self) -> float:
-        """In the timed section."""
+        """Return the busy time in the timed section, s."""
         return self._within_s(self.start_s, np.inf)
 
     def period_s(self, iterations: int) -> float:
-        """In the last period of so many iterations that does not hold the very last one, which may do more."""
+        """Return the busy time of one period, s.
+
+        The period is the last one that ends before the very last iteration, because the last iteration may do more.
+
+        Args:
+            iterations: Length of the period in iterations.
+        """
         last = len(self.ends_s) - 2
         return self._within_s(self.ends_s[last - iterations], self.ends_s[last])
 
@@ -66,7 +72,7 @@ class BusyTime:
 
 
 def _union(spans_s: np.ndarray) -> np.ndarray:
-    """Disjoint spans that cover the same time."""
+    """Return disjoint spans that cover the same time."""
     spans_s = spans_s[np.argsort(spans_s[:, 0], kind="stable")]
     if not len(spans_s):
         return spans_s

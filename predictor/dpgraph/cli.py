@@ -1,4 +1,4 @@
-"""Command line: the DP*Graph of a program, written as GraphML and drawn."""
+"""Command line that writes the DP*Graph of a kernel or program as GraphML and draws it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from apps.options import (
+from apps.arguments.exit_status import exit_status
+from apps.arguments.programs import (
     add_problem_arguments,
     add_program_arguments,
-    add_runner_arguments,
-    exit_status,
     own_problem_from_arguments,
     problem_from_arguments,
-    runner_from_arguments,
 )
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from platforms.writing import check_picture, check_writable
+from platforms.files.writing import check_picture, check_writable
 
 if TYPE_CHECKING:
-    from apps.catalog import Problem
+    from apps.programs.problem import Problem
     from predictor.dpgraph.graph import DPGraph
 
 COLLECTIVES = ("points", "messages")
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``python -m predictor.dpgraph``."""
     parser = CommandParser(
         prog="python -m predictor.dpgraph",
-        description="Record what a program does and write its graph: sequential segments, messages, synchronisation. "
-        "Flops are those that the program counts.",
+        description="Record a kernel or program and write its graph of sequential segments, messages and "
+        "synchronisations. Flops are those that the program counts.",
         epilog=EXIT_STATUSES,
     )
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
@@ -39,22 +41,23 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, default=4, metavar="P", help="processes (default: 4)")
     parser.add_argument(
-        "--iterations", type=int, default=1, metavar="K", help="iterations that are recorded (default: 1)"
+        "--iterations", type=int, default=1, metavar="K", help="number of recorded iterations (default: 1)"
     )
     parser.add_argument(
         "--collectives", default="points", metavar="HOW",
-        help=f"{' or '.join(COLLECTIVES)}: one node for each, or the messages it is made of (default: points)",
+        help=f"{' or '.join(COLLECTIVES)}: show each collective as one node, or as its messages (default: points)",
     )  # fmt: skip
-    parser.add_argument("--elements", type=int, metavar="N", help="only the first N elements of each process")
-    parser.add_argument("--graphml", metavar="FILE", help="write the graph there")
-    parser.add_argument("--draw", metavar="FILE", help="draw it there: .png, .svg or .pdf, up to 200 elements")
+    parser.add_argument("--elements", type=int, metavar="N", help="keep only the first N elements of each process")
+    parser.add_argument("--graphml", metavar="FILE", help="write the graph to this GraphML file")
+    parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     add_runner_arguments(parser)
     return parser
 
 
 def summary(graph: DPGraph) -> dict[str, Any]:
-    """How many elements of each kind the graph has, its flops and the bytes of its messages."""
+    """Return the number of elements of each kind, the flops and the message bytes of the graph."""
+    # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.graph import Element
 
     return {
@@ -71,7 +74,7 @@ def _problem(args: argparse.Namespace) -> Problem:
     if own is not None:
         return own
     if args.app is None:
-        raise UserError("program", "none is given", "Give --app NAME or --program FILE")
+        raise UserError("program", "no kernel or program is given", "Give --app NAME or --program FILE")
     return problem_from_arguments(args, args.app, default_class="S")
 
 
@@ -80,7 +83,7 @@ def _check(args: argparse.Namespace, problem: Problem) -> None:
         raise UserError(f"--ranks {args.ranks}", "not positive", "Give at least 1")
     full = problem.iterations_on(args.ranks)
     if not 1 <= args.iterations <= full:
-        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} of {problem}"
+        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} iterations of {problem}"
         raise UserError(where, what, "Give a number in that range")
     if args.collectives not in COLLECTIVES:
         raise UserError(f"--collectives {args.collectives}", "no such choice", f"Known: {', '.join(COLLECTIVES)}")
@@ -95,28 +98,30 @@ def _check(args: argparse.Namespace, problem: Problem) -> None:
 def _run(args: argparse.Namespace) -> int:
     problem = _problem(args)
     _check(args, problem)
-    from apps.record_events import neutral_platform
-    from apps.spec import RunSpec, Target
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.neutral import neutral_platform
     from predictor.dpgraph.graph import graph_of
 
     platform = neutral_platform(args.ranks)
     target = Target(problem, platform, tuple(host.name for host in platform.hosts))
     with runner_from_arguments(args) as runner:
-        recording = runner.trace(RunSpec(target), args.iterations)
+        recording = runner.recording(RunSpec(target), args.iterations)
     graph = graph_of(recording, expand=args.collectives == "messages")
     if args.elements is not None:
         graph = graph.first(args.elements)
     if args.graphml is not None:
+        # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.graphml import write_graphml
 
         write_graphml(graph, args.graphml)
     if args.draw is not None:
+        # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.draw import draw_graph
 
         part = "" if args.elements is None else f", at most {args.elements} elements of each"
-        draw_graph(graph, args.draw, title=f"{problem} on {args.ranks} ranks{part}")
+        draw_graph(graph, args.draw, title=f"{problem.on(args.ranks)}{part}")
     numbers = summary(graph)
-    print(json.dumps(numbers) if args.json else _text(problem, numbers))
+    print(json.dumps({**numbers, "cautions": runner.cautions.lines()}) if args.json else _text(problem, numbers))
     return 0
 
 
@@ -127,5 +132,6 @@ def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

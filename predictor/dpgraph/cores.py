@@ -1,8 +1,8 @@
-"""Ranks that share the cores of a host: SimGrid's CPUs are shared max-min fairly, as links are.
+"""Ranks that share the cores of a host: SimGrid shares CPUs max-min fairly, as it shares links.
 
-Where a host has more ranks than cores, each of its computations becomes a message of the rank to itself, whose amount
-is the flops and whose only link is the host: its capacity is the speed of all cores, and no computation gets more than
-one.
+Where a host has more ranks than cores, each of its computations becomes a message of the rank to itself.  The amount of
+the message is the flops, and its only link is the host.  The capacity of that link is the speed of all cores, and no
+computation gets more than the speed of one core.
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ def share_cores(
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int],
 ) -> tuple[Instructions, np.ndarray, Paths]:
-    """The same program with computations as flows on the hosts that have more ranks than cores.
+    """Return the program with computations as flows on the hosts that have more ranks than cores.
 
-    ``placement``, ``s_per_flop`` and ``cores`` (of the rank's host): one entry per rank.
+    Args:
+        instructions: What the ranks do.
+        messages: The messages of the program, of dtype MESSAGE.
+        paths: The network between the hosts.
+        placement: The host of each rank.
+        s_per_flop: Seconds per flop of each rank.
+        cores: Number of cores of each rank's host.
     """
     ranks_of = Counter(placement)
     crowded = [ranks_of[host] > count for host, count in zip(placement, cores, strict=True)]
@@ -47,7 +53,7 @@ def share_cores(
 
     number = np.full(len(rank), -1, np.int64)
     number[shared] = len(messages) + np.arange(len(works))
-    copies = np.where(shared, 2, 1)  # begin, and wait for the end
+    copies = np.where(shared, 2, 1)  # a shared computation becomes a send and a wait
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in instructions[:3])
     code[begins[:-1][shared]], code[begins[:-1][shared] + 1] = SEND, WAIT_RECEIVED

@@ -1,6 +1,7 @@
-"""Small DP*Graphs as pictures in the manner of the Li paper's Figures 3 and 5: one column per process, downwards.
+"""Pictures of small DP*Graphs in the manner of the Li paper's Figures 3 and 5: one column per process, downwards.
 
-An element stands below all that it waits for.  The symbols are ours (predictor.dpgraph.graph).
+An element stands below all elements that it waits for.  The symbols are this project's own, because the paper's
+Figure 2 is a picture (predictor.dpgraph.graph).
 """
 
 from __future__ import annotations
@@ -9,19 +10,19 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.recording import Mode
+from apps.recording.events import Mode
 from platforms.errors import UserError
-from platforms.writing import write_picture
+from platforms.files.writing import write_picture
 from predictor.dpgraph.graph import DPGraph, Element, Node, Relation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_NODES = 200  # more are no picture
+MOST_NODES = 200  # a larger graph is not readable as a picture
 _COLUMN_IN, _ROW_IN = 1.9, 0.56
-_HALF_WIDTH, _HALF_HEIGHT = 0.34, 0.30  # of a box, in columns and rows
-# Okabe and Ito's colours, and shapes that tell the elements apart in grey.
+_HALF_WIDTH, _HALF_HEIGHT = 0.34, 0.30  # half the size of a box, in columns and rows
+# Okabe and Ito's colours; the shapes distinguish the elements in grey prints.
 _STYLES = {
     Element.BEGIN: ("round,pad=0,rounding_size=0.28", "white"),
     Element.END: ("round,pad=0,rounding_size=0.28", "white"),
@@ -34,13 +35,20 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def graph_figure(graph: DPGraph, *, title: str = "", highlight: Collection[int] = ()) -> Figure:
-    """The picture; nodes in ``highlight``, such as those of a critical path, have a red border.
+    """Return the picture of a graph.
 
-    Raises UserError for more than MOST_NODES nodes.
+    Args:
+        graph: The graph.
+        title: Title above the picture.
+        highlight: Nodes that get a red border, such as those of a critical path.
+
+    Raises:
+        UserError: The graph has more than MOST_NODES nodes.
     """
     if len(graph.nodes) > MOST_NODES:
-        problem = f"{len(graph.nodes)} elements, of which a picture shows at most {MOST_NODES}"
+        problem = f"the graph has {len(graph.nodes)} elements, and a picture shows at most {MOST_NODES}"
         raise UserError("drawing", problem, "Draw fewer ranks or iterations, or the first elements of each process")
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     rows = _rows(graph)
@@ -65,13 +73,24 @@ def graph_figure(graph: DPGraph, *, title: str = "", highlight: Collection[int] 
 
 
 def draw_graph(graph: DPGraph, path: str | Path, *, title: str = "", highlight: Collection[int] = ()) -> None:
-    """Writes the picture in the format of the name's end.  Raises UserError as graph_figure, and where it cannot."""
+    """Write the picture of a graph in the format that the ending of the file's name tells.
+
+    Args:
+        graph: The graph.
+        path: The file, .png, .svg or .pdf.
+        title: Title above the picture.
+        highlight: Nodes that get a red border.
+
+    Raises:
+        UserError: The graph has more than MOST_NODES nodes, the ending names no known format, or the file cannot be
+            written.
+    """
     figure = graph_figure(graph, title=title, highlight=highlight)
     write_picture("picture", path, figure, dpi=110)
 
 
 def _rows(graph: DPGraph) -> list[int]:
-    """How many elements come before each one, along the longest chain."""
+    """Return the number of elements before each node on the longest chain to it."""
     rows = [0] * len(graph.nodes)
     for at in graph.order:
         for edge in graph.leaving[at]:
@@ -80,7 +99,7 @@ def _rows(graph: DPGraph) -> list[int]:
 
 
 def _draw_order(axes: Axes, graph: DPGraph, rows: list[int]) -> None:
-    """A process's line of life; a synchronisation's line across its processes."""
+    """Draw the line of each process and, across processes, the line of each synchronisation."""
     for rank, row in enumerate(graph.processes):
         axes.plot([rank, rank], [rows[row[0]], rows[row[-1]]], color="0.35", linewidth=1, zorder=1)
     for at, node in enumerate(graph.nodes):
@@ -90,6 +109,7 @@ def _draw_order(axes: Axes, graph: DPGraph, rows: list[int]) -> None:
 
 
 def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, target: int) -> None:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.patches import FancyArrowPatch
 
     (sender,), (receiver,) = graph.nodes[source].ranks, graph.nodes[target].ranks
@@ -97,7 +117,7 @@ def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, targ
     start = sender + side * _HALF_WIDTH, rows[source]
     end = receiver - side * _HALF_WIDTH, rows[target]
     bend = "arc3,rad=0"
-    if side == 0:  # to itself: around its own column
+    if side == 0:  # a message of a process to itself goes around its column
         start, end, bend = (sender + _HALF_WIDTH, rows[source]), (sender + _HALF_WIDTH, rows[target]), "arc3,rad=-0.5"
     axes.add_patch(
         FancyArrowPatch(
@@ -108,6 +128,7 @@ def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, targ
 
 
 def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool) -> None:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.patches import FancyBboxPatch, Polygon
 
     shape, color = _STYLES[node.element]
@@ -117,11 +138,11 @@ def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool) -> 
         "zorder": 3,
     }
     w, h, tip = _HALF_WIDTH, _HALF_HEIGHT, 0.07
-    if "arrow" in shape:  # points to where the message goes, or comes in
+    if "arrow" in shape:  # the tip of a send points to its receiver, the notch of a receive faces its sender
         turn = 1 if (node.peer if node.peer is not None else rank) >= rank else -1
         turn = turn if node.element is Element.SEND else -turn
         points = [(-w, -h), (w - tip, -h), (w, 0), (w - tip, h), (-w, h)]
-        if node.element is Element.RECEIVE:  # the notch receives the tip
+        if node.element is Element.RECEIVE:
             points = [(-w, -h), (w, -h), (w, h), (-w, h), (-w + tip, 0)]
         axes.add_patch(Polygon([(rank + turn * x, row + y) for x, y in points], facecolor=color, **border))
     else:
@@ -144,7 +165,7 @@ def _label(node: Node) -> str:
 
 
 def _scaled(value: float, unit: str) -> str:
-    """Three digits with a prefix: 7.71 Mflop."""
+    """Return the value with three digits and a prefix, such as 7.71 Mflop."""
     for scale, prefix in _PREFIXES:
         if value >= scale:
             return f"{value / scale:.3g} {prefix}{unit}"

@@ -1,4 +1,4 @@
-"""How long a recorded program takes on a network: a few of its iterations, evaluated, then extrapolated."""
+"""The time of a recorded program on a network: a few iterations are evaluated, the rest is extrapolated."""
 
 from __future__ import annotations
 
@@ -7,47 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.recording import Mark
-from apps.steady import FIRST_TRY, LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
+from apps.results.steady.period import LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
+from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.instructions import Instructions
-from predictor.dpgraph.network import Network
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 
-SETTLED_REL = 1e-3  # of the time: what the spread of the period may add up to
-
-
-@dataclass(frozen=True)
-class Run:
-    """An evaluated program.  Times in s, one entry per rank."""
-
-    marks: tuple[np.ndarray, ...]  # apps.recording.Mark, by rank
-    marks_s: np.ndarray  # ranks x marks: their dates
-    end_s: np.ndarray
-
-    def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
-        """The date of a mark that each rank has once; ``otherwise`` where the program does not mark it."""
-        if mark not in self.marks[0]:
-            return otherwise
-        return np.array([row[np.flatnonzero(m == mark)[0]] for m, row in zip(self.marks, self.marks_s, strict=True)])
-
-    @property
-    def start_s(self) -> np.ndarray:
-        return self.date_s(Mark.START, np.zeros_like(self.end_s))
-
-    @property
-    def stop_s(self) -> np.ndarray:
-        return self.date_s(Mark.STOP, self.end_s)
-
-    @property
-    def iteration_s(self) -> np.ndarray:
-        """Ranks x iterations: the end of each, from the start of the timed section."""
-        rows = [row[: len(m)][m == Mark.ITERATION] for m, row in zip(self.marks, self.marks_s, strict=True)]
-        since_start_s: np.ndarray = np.array(rows) - self.start_s[:, None]
-        return since_start_s
+SETTLED_REL = 1e-3  # relative to the time: the most that the spread of the period may add up to
 
 
 @dataclass(frozen=True)
@@ -55,22 +26,30 @@ class Estimate:
     """The time of a whole program."""
 
     time_s: float
-    iterations: int  # evaluated: as many as it took to see that they repeat, or all
+    iterations: int  # evaluated iterations: as many as it took to see that they repeat, or all
     span_s: float  # from the start of the first rank to the end of the last one
-    # By host, of those that it was asked for: the time during which at least one of its ranks computes, s.
+    # For each host that was asked for: the time during which at least one of its ranks computes, s.
     busy_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def execute(
     program: Program,
-    network: Network,
+    network: NetworkModel,
     placement: tuple[str, ...],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
-) -> Run:
-    """Evaluates a program on a network.  ``s_per_flop``, ``cores``: of each rank's host; None: no core is shared.
+) -> Execution:
+    """Evaluate a program on a network.
 
-    Raises UserError for a program that cannot end: a receive or a send that waits for ever.
+    Args:
+        program: The program.
+        network: The network between all hosts of the placement that exchange messages.
+        placement: The host of each rank.
+        s_per_flop: Seconds per flop of each rank's host.
+        cores: Number of cores of each rank's host; None: no core is shared.
+
+    Raises:
+        UserError: The program cannot end, because a send or a receive waits for ever.
     """
     messages, paths = network.carry(program, placement)
     instructions = Instructions(program.code, program.argument, program.value, program.first)
@@ -83,25 +62,36 @@ def execute(
     end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s)
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
-        problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks do)"
-        raise UserError("recorded program", problem, "Record it with the send modes that it is to be run with")
-    return Run(marks, marks_s, end_s)
+        problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
+        raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
+    return Execution(marks, marks_s, end_s)
 
 
 def estimate(
     sections: Sections,
     iterations: int,
-    network: Network,
+    network: NetworkModel,
     placement: tuple[str, ...],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
     *,
     busy_hosts: Collection[str] = (),
 ) -> Estimate:
-    """The time of so many iterations: as many evaluated as it takes to see that they repeat, the rest extrapolated.
+    """Return the time of a number of iterations: evaluated until they repeat, the rest extrapolated.
 
-    As in simulation (apps.steady), only by whole periods.  ``busy_hosts``: whose busy time is to be told, which is
-    extrapolated likewise.  The other arguments are those of ``execute``.
+    As in simulation (apps.results.steady), only whole periods are extrapolated.
+
+    Args:
+        sections: The recorded iterations.
+        iterations: Number of iterations of the whole program.
+        network: As for ``execute``.
+        placement: As for ``execute``.
+        s_per_flop: As for ``execute``.
+        cores: As for ``execute``.
+        busy_hosts: Hosts whose busy time is wanted; it is extrapolated likewise.
+
+    Raises:
+        UserError: As ``execute``.
     """
     watched = {host: [rank for rank, at in enumerate(placement) if at == host] for host in busy_hosts}
     tried = FIRST_TRY

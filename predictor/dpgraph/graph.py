@@ -1,9 +1,10 @@
 """The DP*Graph of a parallel program: sequential segments, messages and points of synchronisation, in their order.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
-Cluster Environments", sections 3.1 and 3.2.  The elements are derived from the text, because its Figure 2 is a picture:
-a process begins and ends (Figure 3), runs segments of sequential code, sends and receives messages in one of four modes
-(4), and takes part in synchronisation (3.1).  The graph is that of an execution, as recorded: no branches, no loops.
+Cluster Environments", sections 3.1 and 3.2.  The elements are derived from the text, because the paper's Figure 2 is a
+picture: a process begins and ends (Figure 3), runs segments of sequential code, sends and receives messages in one of
+four modes (4), and takes part in synchronisation (3.1).  The graph describes one recorded execution, so it has no
+branches and no loops.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ from itertools import pairwise
 
 import numpy as np
 
-from apps.recording import Kind, Mark, Mode, Op, Recording
+from apps.recording.events import Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
-from predictor.dpgraph import li
 from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, WAIT_RECEIVED
 from predictor.dpgraph.program import Program, Sections
+from predictor.sends import components as li
 
-_POINT = 64  # marks from here on stand for collectives: this and the Op
+_POINT = 64  # a mark of this number plus an Op stands for a collective
 
 
 class Element(StrEnum):
-    """What a node is."""
+    """The kind of a node."""
 
-    BEGIN = "begin"  # of a process
+    BEGIN = "begin"  # a process begins
     SEGMENT = "segment"  # sequential code between two communications
     SEND = "send"  # the process sends a message
-    RECEIVE = "receive"  # the process has a message to wait for
+    RECEIVE = "receive"  # the process waits for a message
     SYNCHRONISATION = "synchronisation"  # a collective operation: one node for all its processes
-    END = "end"  # of a process
+    END = "end"  # a process ends
 
 
 class Relation(StrEnum):
-    """What an edge is."""
+    """The kind of an edge."""
 
-    ORDER = "order"  # of one process's program
-    MESSAGE = "message"  # from its send to its receive
+    ORDER = "order"  # two elements that one process executes one after the other
+    MESSAGE = "message"  # from the send of a message to its receive
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,25 @@ class Node:
     """An element of the graph."""
 
     element: Element
-    ranks: tuple[int, ...]  # the process that it belongs to; all members, of a synchronisation
-    flops: float = 0.0  # of a segment
-    size_bytes: int = 0  # of a message; of a synchronisation, the most that a member states (apps.recording.Op)
-    mode: Mode | None = None  # of the message sent or received
+    ranks: tuple[int, ...]  # the process of the element; all members of a synchronisation
+    flops: float = 0.0  # flops of a segment
+    size_bytes: int = (
+        0  # size of a message; largest size that a member of a synchronisation states (apps.recording.events.Op)
+    )
+    mode: Mode | None = None  # mode of the message sent or received
     peer: int | None = None  # the message's other process; the root of a synchronisation that has one
-    op: Op | None = None  # of a synchronisation
+    op: Op | None = None  # the operation of a synchronisation
 
 
 @dataclass(frozen=True)
 class Edge:
-    """``source`` comes before ``target``; both are places in the graph's nodes."""
+    """A pair of nodes, given by their indices in the graph; ``source`` comes before ``target``."""
 
     source: int
     target: int
     relation: Relation
-    rank: int | None = None  # of an order: whose
-    size_bytes: int = 0  # of a message
+    rank: int | None = None  # the process that an order edge belongs to
+    size_bytes: int = 0  # size of the message of a message edge
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,18 @@ class CriticalPath:
     time_s: float
 
 
-NodeTime = Callable[[Node], float]  # s that each process of an element spends there
-MessageTime = Callable[[Edge], float]  # s on the way
+NodeTime = Callable[[Node], float]  # seconds that each process of an element spends in it
+MessageTime = Callable[[Edge], float]  # seconds that a message is on its way
 
 
 @dataclass(frozen=True)
 class DPGraph:
-    """A program's graph.  Raises UserError for edges that make no program: loose, without an order, or in a circle."""
+    """A program's graph.
+
+    Raises:
+        UserError: The edges do not form a program: an edge joins a missing node, a process has no chain of elements
+            from its begin to its end, or elements wait for each other in a circle.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -94,6 +102,7 @@ class DPGraph:
 
     @property
     def nranks(self) -> int:
+        """Number of processes."""
         return len(self.processes)
 
     @cached_property
@@ -112,17 +121,20 @@ class DPGraph:
                 raise _broken(f"process {rank} stops at its element {len(row)} and has no end")
             found.append(tuple(row))
         if after or sum(map(len, found)) != sum(len(node.ranks) for node in self.nodes):
-            raise _broken("it has elements that no process comes to")
+            raise _broken("it has elements that no process reaches")
         return tuple(found)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """All nodes, each after those that it waits for."""
+        """All nodes, each after the nodes that it waits for."""
+        # networkx.topological_sort takes ten to fifty times as long.  It also orders nodes with parallel edges
+        # (synchronisations of the same processes) differently, which would change the choice between equally long
+        # critical paths.
         waits = [0] * len(self.nodes)
         for edge in self.edges:
             waits[edge.target] += 1
         ready = [at for at, count in enumerate(waits) if count == 0]
-        for at in ready:  # grows
+        for at in ready:  # the loop appends to this list
             for edge in self.leaving[at]:
                 waits[edge.target] -= 1
                 if waits[edge.target] == 0:
@@ -133,19 +145,23 @@ class DPGraph:
 
     @cached_property
     def leaving(self) -> tuple[tuple[Edge, ...], ...]:
-        """The edges from each node."""
+        """The edges that leave each node."""
         rows: list[list[Edge]] = [[] for _ in self.nodes]
         for edge in self.edges:
             rows[edge.source].append(edge)
         return tuple(map(tuple, rows))
 
     def count(self, element: Element) -> int:
+        """Return the number of nodes of this kind."""
         return sum(node.element is element for node in self.nodes)
 
     def first(self, elements: int) -> DPGraph:
-        """The beginning: so many elements of each process between its begin and its end.
+        """Return the beginning of the graph: the first elements of each process between its begin and its end.
 
-        Without the messages and synchronisations, and what follows them, whose other part then is missing.
+        A process is cut earlier where it comes to a receive or a synchronisation whose other part is missing.
+
+        Args:
+            elements: Number of elements to keep of each process, at most.
         """
         kept = [list(row[1:-1][:elements]) for row in self.processes]
         partners: dict[int, list[int]] = {}
@@ -164,13 +180,17 @@ class DPGraph:
             kept = [row[:end] for end, row in zip(ends, kept, strict=True)]
 
     def _whole(self, at: int, present: list[set[int]], everywhere: set[int], partners: dict[int, list[int]]) -> bool:
-        """A receive needs its send; a synchronisation all its processes.  A send may stand alone."""
+        """Tell whether the other parts of a node are present: the send of a receive, all members of a synchronisation.
+
+        A send may stand alone.
+        """
         node = self.nodes[at]
         if node.element is Element.SYNCHRONISATION:
             return all(at in present[rank] for rank in node.ranks)
         return all(source in everywhere for source in partners.get(at, ()))
 
     def _only(self, rows: list[list[int]]) -> DPGraph:
+        """Return the graph of these nodes, given by process."""
         place = {at: i for i, at in enumerate(dict.fromkeys(at for row in rows for at in row))}
         edges = [
             Edge(place[a], place[b], Relation.ORDER, rank) for rank, row in enumerate(rows) for a, b in pairwise(row)
@@ -184,22 +204,22 @@ class DPGraph:
 
 
 def process_times_s(graph: DPGraph, node_time_s: NodeTime) -> list[float]:
-    """Section 3.2: the sum of the partial times t_i of each process, s.  Nobody waits."""
+    """Return the sum of the partial times t_i of each process (section 3.2), s.  No process waits."""
     times_s = [node_time_s(node) for node in graph.nodes]
     return [sum(times_s[at] for at in row) for row in graph.processes]
 
 
 def execution_time_s(graph: DPGraph, node_time_s: NodeTime) -> float:
-    """Section 3.2: T_exec, the largest of the processes' sums, s."""
+    """Return T_exec (section 3.2), the largest of the processes' sums, s."""
     return li.execution_time_s([[time_s] for time_s in process_times_s(graph, node_time_s)])
 
 
 def critical_path(
     graph: DPGraph, node_time_s: NodeTime, message_time_s: MessageTime = lambda edge: 0.0
 ) -> CriticalPath:
-    """The longest chain of elements, each of which needs the one before: with waiting, without contention.
+    """Return the longest chain of elements, each of which needs the one before: with waiting, without contention.
 
-    At least T_exec: a process's own elements are a chain.
+    Its time is at least T_exec, because a process's own elements are a chain.
     """
     times_s = [node_time_s(node) for node in graph.nodes]
     begun_s, before = [0.0] * len(graph.nodes), [-1] * len(graph.nodes)
@@ -217,9 +237,14 @@ def critical_path(
 
 
 def component_times(components: li.MessageComponents, s_per_flop: Sequence[float]) -> tuple[NodeTime, MessageTime]:
-    """Figure 4 as times of elements and of messages: n c1 at the send, k_b n + k_l on the way, n c2 at the receive.
+    """Return Figure 4 as times of elements and of messages.
 
-    ``s_per_flop``: of each process's node.  Synchronisation takes no time of its own: it only waits.
+    A message of n bytes takes n c1 at the send, k_b n + k_l on its way and n c2 at the receive.  A synchronisation
+    takes no time of its own: it only waits.
+
+    Args:
+        components: The components c1, k_b, c2 and k_l.
+        s_per_flop: Seconds per flop of each process's node.
     """
 
     def node_time_s(node: Node) -> float:
@@ -233,7 +258,7 @@ def component_times(components: li.MessageComponents, s_per_flop: Sequence[float
 
 
 def timed_section(recording: Recording) -> Recording:
-    """What each rank does between the marks of the start and the stop of the timed section, where it has them."""
+    """Return the events of each rank in the timed section; a missing mark of its start or stop cuts nothing off."""
     cut = []
     for events in recording.events:
         marks = events["kind"] == Kind.MARK
@@ -243,15 +268,19 @@ def timed_section(recording: Recording) -> Recording:
 
 
 def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
-    """The graph of the timed section of a recording, as recorded.
+    """Return the graph of the timed section of a recording, with the iterations that were recorded.
 
-    A collective is one node of synchronisation, or with ``expand`` the messages that it is made of
-    (predictor.dpgraph.collectives).  Computations with no communication between them are one segment.  A receive
-    stands where its process waits for the message.  A send stands where it begins: its sender's time belongs to it, so
-    that waiting for it to end is no element.
+    Computations with no communication between them are one segment.  A receive stands where its process waits for the
+    message.  A send stands where it begins: the sender's time belongs to it, so a wait for its end is no element.
 
-    Raises UserError for messages that cross the borders of the timed section, and for collectives whose processes call
-    different ones.
+    Args:
+        recording: The recording.
+        expand: False: a collective is one synchronisation node.  True: it is the messages that it consists of
+            (predictor.network.collectives).
+
+    Raises:
+        UserError: A message crosses a border of the timed section, or the processes of a communicator call different
+            collectives.
     """
     section = timed_section(recording)
     program = Sections(section if expand else _with_points(section)).program()
@@ -275,7 +304,7 @@ def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
 
 
 def _with_points(recording: Recording) -> Recording:
-    """A recording whose collectives are marks: a program keeps these in their order, and does not look into them."""
+    """Return the recording with marks in place of its collectives: a program keeps marks in order and unchanged."""
     changed = []
     for events in recording.events:
         events, where = events.copy(), events["kind"] == Kind.COLLECTIVE
@@ -286,7 +315,7 @@ def _with_points(recording: Recording) -> Recording:
 
 
 class _Building:
-    """A graph in the making, process by process."""
+    """Builder of a graph, process by process."""
 
     def __init__(self, recording: Recording):
         self._recording = recording
@@ -294,20 +323,23 @@ class _Building:
         self._edges: list[Edge] = []
         self._ends: dict[tuple[Element, int], int] = {}  # node of each message's send and receive
         self._points: dict[tuple[int, int], int] = {}  # node of each communicator's n-th collective
-        self._flops = 0.0  # of the segment that is not yet a node
+        self._flops = 0.0  # flops of the segment that is not a node yet
 
     def begin(self, rank: int) -> None:
+        """Begin the process of this rank."""
         events = self._recording.events[rank]
         self._rank, self._last = rank, -1
         self._calls: Iterator[np.void] = iter(events[events["kind"] == Kind.COLLECTIVE])
-        self._called: dict[int, int] = {}  # collectives so far, by communicator
+        self._called: dict[int, int] = {}  # number of collectives so far, by communicator
         self._add(Node(Element.BEGIN, (rank,)))
 
     def compute(self, flops: float) -> None:
+        """Add flops to the current segment."""
         self._flops += flops
 
     def message(self, element: Element, program: Program, message: int) -> None:
-        if (element, message) in self._ends:  # a second wait for what has come
+        """Add the send or the receive of a message of the program."""
+        if (element, message) in self._ends:  # a second wait for a message that has come
             return
         ends = int(program.source[message]), int(program.destination[message])
         peer = ends[1] if element is Element.SEND else ends[0]
@@ -316,6 +348,7 @@ class _Building:
         self._ends[element, message] = self._add(node)
 
     def point(self) -> None:
+        """Add the next collective of the process as a synchronisation, or join the one that another member added."""
         call = next(self._calls)
         comm, op, size_bytes = int(call["comm"]), Op(call["op"]), int(call["size_bytes"])
         number = self._called.get(comm, 0)
@@ -337,9 +370,11 @@ class _Building:
         self._follow(at)
 
     def end(self) -> None:
+        """End the process."""
         self._add(Node(Element.END, (self._rank,)))
 
     def graph(self) -> DPGraph:
+        """Return the graph of all processes."""
         for (element, message), at in self._ends.items():
             target = self._ends.get((Element.RECEIVE, message))
             if element is Element.SEND and target is not None:
@@ -367,4 +402,4 @@ class _Building:
 
 
 def _broken(problem: str) -> UserError:
-    return UserError("DP*Graph", problem, "Make it from a recording, or mend the file")
+    return UserError("DP*Graph", problem, "Make it from a recording, or correct the file")

@@ -1,7 +1,7 @@
-"""DP*Graphs as GraphML, for other programs to draw and to examine (graphml.graphdrawing.org).
+"""DP*Graphs as GraphML files, which other programs can draw and examine (graphml.graphdrawing.org).
 
 Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op.  Edge keys: relation, rank,
-size_bytes.  What an element does not have is left out.
+size_bytes.  A key that does not apply to an element is left out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from apps.recording import Mode, Op
+from apps.recording.events import Mode, Op
 from platforms.errors import UserError
-from platforms.reading import input_bytes
+from platforms.files.reading import input_bytes
+from platforms.files.writing import write_whole
 from predictor.dpgraph.graph import DPGraph, Edge, Element, Node, Relation
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _Made = TypeVar("_Made")
 _Named = TypeVar("_Named", Mode, Op)
 
+# Reader and writer are not networkx's: its reader expands entities and cannot name the line of a wrong element, and its
+# writer has no ids for edges without such an attribute, no type "int", and needs a second copy of the graph.
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 _SCHEMA = f"{NAMESPACE} {NAMESPACE}/1.0/graphml.xsd"
 MOST_BYTES = 1 << 30
@@ -36,7 +39,12 @@ _TYPES = {
 
 
 def write_graphml(graph: DPGraph, path: str | Path) -> None:
-    """Writes one directed graph, node ids n0, n1, ...  Raises UserError where the file cannot be written."""
+    """Write one directed graph with the node ids n0, n1, ...  A failure leaves an earlier file as it is.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     # lxml's stubs do not know that None names the default namespace.
@@ -52,17 +60,20 @@ def write_graphml(graph: DPGraph, path: str | Path) -> None:
     for at, edge in enumerate(graph.edges):
         ends = {"id": f"e{at}", "source": f"n{edge.source}", "target": f"n{edge.target}"}
         _data(etree.SubElement(body, _tag("edge"), ends), "edge", _edge_values(edge))
+    content = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
     try:
-        etree.ElementTree(root).write(str(path), encoding="UTF-8", xml_declaration=True, pretty_print=True)
+        write_whole(path, content)
     except OSError as err:
         raise UserError(str(path), f"cannot be written: {err.strerror or err}", "Choose another place") from err
 
 
 def read_graphml(path: str | Path) -> DPGraph:
-    """The graph that ``write_graphml`` has written, or another program in the same terms.
+    """Return the graph of a file by ``write_graphml``, or by another program with the same keys.
 
-    Raises UserError, naming file and line, for what is no GraphML or no DP*Graph.
+    Raises:
+        UserError: The file cannot be read, is not GraphML, or holds no DP*Graph; the error names file and line.
     """
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     try:
@@ -72,10 +83,10 @@ def read_graphml(path: str | Path) -> DPGraph:
     except OSError as err:
         raise UserError(str(path), f"cannot be read: {err.strerror or err}", "Name a GraphML file") from err
     except etree.XMLSyntaxError as err:
-        raise UserError(f"{path}:{err.lineno}", f"not XML: {err.msg}", "Write it anew") from err
+        raise UserError(f"{path}:{err.lineno}", f"not XML: {err.msg}", "Write the file again") from err
     body = root.find(_tag("graph"))
     if root.tag != _tag("graphml") or body is None:
-        raise UserError(str(path), "not GraphML with a graph", f"Use the namespace {NAMESPACE}")
+        raise UserError(str(path), "no graph in the namespace of GraphML", f"Use the namespace {NAMESPACE}")
     names = {key.get("id"): key.get("attr.name") for key in root.iter(_tag("key"))}
     place: dict[str | None, int] = {}
     nodes: list[Node] = []
@@ -87,13 +98,14 @@ def read_graphml(path: str | Path) -> DPGraph:
         ends = one.get("source"), one.get("target")
         for end in ends:
             if end not in place:
-                raise UserError(f"{path}:{one.sourceline}", f"an edge at {end}, which is no node", "Mend the file")
+                problem = f"the edge joins {end}, which is no node"
+                raise UserError(f"{path}:{one.sourceline}", problem, "Correct the file")
         source, target = (place[end] for end in ends)
         edges.append(_checked(path, one, partial(_edge, source, target), names))
     try:
         return DPGraph(tuple(nodes), tuple(edges))
     except UserError as err:
-        raise UserError(str(path), err.problem, "Mend the file") from err
+        raise UserError(str(path), err.problem, "Correct the file") from err
 
 
 def _tag(name: str) -> str:
@@ -101,6 +113,7 @@ def _tag(name: str) -> str:
 
 
 def _data(parent: etree._Element, domain: str, values: Mapping[str, Any]) -> None:
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     for name, value in values.items():
@@ -137,14 +150,14 @@ def _checked(
     make: Callable[[Mapping[str | None, str]], _Made],
     names: Mapping[str | None, str | None],
 ) -> _Made:
-    """What ``make`` makes of an element's values by name; those of a key that is not declared stand under None."""
+    """Return what ``make`` makes of an element's values by name; values of undeclared keys have the name None."""
     values = {names.get(data.get("key")): data.text or "" for data in one.iterfind(_tag("data"))}
     try:
         return make(values)
     except (KeyError, ValueError) as err:
         what = f"needs {err}" if isinstance(err, KeyError) else str(err)
         where = f"{path}:{one.sourceline}, <{one.tag.rpartition('}')[2]} id={one.get('id')!r}>"
-        raise UserError(where, f"no element of a DP*Graph: {what}", "Mend the file") from err
+        raise UserError(where, f"no element of a DP*Graph: {what}", "Correct the file") from err
 
 
 def _node(values: Mapping[str | None, str]) -> Node:

@@ -1,4 +1,4 @@
-"""What fluid.py evaluates, as flat arrays: instructions of ranks, their messages, and the paths of a network."""
+"""The input of fluid.py as flat arrays: instructions of ranks, their messages, and the paths of a network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Instructions of a rank program.  fluid.py repeats them, and the order of the fields below: what it was compiled for.
+# Instructions of a rank.  fluid.py repeats these numbers and the order of the fields below, because its compiled code
+# depends on them.
 COMPUTE = 0  # value: flops
 SEND = 1  # argument: message
 RECV = 2  # argument: message
@@ -18,7 +19,7 @@ SLEEP = 7  # value: seconds
 
 
 class Instructions(NamedTuple):
-    """What the ranks do: rank r executes ``first[r]`` to ``first[r + 1]``."""
+    """The instructions of all ranks: rank r executes ``first[r]`` to ``first[r + 1]``."""
 
     code: np.ndarray  # u1
     argument: np.ndarray  # i4
@@ -26,32 +27,32 @@ class Instructions(NamedTuple):
     first: np.ndarray  # i8, ranks + 1
 
 
-# One row per message, all that is needed of it in one line of the processor's cache.
+# One row per message, so that the data of a message share one line of the processor's cache.
 MESSAGE = np.dtype(
     [
-        ("amount_bytes", "f8"),  # >= 0: what crosses the links
-        ("latency_s", "f8"),  # paid before the flow begins
+        ("amount_bytes", "f8"),  # >= 0: amount that crosses the links
+        ("latency_s", "f8"),  # delay before the flow begins
         ("factor", "f8"),  # progress per rate
         ("path", "i4"),
-        ("detached", "u1"),  # the sender does not wait for it
-        ("eager", "u1"),  # begins without waiting for the receiver
-        # Kept by fluid.evaluate().
-        ("sent_s", "f8"),
-        ("received_s", "f8"),  # the receive was posted
-        ("done_s", "f8"),
-        ("sender", "i4"),  # rank that waits for it to be sent, -1: none
-        ("receiver", "i4"),  # rank that waits for it to be received, -1: none; -2 - rank that probes for it
+        ("detached", "u1"),  # the sender does not wait for the message
+        ("eager", "u1"),  # the message begins without waiting for the receiver
+        # The fields below are written by fluid.evaluate().
+        ("sent_s", "f8"),  # date at which the send was posted
+        ("received_s", "f8"),  # date at which the receive was posted
+        ("done_s", "f8"),  # date at which the message arrived
+        ("sender", "i4"),  # rank that waits until the message is sent, -1: none
+        ("receiver", "i4"),  # rank that waits until the message arrives, -1: none; -2 - rank if that rank probes for it
     ],
     align=True,
 )
 
 
 class Paths(NamedTuple):
-    """Ways through the network, and the links: path p crosses ``first[p]`` to ``first[p + 1]`` of ``link``."""
+    """Paths through the network, and its links: path p crosses ``first[p]`` to ``first[p + 1]`` of ``link``."""
 
-    bound_Bps: np.ndarray  # f8, of a flow's rate
-    penalty: np.ndarray  # f8, > 0
+    bound_Bps: np.ndarray  # f8, by path: upper bound of a flow's rate
+    penalty: np.ndarray  # f8, by path, > 0: flows share a link in proportion to 1 / penalty
     first: np.ndarray  # i8, paths + 1
     link: np.ndarray  # i4
-    weight: np.ndarray  # f8, > 0
+    weight: np.ndarray  # f8, > 0, as `link`: capacity that a flow uses, per rate
     capacity_Bps: np.ndarray  # f8, one per link

@@ -1,9 +1,9 @@
-"""The network as the platform file and SimGrid's documentation have it (predictor ``dpgraph-known``).
+"""The network as the platform file and SimGrid's documentation describe it (predictor ``dpgraph-known``).
 
 SimGrid's network model SMPI (manual, "Configuring SimGrid"; constants of SimGrid 3.32): a message of n bytes moves
-n + 16; latency and bandwidth are multiplied by factors of its size; a flow's rate is at most that of the narrowest link
-of its route, and network/TCP-gamma / (2 latency); with cross traffic it uses 5 % of its rate on the way back; flows
-share links in proportion to 1 / (latency + sum of weight-S / bandwidth).
+n + 16 bytes.  Its size determines factors by which latency and bandwidth are multiplied.  A flow's rate is at most the
+bandwidth of the narrowest link of its route, and at most network/TCP-gamma / (2 latency).  With cross traffic, a flow
+uses 5 % of its rate on the way back.  Flows share links in proportion to 1 / (latency + sum of weight-S / bandwidth).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from platforms.errors import UserError
-from platforms.option_names import under_smpi_names
-from platforms.platform import Route
+from platforms.model.platform import Route
+from platforms.simgrid.option_names import under_smpi_names
 from predictor.base import OutOfRange
-from predictor.dpgraph.collectives import SELECTOR
-from predictor.dpgraph.network import Network, Protocol, Timing, Way
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.network.collectives import SELECTOR
 
 DEFAULTS = {
     "smpi/bw-factor": "65472:0.940694;15424:0.697866;9376:0.58729;5776:1.08739;3484:0.77493;1426:0.608902;"
@@ -36,20 +36,28 @@ DEFAULTS = {
 }
 _BACKWARD = 0.05  # share of a flow's rate that its acknowledgements take
 _YES = {"yes", "on", "true", "1"}
-_UNBOUNDED_Bps = 1e30  # finite, so that the fluid model can divide by it
+_UNBOUNDED_Bps = 1e30  # finite, because the fluid model divides by it
 _NOT_REPRESENTED = ("wifi", "nonlinear")
 _ONLY_DEFAULT = ("smpi/coll-selector", "smpi/os", "smpi/or", "smpi/ois")
 
 
-def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Network:
-    """The network of these routes, each with the one back, under SimGrid's options that differ from its defaults.
+def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> NetworkModel:
+    """Return the network of these routes under SimGrid's options.
 
-    Raises OutOfRange for options whose effect is not represented (CPU costs of messages, other collectives).
+    Args:
+        routes: The routes; each pair of hosts in both directions.
+        options: The options that differ from SimGrid's defaults.
+
+    Raises:
+        OutOfRange: The model does not represent an option (CPU costs of messages, other collectives) or the kind of a
+            link.
+        UserError: The value of an option cannot be read.
     """
     chosen = {**DEFAULTS, **{key: value for key, value in under_smpi_names(options).items() if key in DEFAULTS}}
     for key in _ONLY_DEFAULT:
         if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
-            raise OutOfRange(f"{key}:{chosen[key]}", "the graph predictor does not represent it", "Leave it out")
+            problem = "the graph predictor does not model this option"
+            raise OutOfRange(f"{key}:{chosen[key]}", problem, "Leave it out")
     gamma, weight_S = float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"])
     back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
     by_pair = {(route.source, route.destination): route for route in routes}
@@ -73,7 +81,7 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             links=crossed,
         )
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
-    return Network(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
+    return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
 
 
 def _check_represented(routes: Iterable[Route]) -> None:
@@ -81,18 +89,24 @@ def _check_represented(routes: Iterable[Route]) -> None:
         for link in route.links:
             if link.sharing in _NOT_REPRESENTED:
                 where = f"dpgraph-known, link {link.name!r} from {route.source} to {route.destination}"
-                problem = f"its sharing is {link.sharing}, which the fluid model does not represent"
-                raise OutOfRange(where, problem, "Use dpgraph, which measures, or another predictor")
+                problem = f"its sharing is {link.sharing}, which the fluid model does not cover"
+                raise OutOfRange(where, problem, "Use dpgraph, which measures the network, or another predictor")
 
 
 def _bound_Bps(route: Route, gamma: float) -> float:
-    """Of a route without links, as Vivaldi zones have it, none: the message is there as soon as its latency is over."""
+    """Return the bound of a flow's rate.
+
+    A route without links, as in Vivaldi zones, has no bound: the message arrives as soon as its latency is over.
+    """
     window_Bps = gamma / (2 * route.latency_s) if gamma and route.latency_s and route.links else _UNBOUNDED_Bps
     return min(route.bandwidth_Bps, window_Bps)
 
 
 def _penalty(route: Route, weight_S: float) -> float:
-    """Without latency it is 1 s, because SimGrid's flows take theirs only when they have waited for their latency."""
+    """Return the penalty of a flow, s.
+
+    Without latency it is 1 s, because in SimGrid a flow gets its own penalty only after it has waited for its latency.
+    """
     if route.latency_s <= 0:
         return 1.0
     return route.latency_s + sum(weight_S / link.bandwidth_Bps for link in route.links)
@@ -103,7 +117,7 @@ def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
     above_bytes = np.unique(np.concatenate([[-1.0], lat[0], bw[0]]))
 
     def at(table: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """The factor of each segment; below the first threshold it is 1."""
+        """Return the factor of each segment; it is 1 below the first threshold."""
         return np.concatenate([[1.0], table[1]])[np.searchsorted(table[0], above_bytes, side="right")]
 
     return Timing(
@@ -112,7 +126,7 @@ def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
 
 
 def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds, ascending, and factors of ``65472:0.94;0:0.81``, or of a single number."""
+    """Return the ascending thresholds and the factors of ``65472:0.94;0:0.81``, or of a single number."""
     try:
         parts = [part.split(":") for part in text.split(";")]
         pairs = [(0.0, float(part[0])) if len(part) == 1 else (float(part[0]), float(part[1])) for part in parts]
@@ -122,6 +136,6 @@ def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_zero(text: str) -> bool:
-    """CPU costs that are all nothing, such as 0:0:0."""
+    """Tell whether all CPU costs are zero, such as 0:0:0."""
     parts = [part for piece in text.split(";") for part in piece.split(":")[1:]]
     return bool(parts) and all(float(part or 0) == 0 for part in parts)

@@ -1,14 +1,15 @@
 """The predictors ``dpgraph-li`` and ``dpgraph-li-duplex``: the method of the Li paper, as far as the paper gives it.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
-Cluster Environments".  T_exec is the largest over the processes of the sum of its segments' and its communications'
-times (3.2); a communication takes its process c n + k_l (3.3), by lines fitted to messages between two nodes (4.2);
-nobody waits, and messages do not disturb each other.  What a process does on other numbers of nodes than those that
-were recorded is fitted (predictor.dpgraph.scaling).  The paper's processes either send or receive: where one does both
-at the same time, ``dpgraph-li`` adds up, and ``dpgraph-li-duplex`` counts the longer of the two.
+Cluster Environments".  T_exec is the maximum over the processes of the sum of a process's segment and communication
+times (3.2).  A communication takes its process c n + k_l (3.3), by lines fitted to messages between two nodes (4.2).
+No process waits, and messages do not disturb each other.  The work of a process on numbers of nodes that were not
+recorded is fitted (predictor.dpgraph.scaling).  The paper's processes either send or receive: where a process does both
+at the same time, ``dpgraph-li`` adds the two times, and ``dpgraph-li-duplex`` counts the longer one.
 
-Assumes a homogeneous cluster and one process per node.  Where nodes or paths differ, all nodes count as the slowest in
-use and all messages as between the two clusters (or within the one) where they take longest.
+The model assumes a homogeneous cluster and one process per node.  Where nodes differ, all nodes count as the slowest
+one in use.  Where paths differ, all messages count as messages on the slowest kind of path, within one cluster or
+between two.
 """
 
 from __future__ import annotations
@@ -17,28 +18,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apps.catalog import Problem
-from apps.netprobe.measure import Exchange, Late, Measurement, Plan
-from apps.recording import Mode, Op, Recording
-from apps.spec import Target
+from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from apps.programs.problem import Problem
+from apps.recording.events import Mode, Op, Recording
+from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.li import MessageComponents, identify_components
 from predictor.dpgraph.scaling import Curve, Process, ScaledProcess, Work, work_of
-from predictor.dpgraph.send_model import Line, SendModel, Side
+from predictor.network.survey import layout
+from predictor.sends import tables as li_tables
+from predictor.sends.components import MessageComponents, identify_components
+from predictor.sends.send_model import Line, SendModel, Side
 
 RECORDED_ITERATIONS = 3
-_MOST_COUNTS = 3  # numbers of nodes that are recorded
-_SMALL_BYTES = (1024, 8192, 32768)  # of sends that, if buffered, only copy
-_LATE_US = 50_000  # long against latencies: a buffered send does not wait for its receiver
-_ALIKE = 0.01  # nodes, or paths, that differ by less are equal
-_POOR_FIT = 0.05
+_MOST_COUNTS = 3  # most different numbers of nodes that are recorded
+_SMALL_BYTES = (1024, 8192, 32768)  # sizes of sends that only copy if they are buffered
+_LATE_US = 50_000  # delay of a late receiver: long against latencies, and a buffered send does not wait for it
+_ALIKE = 0.01  # relative: nodes, or paths, that differ by less are equal
+_POOR_FIT = 0.05  # relative: a fit that leaves more gets a caution
 
 
 def recorded_counts(problem: Problem, nodes: int) -> tuple[int, ...]:
-    """Numbers of nodes to record: the target's halved, again and again, the largest three.
+    """Return the numbers of nodes to record: the target's number halved repeatedly, of which the largest three.
 
-    Below 16 nodes that are less than three: then three quarters too, and for 2 and 3 nodes the target's own.
+    Below 16 nodes this gives fewer than three; then three quarters of the target's number are added, and for 2 and 3
+    nodes the target's own number.
     """
     least = int(dict(problem.params).get("min_procs", 1))  # IS
     halves: list[int] = []
@@ -57,32 +60,31 @@ Pair = tuple[str, str]  # of clusters
 
 
 def pair_classes(target: Target) -> dict[Pair, tuple[str, str]]:
-    """Two hosts that stand for each kind of path that the target's messages may take: in a cluster, between two."""
-    from predictor.dpgraph.survey import layout
-
+    """Return two hosts for each kind of path that the target's messages may take: in a cluster, between two."""
     return layout(target.platform, target.placement).classes
 
 
-def message_plan(target: Target) -> Plan | None:
-    """The messages that lines are fitted to, of the paper's lengths; None for a target that sends none.
+def message_plan(target: Target) -> NetworkPlan | None:
+    """Return the messages to which lines are fitted, with the paper's sizes; None for a target that sends none.
 
-    For each kind of path: a ping-pong that does not count, ping-pongs (the receiver's times), sends whose receiver is
-    ready (the sender's), and short sends to a late receiver (what a buffered sender takes, if they are buffered).
+    For each kind of path these are a ping-pong that does not count, ping-pongs (for the receiver's times), sends whose
+    receiver is ready (for the sender's times), and short sends to a late receiver (for the times of a buffered sender,
+    if these sends are buffered).
     """
-    experiments: list[tuple[Exchange, ...] | Late] = []
+    experiments: list[tuple[Exchange, ...] | LateReceive] = []
     sizes = li_tables.sizes_bytes()
     for a, b in pair_classes(target).values():
         experiments += [(Exchange(a, b, size, size),) for size in (1, *sizes)]
-        experiments += [Late(a, b, size, 1) for size in sizes]
-        experiments += [Late(a, b, size, _LATE_US) for size in _SMALL_BYTES]
-    return Plan(target.platform, tuple(experiments)) if experiments else None
+        experiments += [LateReceive(a, b, size, 1) for size in sizes]
+        experiments += [LateReceive(a, b, size, _LATE_US) for size in _SMALL_BYTES]
+    return NetworkPlan(target.platform, tuple(experiments)) if experiments else None
 
 
 def send_models(target: Target, measurement: Measurement) -> dict[Pair, SendModel]:
-    """The lines of each kind of path, from the result of ``message_plan``.
+    """Return the lines of each kind of path, from the result of ``message_plan``.
 
-    The standard mode, which is the one that is measured; and the buffered sender, where short standard sends turn out
-    to be buffered.
+    The lines are those of the standard mode, which is the measured mode, and of the buffered sender where short
+    standard sends turn out to be buffered.
     """
     sizes = li_tables.sizes_bytes()
     each, models = 1 + 2 * len(sizes) + len(_SMALL_BYTES), {}
@@ -104,19 +106,25 @@ def send_models(target: Target, measurement: Measurement) -> dict[Pair, SendMode
 
 @dataclass(frozen=True)
 class Communication:
-    """The time of a process's messages, s, and how many of them the lines do not cover."""
+    """The time of a process's messages, s, and the number of messages that the lines do not cover."""
 
     time_s: float
     messages: float
-    outside: float  # shorter or longer than those of the fit
-    negative: float  # whose line is below zero: counted as nothing
+    outside: float  # number of messages shorter or longer than those of the fit
+    negative: float  # number of messages for which the line is below zero; they count as 0 s
 
 
 def communication(process: Process, model: SendModel, *, duplex: bool) -> Communication:
-    """The sum of c n + k_l over a process's sends and receives; n: the mean size of each kind of message.
+    """Return the sum of c n + k_l over a process's sends and receives, with the mean size n of each kind of message.
 
-    ``duplex``: where it sends and receives at the same time, the sum over its sends or over its receives, whichever is
-    longer, for each collective and for its own messages.  Raises OutOfRange for a send mode that was not measured.
+    Args:
+        process: The process.
+        model: The fitted lines.
+        duplex: Where the process sends and receives at the same time, count only the longer of the two sums, separately
+            for each collective and for the process's own messages.
+
+    Raises:
+        OutOfRange: A send mode was not measured.
     """
     messages = outside = negative = alone_s = 0.0
     side_s: dict[tuple[Op | None, Side], float] = {}
@@ -135,25 +143,32 @@ def communication(process: Process, model: SendModel, *, duplex: bool) -> Commun
     return Communication(alone_s + together_s, messages, outside, negative)
 
 
-Times = tuple[float, Communication]  # of a process: computing, s, and communicating
+Times = tuple[float, Communication]  # computation time of a process, s, and its communication
 
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of the partial times of the process where it is largest, and what is to be said of its fit."""
+    """The largest sum of partial times over the processes, and the quality of its fit."""
 
     compute_s: float
     comm: Communication
-    clipped: tuple[str, ...]  # what fell below zero
-    left_rel: Mapping[str, float]  # by part: the largest share of it that the fit leaves over where it was recorded
+    clipped: tuple[str, ...]  # names of the quantities that fell below zero
+    left_rel: Mapping[str, float]  # by part: largest relative error of the fit at the recorded numbers of nodes
 
     @property
     def time_s(self) -> float:
+        """T_exec, s."""
         return self.compute_s + self.comm.time_s
 
 
 def fitted_sum(works: Mapping[int, Work], nodes: int, seconds: Callable[[Process], Times]) -> Sum:
-    """T_exec on so many nodes: fitted to the process that decides it on each recorded number of them."""
+    """Return T_exec on a number of nodes, fitted to the process that decides it at each recorded number of nodes.
+
+    Args:
+        works: The recorded work, by number of nodes.
+        nodes: The number of nodes to predict.
+        seconds: Function that returns the times of a process.
+    """
 
     def sum_s(process: Process) -> float:
         compute_s, comm = seconds(process)
@@ -174,7 +189,7 @@ def fitted_sum(works: Mapping[int, Work], nodes: int, seconds: Callable[[Process
 
 @dataclass(frozen=True)
 class LiModel:
-    """Recordings by program, platform and number of nodes; messages by target."""
+    """The evidence: recordings by problem, platform and number of nodes; messages by target."""
 
     name: str
     duplex: bool
@@ -182,18 +197,23 @@ class LiModel:
     messages: Mapping[Target, Evidence]
 
     def components(self, target: Target) -> dict[Pair, MessageComponents]:
-        """Figure 4's c1, k_b, c2 and k_l of each kind of path.  Raises OutOfRange where no send is buffered."""
+        """Return Figure 4's c1, k_b, c2 and k_l of each kind of path.
+
+        Raises:
+            OutOfRange: No send is buffered.
+        """
         return {pair: identify_components(model) for pair, model in self.lines(target).items()}
 
     def lines(self, target: Target) -> dict[Pair, SendModel]:
-        """The fitted lines of each kind of path; none for a target of one node."""
+        """Return the fitted lines of each kind of path; none for a target of one node."""
         evidence = self.messages.get(target)
         return {} if evidence is None else send_models(target, evidence.measurement)
 
     def predict(self, target: Target) -> Prediction:
-        """T_exec of section 3.2.
+        """Return T_exec of section 3.2.
 
-        Raises OutOfRange for more than one process per node and for send modes that were not measured.
+        Raises:
+            OutOfRange: The target has more than one process per node, or a send mode was not measured.
         """
         P = target.nranks
         if target.nodes < P:
@@ -205,7 +225,7 @@ class LiModel:
         works = {count: _work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
         speeds = sorted({target.platform.host(host).speed_flops for host in target.placement})
         models: dict[Pair | None, SendModel] = dict(self.lines(target).items())
-        if not models:  # one node has nobody to talk to
+        if not models:  # one node sends no messages
             models = {None: SendModel({})}
         sums = {pair: fitted_sum(works, P, self._seconds(model, 1 / speeds[0])) for pair, model in models.items()}
         slowest = max(sums, key=lambda pair: sums[pair].time_s)
@@ -232,9 +252,10 @@ class LiModel:
 
 
 def _loads(target: Target, works: Mapping[int, Work]) -> dict[str, HostLoad]:
-    """Equal shares of all flops, fitted over the recorded numbers of nodes, on each node at its own speed.
+    """Return an equal share of all flops for each node, at the node's own speed.
 
-    Not what T_exec is made of: that counts the slowest process and the slowest node for all.
+    The sum of all flops is fitted over the recorded numbers of nodes.  T_exec is computed differently: it counts the
+    slowest process and the slowest node for all.
     """
     counts = sorted(works)
     flops = [sum(process.flops for process in works[count].processes) for count in counts]
@@ -248,13 +269,13 @@ def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping
     if speeds[-1] > (1 + _ALIKE) * speeds[0]:
         flags.append(
             f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
-            "the model is of equal nodes"
+            "the model assumes equal nodes"
         )
     if slowest is None:
         return flags
     if sums[slowest].comm.time_s > (1 + _ALIKE) * min(one.comm.time_s for one in sums.values()):
         where = f"within {slowest[0]}" if slowest[0] == slowest[1] else f"between {slowest[0]} and {slowest[1]}"
-        flags.append(f"all messages count as {where}, the slowest path: the model is of one cluster")
+        flags.append(f"all messages count as messages {where}, the slowest path: the model assumes one cluster")
     return flags
 
 
@@ -265,10 +286,11 @@ def _line_flags(comm: Communication) -> list[str]:
         share = 100 * comm.outside / comm.messages
         flags.append(
             f"{share:.0f} % of the messages are outside the {sizes[0] / 1e6:g} to {sizes[-1] / 1e6:g} MB "
-            "that the lines are fitted on"
+            "to which the lines are fitted"
         )
     if comm.negative > 0:
-        flags.append(f"{100 * comm.negative / comm.messages:.0f} % of the messages have a negative time, taken as 0")
+        share = 100 * comm.negative / comm.messages
+        flags.append(f"{share:.0f} % of the messages have a negative predicted time, taken as 0")
     return flags
 
 
@@ -277,7 +299,7 @@ def _fit_flags(chosen: Sum, counts: Sequence[int]) -> list[str]:
     for part, left_rel in chosen.left_rel.items():
         if left_rel > _POOR_FIT:
             known = ", ".join(map(str, counts))
-            flags.append(f"the {part} fitted over {known} nodes is up to {100 * left_rel:.0f} % off there")
+            flags.append(f"the {part} fitted over {known} nodes is up to {100 * left_rel:.0f} % off at these numbers")
     return flags
 
 
@@ -286,42 +308,42 @@ def _program_flags(works: Iterable[Work], measured: bool) -> list[str]:
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
     if measured:
-        flags.append("computation was measured as it ran, and varies")
+        flags.append("computation times were measured and vary from run to run")
     return flags
 
 
 @dataclass(frozen=True)
 class LiPredictor:
-    """Asks for recordings on fewer nodes and for messages between two nodes of each kind of path.
-
-    ``duplex``: what a process sends and receives at the same time goes on side by side; else all of it adds up, as the
-    paper's formula has it.
-    """
+    """The predictor: it asks for recordings on fewer nodes and for messages between two nodes of each kind of path."""
 
     name: str
+    # A process sends and receives at the same time without loss; else all its times add up, as in the paper's formula.
     duplex: bool
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return the requests for recordings and messages."""
         asked = []
         for target in targets:
             if target.nodes < target.nranks:
-                continue  # refused by predict
+                continue  # predict refuses it
             iterations = min(RECORDED_ITERATIONS, target.iterations)
             for count in recorded_counts(target.problem, target.nranks):
                 shorter = Target(target.problem, target.platform, target.placement[:count])
-                asked.append(EvidenceRequest("trace", shorter, iterations=iterations))
+                asked.append(EvidenceRequest("recording", shorter, iterations=iterations))
             plan = message_plan(target)
             if plan is not None:
                 asked.append(EvidenceRequest("exchange", target, plan=plan))
         return list(dict.fromkeys(asked))
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the first ones suffice."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> LiModel:
+        """Return the model from all evidence."""
         traces: dict[tuple[Problem, str], dict[int, Evidence]] = {}
         for e in evidence:
-            if e.request.kind == "trace":
+            if e.request.kind == "recording":
                 target = e.request.target
                 traces.setdefault((target.problem, target.platform.content_hash), {})[target.nranks] = e
         return LiModel(

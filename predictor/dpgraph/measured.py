@@ -1,11 +1,11 @@
-"""The network as messages find it (predictor ``dpgraph``): nothing is read from the platform file but who is where.
+"""The network as messages measure it (predictor ``dpgraph``): only the clusters' hosts come from the platform file.
 
-``survey`` says what is sent, and finds latency and rate by size on idle paths.  What is shared follows from the
+``survey`` plans the messages and finds latency and rate by size on idle paths.  The shared links follow from the
 experiments under load: each gives one number, the capacity with which the fluid model takes as long as the experiment
 did.
 
-Assumed: the nodes of a cluster are alike; between two nodes lie their own links, what their cluster shares, and what
-the pair of clusters shares.
+The model assumes that the nodes of a cluster are alike, and that a message between two nodes crosses their own links,
+links shared by their cluster, and links shared by the pair of clusters.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from apps.netprobe.measure import Exchange, Measurement
-from apps.recording import Mode
-from platforms.platform import Platform
+from apps.probes.network.measure import Exchange, Measurement
+from apps.recording.events import Mode
+from platforms.model.platform import Platform
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
-from predictor.dpgraph.network import Network, Protocol, Timing, Way
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
 from predictor.dpgraph.program import Program
-from predictor.dpgraph.survey import LARGE_BYTES, Layout, Survey, alone_s, layout, loads
+from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 
-# Flows that share a link get rates about as their round trips have it; where that has not been seen, the time of a
-# message of this size, some packets, stands for the round trip.
+# Flows that share a link get rates about in inverse proportion to their round-trip times.  Where no experiment shows
+# the proportion, the time of a message of this size (some packets) stands for the round-trip time.
 _PENALTY_BYTES = 9000
-_UNSHARED = 0.002  # an experiment that takes at most so much longer than without sharing shows none, relative
+_UNSHARED = 0.002  # relative: an experiment that takes at most this much longer than without sharing shows no sharing
 
 
-def measured_network(platform: Platform, placement: Sequence[str], results: Sequence[Measurement]) -> Network:
-    """The network between all hosts of a placement, from the results of all its plans.
+def measured_network(platform: Platform, placement: Sequence[str], results: Sequence[Measurement]) -> NetworkModel:
+    """Return the network between all hosts of a placement, from the results of all its plans.
 
-    Raises OutOfRange for results that make no lines.
+    Raises:
+        OutOfRange: The measured times do not lie on lines.
     """
     where = layout(platform, placement)
     return _Fit(where, Survey(where, results)).network()
@@ -42,11 +43,15 @@ def measured_network(platform: Platform, placement: Sequence[str], results: Sequ
 
 @dataclass
 class _Fit:
-    where: Layout
+    """Fit of a network's capacities to the experiments under load."""
+
+    where: HostsByCluster
     survey: Survey
     capacity_Bps: dict[str, float] = field(init=False, default_factory=dict)  # by link
-    back: dict[str, float] = field(init=False, default_factory=dict)  # by cluster: use of its nodes' other direction
-    self_shares: dict[str, bool] = field(init=False, default_factory=dict)  # by cluster: messages to oneself use links
+    # By cluster: share of its rate that a flow takes of the other direction of the nodes' links.
+    back: dict[str, float] = field(init=False, default_factory=dict)
+    # By cluster: a message of a node to itself uses the node's links.
+    self_shares: dict[str, bool] = field(init=False, default_factory=dict)
     penalty: dict[int, float] = field(init=False)  # by class of paths
 
     def __post_init__(self) -> None:
@@ -58,18 +63,19 @@ class _Fit:
         self.cluster = {host: c for c, members in self.where.hosts.items() for host in members}
         self.penalty = {row: alone_s(line, _PENALTY_BYTES) for row, line in enumerate(self.survey.lines)}
 
-    def network(self) -> Network:
+    def network(self) -> NetworkModel:
+        """Return the fitted network."""
         hosts = [(c, host) for c, members in self.where.hosts.items() for host in members]
         ways = {(a, b): self.way(c, a, d, b) for c, a in hosts for d, b in hosts if self._known(c, a, d, b)}
         self.capacity_Bps = {name: np.inf for way in ways.values() for name in way.links}
         for c in self.where.hosts:
             self._fit_nodes(c)
-            for _ in range(2):  # either may explain the other, until both are known
+            for _ in range(2):  # each of the two fits depends on the result of the other
                 self._fit_capacity([f"in {c}"], ("ring", c))
                 self._fit_back(c)
             self._fit_self(c)
         self._fit_penalties()
-        for _ in range(2):  # what the first round takes for the wide area may be the clusters' own
+        for _ in range(2):  # the first round may attribute a limit of the clusters to the wide area
             for c in self.where.hosts:
                 self._fit_backbone(c)
             for c, d in combinations(self.where.hosts, 2):
@@ -84,7 +90,7 @@ class _Fit:
         return self.cluster[a], a, self.cluster[b], b
 
     def way(self, c: str, a: str, d: str, b: str) -> Way:
-        """The way from host a of cluster c to host b of cluster d."""
+        """Return the way from host a of cluster c to host b of cluster d."""
         row = self.row[c] if a == b else self.survey.row_between(c, d)
         links: dict[str, float] = {}
         if a != b or self.self_shares.get(c, True):
@@ -99,27 +105,30 @@ class _Fit:
             links |= {f"out of {c}": 1.0, f"out of {d}": 1.0}
         return Way(row, self.bound_Bps[row], self.penalty[row], links)
 
-    def _network(self, ways: dict[tuple[str, str], Way]) -> Network:
-        return Network(ways, self.capacity_Bps, self.timing, self.protocol)
+    def _network(self, ways: dict[tuple[str, str], Way]) -> NetworkModel:
+        return NetworkModel(ways, self.capacity_Bps, self.timing, self.protocol)
 
     def _takes_s(self, exchanges: Sequence[Exchange]) -> np.ndarray:
-        """How long the model takes for an experiment under load, per exchange."""
+        """Return the modelled time of each exchange of an experiment under load, s."""
         pairs = {(e.source, e.destination) for e in exchanges} | {(e.destination, e.source) for e in exchanges}
         ways = {pair: self.way(*self._ends(pair)) for pair in pairs}
         names = {name for way in ways.values() for name in way.links}
-        network = Network(ways, {name: self.capacity_Bps[name] for name in names}, self.timing, self.protocol)
+        network = NetworkModel(ways, {name: self.capacity_Bps[name] for name in names}, self.timing, self.protocol)
         agents = tuple(host for e in exchanges for host in (e.source, e.destination))
         return execute(_exchange_program(exchanges), network, agents, np.zeros(len(agents))).end_s[::2]
 
     def _excess(self, load: tuple[str, ...]) -> float:
-        """How much longer the experiment took than the model has it, relative to the time the messages flow."""
+        """Return the experiment's time minus the modelled time, relative to the time that one message flows alone."""
         exchanges = self.experiments[load]
         measured_s, modelled_s = max(self.loads_s[load]), float(self._takes_s(exchanges).max())
         alone_s = LARGE_BYTES / max(self.bound_Bps)
         return (measured_s - modelled_s) / max(alone_s, 1e-12)
 
     def _fit_capacity(self, links: Sequence[str], load: tuple[str, ...]) -> None:
-        """Gives the links the capacity with which the model takes as long as the experiment; none, if none shows."""
+        """Give the links the capacity with which the model takes as long as the experiment.
+
+        The capacity is infinite if the experiment shows no sharing.
+        """
         if load not in self.loads_s:
             return
 
@@ -146,11 +155,11 @@ class _Fit:
         for direction, load in (("up", "out"), ("down", "in")):
             names = [f"{direction} {host}" for host in hosts]
             for name in names:
-                self.capacity_Bps[name] = alone_Bps  # of two nodes no more can be known
+                self.capacity_Bps[name] = alone_Bps  # two nodes alone show no more than this
             self._fit_capacity(names, (load, c))
 
     def _fit_back(self, c: str) -> None:
-        """What a flow takes of the other direction of its nodes' links, from two that meet."""
+        """Fit what a flow takes of the other direction of its nodes' links, from two opposite messages."""
         if ("both", c) not in self.loads_s:
             return
 
@@ -164,7 +173,7 @@ class _Fit:
             self.back[c] = 0.0
 
     def _fit_self(self, c: str) -> None:
-        """Whether a message to oneself uses the node's links: seen by another that leaves the node."""
+        """Decide whether a message of a node to itself uses the node's links, from another message that leaves it."""
         if ("self", c) not in self.loads_s:
             return
         distances = {}
@@ -175,9 +184,9 @@ class _Fit:
         self.self_shares[c] = distances[True] <= distances[False]
 
     def _fit_penalties(self) -> None:
-        """How messages on different paths share a link: the ratios that have been seen, and where none has, the prior.
+        """Fit how messages on different paths share a link: from the observed ratios, elsewhere from the prior.
 
-        A ratio joins two unknowns; a cluster that nobody compares keeps what it had.
+        Each ratio relates two unknowns; a cluster without an observed ratio keeps its prior.
         """
         rows = sorted({row for name, row in self.row.items() if isinstance(name, tuple)})
         equations, values = [], []
@@ -194,14 +203,14 @@ class _Fit:
             found = np.linalg.lstsq(table, right, rcond=None)[0]
             self.penalty |= dict(zip(rows, np.exp(found).tolist(), strict=True))
         for c, hosts in self.where.hosts.items():
-            if len(hosts) > 1:  # to oneself as to a neighbour
+            if len(hosts) > 1:  # a message of a node to itself counts as one to a neighbour
                 self.penalty[self.row[c]] = self.penalty[self.row[c, c]]
 
     def _penalty_ratio(self, c: str, d: str) -> float | None:
-        """Penalty of messages from c to d over that inside c, as a node that sends both shows.
+        """Return the penalty of messages from c to d over the penalty inside c, from a node that sends both.
 
-        Seen by how much the message inside c comes after the other.  None where they do not compete for the node's
-        link, so that a range of ratios would do.
+        The ratio follows from how much later the message inside c ends than the other.  None if the two do not compete
+        for the node's link, because a range of ratios then gives the same times.
         """
         load = ("near and far", c, d)
         if load not in self.loads_s:
@@ -228,7 +237,7 @@ class _Fit:
         self.capacity_Bps[inside[0]] = self.capacity_Bps[outside[0]] = np.inf
         self._fit_capacity(inside, ("ring", c))
         self._fit_capacity(outside, ("outside", c))
-        # One thing, unless messages inside the cluster have been seen to get more.
+        # Both are one shared link, unless messages inside the cluster were measured to get more.
         if self.capacity_Bps[inside[0]] == np.inf and self.capacity_Bps[outside[0]] < np.inf:
             shared = self.capacity_Bps[outside[0]]
             self.capacity_Bps[inside[0]] = shared
@@ -258,7 +267,8 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
 
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
-    """Where ``function``, which rises (or falls) with its argument, crosses zero; an end where it does not."""
+    """Return the argument at which a rising (or falling) function is zero, or the nearer end of the interval."""
+    # Imported here for a quick start: it is slow to import.
     from scipy.optimize import brentq
 
     sign = 1.0 if rising else -1.0
@@ -270,7 +280,7 @@ def _root(function: Callable[[float], float], low: float, high: float, *, rising
 
 
 def _exchange_program(exchanges: Sequence[Exchange]) -> Program:
-    """Two agents per exchange: who sends and then waits for the answer, and who waits and then answers."""
+    """Return a program of two agents per exchange: one sends and waits for the answer, the other waits and answers."""
     code = [RECV, SEND, WAIT_SENT, WAIT_RECEIVED]
     code += [RECV, WAIT_RECEIVED, SEND, WAIT_SENT]
     places = np.array([1, 0, 0, 1, 0, 0, 1, 1])

@@ -1,4 +1,4 @@
-"""What a network does to messages, as numbers that may be read from a platform file or measured."""
+"""The parameters of a network, which are read from a platform file or measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from apps.recording import Mode
+from apps.recording.events import Mode
 from predictor.dpgraph.instructions import MESSAGE, Paths
 from predictor.dpgraph.program import Program
 
@@ -16,21 +16,21 @@ DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
 
 @dataclass(frozen=True)
 class Protocol:
-    """When the sender waits for the receiver, and when a message waits for its receive."""
+    """The sizes that decide whether a sender waits for its receiver and whether a message waits for its receive."""
 
     detached_below_bytes: float = DETACHED_BELOW_BYTES  # a smaller message is buffered: its sender goes on at once
     eager_below_bytes: float = 0  # a smaller message moves before its receive is posted
-    envelope_bytes: float = 16  # moved with every message
+    envelope_bytes: float = 16  # added to the size of every message
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How messages of each size fare on an idle network.  Segment s holds for sizes above ``above_bytes[s]``.
+    """The times of messages by size on an idle network.  Segment s holds for sizes above ``above_bytes[s]``.
 
-    One row per class of paths.  A message of n bytes alone takes latency_s + n / (factor * bound of its path).
+    Each class of paths has a row.  A message of n bytes alone takes latency_s + n / (factor * bound of its path).
     """
 
-    above_bytes: np.ndarray  # f8, ascending, of payload and envelope together; the first is below all sizes
+    above_bytes: np.ndarray  # f8, ascending, sizes of payload and envelope together; the first is below all sizes
     latency_s: np.ndarray  # f8, classes x segments
     factor: np.ndarray  # f8, classes x segments
 
@@ -40,26 +40,30 @@ class Way:
     """The path between two hosts in one direction."""
 
     timing_class: int  # row of Timing
-    bound_Bps: float  # most that one flow may get
+    bound_Bps: float  # upper bound of one flow's rate
     penalty: float  # flows that share a link get rates in proportion to 1 / penalty
-    links: Mapping[str, float]  # byte of each link that one byte of the flow uses
+    links: Mapping[str, float]  # bytes of each link that one byte of the flow uses
 
 
 @dataclass(frozen=True)
-class Network:
-    """The ways between the hosts that a program uses, and what bounds them."""
+class NetworkModel:
+    """The ways between the hosts that a program uses, and the capacities of their links."""
 
     ways: Mapping[tuple[str, str], Way]  # by source and destination host
-    capacity_Bps: Mapping[str, float]  # of every link
+    capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
 
-    def without_contention(self) -> Network:
-        """The same with links that are never shared."""
+    def without_contention(self) -> NetworkModel:
+        """Return the same network with links that are never shared."""
         return replace(self, ways={pair: replace(way, links={}) for pair, way in self.ways.items()})
 
     def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[np.ndarray, Paths]:
-        """The program's messages on this network, of dtype MESSAGE; KeyError for a pair of hosts without a way."""
+        """Return the program's messages on this network, of dtype MESSAGE, and its paths.
+
+        Raises:
+            KeyError: A pair of hosts that exchange messages has no way.
+        """
         pairs, pair_of = program.pairs
         hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
         known: dict[tuple[str, str], int] = {}

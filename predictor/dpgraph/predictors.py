@@ -1,10 +1,10 @@
-"""The graph predictors: what a recorded program would take on a network it has not run on.
+"""The graph predictors: the time of a recorded program on a network on which it has not run.
 
-``dpgraph`` measures the network by messages between the target's nodes; ``dpgraph-known`` reads SimGrid's documented
-constants and the platform file, and so proves only that the fluid model is SimGrid's: it stands beside the other as the
-check of the implementation.  Both extend K.-C. Li's graphs of sequential segments and communications ("A Strategy for
-Point-to-point Node Communication Performance Prediction in Cluster Environments") by matched messages, waiting,
-protocols and shared links.
+``dpgraph`` measures the network by messages between the target's nodes.  ``dpgraph-known`` reads SimGrid's documented
+constants and the platform file, so its accuracy shows only that the fluid model is SimGrid's: it is a check of the
+implementation.  Both extend K.-C. Li's graphs of sequential segments and communications ("A Strategy for Point-to-point
+Node Communication Performance Prediction in Cluster Environments") by matched messages, waiting, protocols and shared
+links.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from apps.catalog import Problem
-from apps.netprobe.measure import Measurement
-from apps.recording import Recording
-from apps.spec import Target
-from platforms.platform import Platform
+from apps.probes.network.measure import Measurement
+from apps.programs.problem import Problem
+from apps.recording.events import Recording
+from apps.spec.target import Target
+from platforms.model.platform import Platform
+from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.targets import one_per_platform
+from predictor.evidence.targets import one_per_platform
 
-if TYPE_CHECKING:  # numba takes a third of a second to import
+if TYPE_CHECKING:  # these modules import numba, which takes a third of a second
     from predictor.dpgraph.evaluate import Estimate
-    from predictor.dpgraph.network import Network
+    from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
 RECORDED_ITERATIONS = 3
@@ -34,7 +35,7 @@ RECORDED_ITERATIONS = 3
 
 @dataclass(frozen=True)
 class _Program:
-    """What is known of a problem on so many ranks."""
+    """The evidence on a problem on a number of ranks."""
 
     recording: Recording
     evidence: str
@@ -43,10 +44,10 @@ class _Program:
 
 @dataclass(frozen=True)
 class _Surroundings:
-    """What is known of a platform."""
+    """The evidence on a platform."""
 
-    hosts: frozenset[str]  # of all targets there
-    options: Mapping[str, str] | None  # declared; None: the network was measured
+    hosts: frozenset[str]  # hosts of all targets on the platform
+    options: Mapping[str, str] | None  # declared options; None: the network was measured
     measurements: tuple[Measurement, ...]
     evidence: tuple[str, ...]
     cost: Cost
@@ -54,17 +55,23 @@ class _Surroundings:
 
 @dataclass(frozen=True)
 class GraphModel:
-    """Recordings of programs, and networks known or measured."""
+    """Recordings of programs, and declared or measured networks."""
 
     name: str
     programs: Mapping[tuple[Problem, int], _Program]  # by problem and number of ranks
     surroundings: Mapping[str, _Surroundings]  # by content hash of the platform
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """The evaluated graph's time.  Raises OutOfRange for a network whose messages make no lines.
+        """Return the time of the evaluated graph.
 
-        ``slowdown``: by cluster, f_max / f of nodes that compute at another frequency (predictor/frequency).
+        Args:
+            target: The target.
+            slowdown: By cluster, f_max / f of nodes that compute at another frequency (predictor/frequency).
+
+        Raises:
+            OutOfRange: The measured times of messages do not lie on lines.
         """
+        # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.evaluate import estimate
 
         program = self.programs[target.problem, target.nranks]
@@ -96,10 +103,11 @@ class GraphModel:
             span_s=made.span_s,
         )
 
-    def _network(self, target: Target, around: _Surroundings, sections: Sections) -> Network:
+    def _network(self, target: Target, around: _Surroundings, sections: Sections) -> NetworkModel:
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
-        from platforms.routes import routes_between
+        # Imported here for a quick start: they are slow to import.
+        from platforms.read.routes import routes_between
         from predictor.dpgraph.known import known_network
 
         pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
@@ -108,25 +116,24 @@ class GraphModel:
 
 
 def _flags(program: _Program, target: Target, measured: Sections | None) -> tuple[str, ...]:
-    """``measured``: the sections, where the network was measured."""
-    varies = ("computation was measured as it ran, and varies",) if program.recording.measured else ()
+    """Return the cautions; ``measured``: the recorded iterations if the network was measured, else None."""
+    varies = ("computation times were measured and vary from run to run",) if program.recording.measured else ()
     if measured is None:
         return varies
-    from predictor.dpgraph.unmeasured import unmeasured
+    # Imported here for a quick start: it is slow to import.
+    from predictor.network.unmeasured import unmeasured
 
     return varies + unmeasured(target.platform, target.placement, measured.partners)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:
-    """Hosts whose energy depends on how far the computations of their ranks coincide."""
+    """Return the hosts whose energy depends on how far the computations of their ranks overlap in time."""
     several = (target.platform.host(name) for name, ranks in Counter(target.placement).items() if ranks > 1)
     return frozenset(host.name for host in several if host.power and host.power.epsilon_w != host.power.idle_w)
 
 
 def _loads(target: Target, compute_s: Sequence[float], made: Estimate) -> dict[str, HostLoad]:
-    """``compute_s``: of each rank, had it a core to itself."""
-    from predictor.energy import host_load
-
+    """Return the load of each host; ``compute_s``: computation time of each rank if it had a core of its own."""
     ranks: dict[str, list[float]] = {}
     for host, own_s in zip(target.placement, compute_s, strict=True):
         ranks.setdefault(host, []).append(own_s)
@@ -144,19 +151,20 @@ def _loads(target: Target, compute_s: Sequence[float], made: Estimate) -> dict[s
 
 @dataclass(frozen=True)
 class GraphPredictor:
-    """``measures``: by messages; else the network is read.
+    """A graph predictor.
 
-    A program is recorded once for all targets with that number of ranks, and a network measured once for all hosts of
-    the targets on its platform.
+    A problem is recorded once for all targets with the same number of ranks.  A network is measured once for all hosts
+    of the targets on its platform.
     """
 
     name: str
-    measures: bool
+    measures: bool  # the network is measured by messages; else it is read from the platform file
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return the requests for recordings and for the first measurement, or the declaration, of each network."""
         programs = {(target.problem, target.nranks): target for target in reversed(targets)}
         asked = [
-            EvidenceRequest("trace", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            EvidenceRequest("recording", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
             for target in reversed(programs.values())
         ]
         for target in one_per_platform(targets):
@@ -165,27 +173,30 @@ class GraphPredictor:
         return asked
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return the requests for the next measurement of each network that is not known well enough."""
         if not self.measures:
             return []
         asked = []
         for target in one_per_platform(targets):
-            with suppress(OutOfRange):  # said by predict
+            with suppress(OutOfRange):  # predict raises it again
                 request = self._plan(target, _measurements(_of_platform(evidence, target.platform)))
                 asked += [] if request is None else [request]
         return asked
 
     def fit(self, evidence: Sequence[Evidence]) -> GraphModel:
+        """Return the model from all evidence."""
         programs = {
             (e.request.target.problem, e.request.target.nranks): _Program(e.recording, e.id, e.cost)
             for e in evidence
-            if e.request.kind == "trace"
+            if e.request.kind == "recording"
         }
         platforms = {e.request.target.platform.content_hash: e.request.target for e in evidence if _is_network(e)}
         surroundings = {key: _surroundings(target, evidence) for key, target in platforms.items()}
         return GraphModel(self.name, programs, surroundings)
 
     def _plan(self, target: Target, results: Sequence[Measurement]) -> EvidenceRequest | None:
-        from predictor.dpgraph.survey import next_plan
+        # Imported here for a quick start: it is slow to import.
+        from predictor.network.survey import next_plan
 
         plan = next_plan(target.platform, target.placement, results)
         return None if plan is None else EvidenceRequest("exchange", target, plan=plan)
@@ -196,7 +207,7 @@ def _is_network(evidence: Evidence) -> bool:
 
 
 def _of_platform(evidence: Sequence[Evidence], platform: Platform) -> list[Evidence]:
-    """What is known of its network."""
+    """Return the evidence on a platform's network."""
     return [e for e in evidence if _is_network(e) and e.request.target.platform.content_hash == platform.content_hash]
 
 
@@ -218,13 +229,15 @@ def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings
 
 @lru_cache(maxsize=8)
 def _sections(recording: Recording) -> Sections:
+    # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.program import Sections
 
     return Sections(recording)
 
 
 @lru_cache(maxsize=8)
-def _measured(platform: Platform, hosts: frozenset[str], results: tuple[Measurement, ...]) -> Network:
+def _measured(platform: Platform, hosts: frozenset[str], results: tuple[Measurement, ...]) -> NetworkModel:
+    # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.measured import measured_network
 
     return measured_network(platform, sorted(hosts), results)

@@ -1,4 +1,4 @@
-"""From a recording to what each rank does: flat arrays, collectives expanded, messages matched."""
+"""Programs from recordings: the instructions of each rank as flat arrays, collectives expanded, messages matched."""
 
 from __future__ import annotations
 
@@ -7,53 +7,61 @@ from functools import cached_property
 
 import numpy as np
 
-from apps.recording import EVENT, Kind, Mark, Mode, Op, Recording
+from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
-from predictor.dpgraph.collectives import Call, steps
 from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, WAIT_RECEIVED, WAIT_SENT
+from predictor.network.collectives import Call, steps
 
-_COLLECTIVE_TAG = -1000  # minus the operation: no program's own tag is negative
+# The tag of a collective's messages is this minus the Op; no tag of a program is negative.
+_COLLECTIVE_TAG = -1000
 _PROGRAMS_KEPT = 4
-_WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # whose sizes sent are in `counts`
+_WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # operations whose sent sizes are in `counts`
 
 
 @dataclass(frozen=True)
 class Program:
-    """What the ranks do.  Instructions as in predictor.dpgraph.instructions; COMPUTE holds flops."""
+    """The instructions of all ranks, as in predictor.dpgraph.instructions, and the messages between them."""
 
     code: np.ndarray  # u1
-    argument: np.ndarray  # i4: the message of SEND, RECV, PROBE and the two WAITs; of MARK the apps.recording.Mark
+    argument: (
+        np.ndarray
+    )  # i4: the message of SEND, RECV, PROBE and the two WAITs; the apps.recording.events.Mark of MARK
     value: np.ndarray  # f8
     first: np.ndarray  # i8, ranks + 1: where each rank's instructions begin
-    source: np.ndarray  # i4, one per message, as all that follow
-    destination: np.ndarray  # i4
-    size_bytes: np.ndarray  # i8
-    mode: np.ndarray  # u1, apps.recording.Mode
+    source: np.ndarray  # i4, by message
+    destination: np.ndarray  # i4, by message
+    size_bytes: np.ndarray  # i8, by message
+    mode: np.ndarray  # u1, by message: apps.recording.events.Mode
 
     @property
     def nranks(self) -> int:
+        """Number of ranks."""
         return len(self.first) - 1
 
     @property
     def nmessages(self) -> int:
+        """Number of messages."""
         return len(self.source)
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of ranks that have messages, source x ranks + destination; and the pair of each message."""
+        """Pairs of ranks that exchange messages, as source x ranks + destination, and each message's place in them."""
         return np.unique(self.source.astype(np.int64) * self.nranks + self.destination, return_inverse=True)
 
     @cached_property
     def marks(self) -> list[np.ndarray]:
-        """The marks of each rank, in their order."""
+        """The marks of each rank, in order."""
         rows = [slice(a, b) for a, b in zip(self.first, self.first[1:], strict=False)]
         return [self.argument[row][self.code[row] == MARK] for row in rows]
 
 
 class Sections:
-    """The recorded iterations of a program, from which longer runs of it are made.
+    """The recorded iterations of a program, from which programs of more iterations are made.
 
-    What follows the end of the timed section is left out.
+    Events after the end of the timed section are left out.
+
+    Raises:
+        UserError: The ranks mark different numbers of iterations.
     """
 
     def __init__(self, recording: Recording):
@@ -70,14 +78,17 @@ class Sections:
         if len(counts) > 1:
             problem = f"its ranks mark different numbers of iterations ({min(counts)} to {max(counts)})"
             raise UserError("recording", problem, "Mark each iteration on every rank")
-        self.iterations = counts.pop()  # recorded; 0: the program has none
+        self.iterations = counts.pop()  # number of recorded iterations; 0: the program has none
         self._programs: dict[int, Program] = {}
 
     def program(self, iterations: int | None = None) -> Program:
-        """The program with so many iterations; None: as recorded.
+        """Return the program with a number of iterations; None: the recorded number.
 
-        The iterations between the first and the last are copies of the second one, of at least three recorded.  The
-        latest few programs are kept.
+        The iterations between the first and the last are copies of the second one.  The latest few programs are kept.
+
+        Raises:
+            UserError: The numbers of recorded and of wanted iterations differ and are not both at least three, or the
+                messages do not match.
         """
         iterations = self.iterations if iterations is None else iterations
         if iterations not in self._programs:
@@ -90,17 +101,17 @@ class Sections:
         if iterations == self.iterations:
             return _matched(self._ranks)
         if self.iterations < 3 or iterations < 3:
-            problem = f"{self.iterations} iterations were recorded, {iterations} are asked for"
-            raise UserError("recording", problem, "Record at least three, or as many as are asked for")
+            problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
+            raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
         return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])
 
     def flops(self, iterations: int) -> np.ndarray:
-        """What each rank computes in the timed section of so many iterations."""
+        """Return the flops of each rank in the timed section of a number of iterations."""
         return np.array([self._rank_flops(rank, iterations) for rank in range(len(self._ranks))])
 
     @cached_property
     def partners(self) -> set[tuple[int, int]]:
-        """Who sends to whom: pairs of ranks."""
+        """Pairs of ranks of which the first sends to the second."""
         found = set()
         for rank, events in enumerate(self._ranks):
             found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
@@ -122,7 +133,7 @@ class Sections:
         own, inner = np.count_nonzero(body["request"][posts] >= 0), np.count_nonzero(body["request"][posts] < 0)
 
         def moved(part: np.ndarray, by: int) -> np.ndarray:
-            """Operations are numbered in their order, those inside collectives downwards from -1."""
+            """Renumber the operations of a copy: numbers ascend from 0, inside collectives they descend from -1."""
             part["request"] += np.where(part["request"] >= 0, by * own, -by * inner)
             return part
 
@@ -131,7 +142,7 @@ class Sections:
 
 
 def _expanded(recording: Recording, rank: int) -> np.ndarray:
-    """A rank's events with every collective replaced by its messages."""
+    """Return a rank's events with every collective replaced by its messages."""
     events = recording.events[rank]
     where = np.flatnonzero(events["kind"] == Kind.COLLECTIVE)
     if not len(where):
@@ -147,7 +158,7 @@ def _expanded(recording: Recording, rank: int) -> np.ndarray:
 
 
 def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -> tuple[np.ndarray, int]:
-    """The events inside one collective; its operations are numbered downwards from -1 - number."""
+    """Return the events inside one collective, whose operations are numbered downwards from -1 - number."""
     members = recording.communicators[event["comm"]]
     place = {member: at for at, member in enumerate(members)}
     at = event["request"]
@@ -174,7 +185,7 @@ def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -
 
 
 def _matched(ranks: list[np.ndarray]) -> Program:
-    """The program of these events: the n-th send of a pair, tag and communicator is what its n-th receive gets."""
+    """Return the program of these events; the n-th receive of a pair, tag and communicator gets its n-th send."""
     first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
     events = np.concatenate(ranks)
     rank = np.repeat(np.arange(len(ranks)), np.diff(first))
@@ -186,7 +197,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     _check(events, rank, ordered_sends, ordered_receives)
     message[sends] = np.arange(len(sends))
     message[ordered_receives] = message[ordered_sends]
-    for at in probes:  # the next receive of that message
+    for at in probes:  # a probe stands for the message of the next matching receive
         same = receives[(receives > at) & (rank[receives] == rank[at])]
         same = same[
             (events["peer"][same] == events["peer"][at])
@@ -224,7 +235,7 @@ _CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK}
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
-    """Sorts operations by pair, communicator and tag, and keeps the order of the program within them."""
+    """Return the order by pair, communicator and tag, within which the order of the program is kept."""
     return np.lexsort((events["tag"][at], events["comm"][at], destination, source))
 
 
@@ -237,7 +248,7 @@ def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np
         if same.all():
             return
     problem = f"{len(sends)} messages are sent and {len(receives)} received, and they do not match"
-    raise UserError("recording", problem, "Let every message be received before the end of the timed section")
+    raise UserError("recording", problem, "Receive every message before the end of the timed section")
 
 
 def _key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
@@ -246,9 +257,9 @@ def _key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
 
 
 def _find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The place of each wanted key; each is there."""
+    """Return the index of each wanted key."""
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], wanted)
     if len(wanted) and (at.max(initial=0) >= len(keys) or (keys[order][at] != wanted).any()):
-        raise UserError("recording", "it waits for an operation that it has not begun", "Record the program anew")
+        raise UserError("recording", "it waits for an operation that it has not begun", "Record the program again")
     return order[at]

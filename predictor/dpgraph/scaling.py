@@ -1,8 +1,8 @@
-"""What a program does as functions of the number of nodes, by least squares from recordings on a few of them.
+"""A program's work as functions of the number of nodes, fitted by least squares to recordings on a few numbers.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
-Cluster Environments": models fitted at some numbers of nodes predict others (abstract).  The paper does not say what
-functions it fits: the shapes here are ours.
+Cluster Environments": models fitted at some numbers of nodes predict others (abstract).  The paper does not say which
+functions it fits; the shapes in this module are this project's own.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from itertools import product
 
 import numpy as np
 
-from apps.recording import Kind, Mode, Op, Recording
+from apps.recording.events import Kind, Mode, Op, Recording
 from predictor.dpgraph.graph import timed_section
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.program import Program, Sections
-from predictor.dpgraph.send_model import Side
+from predictor.sends.send_model import Side
 
-# a + b g(P): the shapes of g, in the order in which equally good ones are taken.
+# The shapes g of a + b g(P); of shapes that fit equally well, the first is used.
 _SHAPES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "1/P": lambda P: 1 / P,
     "log2 P": np.log2,
@@ -30,16 +30,16 @@ _SHAPES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "P^-2/3": lambda P: P ** (-2 / 3),
     "P^-2": lambda P: P**-2.0,
 }
-# Programs take the variant with counts where the nodes do not divide the problem: it is the same collective.
+# Programs call the variant with counts where the nodes do not divide the problem; both count as the same collective.
 _PLAIN = {
     Op.GATHERV: Op.GATHER, Op.SCATTERV: Op.SCATTER, Op.ALLGATHERV: Op.ALLGATHER, Op.ALLTOALLV: Op.ALLTOALL
 }  # fmt: skip
-_ALIKE = 1e-9  # relative: what rounding may leave over
+_ALIKE = 1e-9  # relative: values that differ by at most this, the effect of rounding, are equal
 
 
 @dataclass(frozen=True)
 class Curve:
-    """value(P) = a + b g(P), or with the shape ``power`` a P^b."""
+    """A function of the number of nodes P: a + b g(P), or a P^b with the shape ``power``."""
 
     a: float
     b: float
@@ -47,25 +47,32 @@ class Curve:
 
     @classmethod
     def fit(cls, nodes: Sequence[int], values: Sequence[float]) -> Curve:
-        """Least squares for each shape of g; of these the one that leaves least.  A constant for equal values."""
+        """Return the least-squares fit with the shape of g that leaves the smallest residual.
+
+        Equal values give a constant.
+        """
         return _curve(tuple(nodes), tuple(map(float, values)))
 
     @classmethod
     def fit_power(cls, nodes: Sequence[int], values: Sequence[float]) -> Curve:
-        """a P^b by least squares of the logarithms; as ``fit`` where a value is zero, or only one is known."""
+        """Return a P^b by least squares of the logarithms.
+
+        The result is that of ``fit`` if a value is zero or only one is known.
+        """
         if len(nodes) < 2 or min(values) <= 0:
             return cls.fit(nodes, values)
         b, log_a = np.polyfit(np.log(nodes), np.log(values), 1)
         return cls(float(np.exp(log_a)), float(b), "power")
 
     def value(self, nodes: int) -> float:
+        """Return the value at a number of nodes."""
         if self.shape == "power":
             power: float = nodes**self.b
             return self.a * power
         return self.a + self.b * float(_SHAPES[self.shape](np.asarray(nodes, float)))
 
 
-@lru_cache(maxsize=4096)  # processes are alike
+@lru_cache(maxsize=4096)  # many processes have equal values
 def _curve(nodes: tuple[int, ...], values: tuple[float, ...]) -> Curve:
     P, y = np.array(nodes, float), np.array(values)
     alike = _ALIKE * float(abs(y).max())
@@ -83,12 +90,12 @@ def _curve(nodes: tuple[int, ...], values: tuple[float, ...]) -> Curve:
 
 @dataclass(frozen=True)
 class MessageKind:
-    """Messages that one of their processes has of one origin: a collective, or None for the program itself."""
+    """A kind of messages of one process, by their origin: a collective, or None for the program's own calls."""
 
-    op: Op | None  # that of its kind without counts
+    op: Op | None  # the variant without counts
     mode: Mode
     side: Side
-    both_ways: bool  # while the process has one under way it sends and receives others
+    both_ways: bool  # the process both sends and receives while such a message is under way
 
     def __str__(self) -> str:
         return f"{'point-to-point' if self.op is None else self.op.name.lower()} {self.side.value}"
@@ -99,25 +106,28 @@ _ByKind = Mapping[MessageKind, np.ndarray]  # one entry per rank
 
 @dataclass(frozen=True)
 class Process:
-    """What one process does in the timed section."""
+    """The work of one process in the timed section."""
 
     flops: float
-    messages: Mapping[MessageKind, float]  # how many
-    mean_bytes: Mapping[MessageKind, float]  # of those kinds of which there are any
+    messages: Mapping[MessageKind, float]  # number of messages
+    mean_bytes: Mapping[MessageKind, float]  # mean size of each kind that occurs
 
 
 @dataclass(frozen=True)
 class Work:
-    """What all processes of a program do in the timed section."""
+    """The work of all processes of a program in the timed section."""
 
     processes: tuple[Process, ...]  # by rank
-    self_bytes: float  # of messages from a process to itself, which are not counted
+    self_bytes: float  # bytes of messages from a process to itself, which `processes` do not count
 
 
 def work_of(recording: Recording, iterations: int) -> Work:
-    """The work of so many iterations: those between the first and the last repeat the second one recorded.
+    """Return the work of a number of iterations; those between the first and the last repeat the second one recorded.
 
-    A recording without iterations is of the whole program.  Raises UserError as Sections does.
+    A recording without iterations stands for the whole program.
+
+    Raises:
+        UserError: As ``Sections`` and ``Sections.program``.
     """
     section = timed_section(recording)
     count: dict[MessageKind, np.ndarray] = {}
@@ -127,7 +137,7 @@ def work_of(recording: Recording, iterations: int) -> Work:
         sections = Sections(_only(section, op))
         weighted = [(sections.program(), 1.0)]
         if sections.iterations and iterations != sections.iterations:
-            more = iterations - sections.iterations  # times what one iteration more than recorded adds
+            more = iterations - sections.iterations  # factor of the work that one more iteration adds
             weighted = [(sections.program(), 1.0 - more), (sections.program(sections.iterations + 1), float(more))]
         for program, weight in weighted:
             to_itself = program.source == program.destination
@@ -161,7 +171,7 @@ def _origins(recording: Recording) -> list[Op | None]:
 
 
 def _only(recording: Recording, op: Op | None) -> Recording:
-    """The recording's messages of one origin, and its marks."""
+    """Return the recording's messages of one origin, and its marks."""
     kept = []
     for events in recording.events:
         kind = events["kind"]
@@ -175,10 +185,10 @@ def _only(recording: Recording, op: Op | None) -> Recording:
 
 
 def _both_ways(program: Program) -> dict[Side, np.ndarray]:
-    """Whether a message's sender receives, and whether its receiver sends, while it has the message under way.
+    """Tell for each side of each message whether its process sends and receives while the message is under way.
 
-    What a process begins until it has waited for all that it has begun is under way together.  Messages to oneself do
-    not count.
+    All operations that a process begins until it has waited for all of them are under way together.  Messages of a
+    process to itself do not count.
     """
     code, message = program.code, program.argument
     change = np.zeros(len(code), np.int64)
@@ -188,7 +198,7 @@ def _both_ways(program: Program) -> dict[Side, np.ndarray]:
         waited, firsts = np.unique(message[waits], return_index=True)
         change[(code == post) & np.isin(message, waited)] = 1
         change[waits[firsts]] = -1
-    together = np.cumsum((change == 1) & (np.cumsum(change) == 1))  # a rank ends with nothing under way
+    together = np.cumsum((change == 1) & (np.cumsum(change) == 1))  # no operation is under way at a rank's end
     away = program.source != program.destination
     group, has = {}, {}
     for side, (post, _) in posts.items():
@@ -210,7 +220,7 @@ class ScaledProcess:
 
     @classmethod
     def fit(cls, processes: Mapping[int, Process]) -> ScaledProcess:
-        """From what it is at some numbers of nodes."""
+        """Return the fit to a process's work at some numbers of nodes."""
         nodes = sorted(processes)
         messages, mean_bytes = {}, {}
         for kind in dict.fromkeys(kind for P in nodes for kind in processes[P].messages):
@@ -220,7 +230,7 @@ class ScaledProcess:
         return cls(Curve.fit(nodes, [processes[P].flops for P in nodes]), messages, mean_bytes)
 
     def at(self, nodes: int) -> tuple[Process, tuple[str, ...]]:
-        """The process at so many nodes, and what is below zero and taken as zero."""
+        """Return the process at a number of nodes, and the names of quantities below zero, which count as zero."""
         clipped = []
 
         def positive(curve: Curve, what: str) -> float:

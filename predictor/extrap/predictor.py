@@ -1,9 +1,10 @@
-"""Extra-P as a predictor: it is given runs on smaller numbers of nodes, and asked for the target's.
+"""Extra-P as a predictor: a model of runs on smaller numbers of nodes, evaluated at the target's number of ranks.
 
 Extra-P fits its performance model normal form, here f(P) = c_0 + c_1 P^i (log2 P)^j with i and j from a given set, and
-takes the (i, j) with the smallest cross-validated error (Calotoiu et al., SC13).  It is made for weak scaling, in which
-times grow.  For runs of one problem on more and more ranks, strong scaling, it has two ways: an option that adds
-negative exponents to the set, and, in its graphical interface, the conversion of times to the effort of all ranks, P T.
+takes the (i, j) with the smallest cross-validated error (Calotoiu et al., SC13).  It is designed for weak scaling, in
+which times grow.  For strong scaling, runs of one problem on more and more ranks, it offers two ways: an option that
+adds negative exponents to the set, and, in its graphical interface, the conversion of times to the effort of all ranks,
+P T.
 """
 
 from __future__ import annotations
@@ -12,25 +13,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.spec import Target
+from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.evidence.targets import requests_in_range
 from predictor.extrap import process
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.smaller_runs import smaller_runs
-from predictor.targets import requests_in_range
 
-POINTS = range(5, 6)  # the fewest that Extra-P asks for
+POINTS = range(5, 6)  # number of measured points: the smallest that Extra-P asks for
 
 
 @dataclass(frozen=True)
 class ExtrapModel:
-    """Answers to all requests; Extra-P is asked with each prediction."""
+    """The measured runs; each prediction calls Extra-P."""
 
     predictor: ExtrapPredictor
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange for too few smaller sizes, and where Extra-P is not installed."""
+        """Predict from Extra-P's model of the smaller runs.
+
+        Raises:
+            OutOfRange: There are too few smaller sizes, Extra-P is not installed, or its model has no value there.
+        """
         if process.python() is None:
             raise process.not_installed(self.predictor.name)
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
@@ -43,7 +48,7 @@ class ExtrapModel:
         time_s = said.value * share
         if not math.isfinite(time_s):
             raise OutOfRange(
-                f"{self.predictor.name}, {target.problem} on {target.nranks} ranks of {target.platform.name}",
+                f"{self.predictor.name}, {target}",
                 f"Extra-P's model {said.text} has no value there",
                 "Use another predictor",
             )
@@ -72,29 +77,32 @@ def _version_flags(version: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ExtrapPredictor:
-    """The predictor: what Extra-P is given, and how it is set.
-
-    ``effort``: P T in place of T.  ``negative_exponents``: Extra-P's option ``allow_negative_exponents``.
-    """
+    """Extra-P as a predictor, with the choice of its input and options."""
 
     name: str
-    effort: bool
-    negative_exponents: bool
+    effort: bool  # model P T in place of T
+    negative_exponents: bool  # Extra-P's option allow_negative_exponents
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The runs for all targets that are in range, for the others none; none at all without Extra-P."""
+        """Return requests for the runs of all targets in range; none if Extra-P is not installed."""
         if process.python() is None:
             return []
         return requests_in_range(self.runs, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the runs are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> ExtrapModel:
+        """Return a model that holds the runs."""
         return ExtrapModel(self, {one.request: one for one in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
-        """What is measured, one run each: simulations repeat.  Raises OutOfRange for too few smaller sizes."""
+        """Return the runs to measure; one run per size is enough, because simulations are deterministic.
+
+        Raises:
+            OutOfRange: There are too few smaller sizes.
+        """
         return smaller_runs(target, POINTS, predictor=self.name)
 
 

@@ -1,9 +1,10 @@
-"""Runs inside Extra-P's own environment, as a script: a series of measurements on each line, its model on each answer.
+"""Script that runs in Extra-P's own environment: reads series of measurements and writes their models.
 
-In, one JSON object per line: ``ranks`` and ``values`` of equal length, ``negative_exponents``, and ``at``, a number of
-ranks.  Out, one per line: first {"version"}, then for each series {"function", "terms", "smape_pct", "warnings"}, or
-{"error"}.  ``function`` is the model as Extra-P writes it; ``terms`` are [text, value] of its terms at ``at``, whose
-sum is what the model says there; ``smape_pct`` is Extra-P's measure of how far the measurements are from the model.
+Input, one JSON object per line: ``ranks`` and ``values`` of equal length, ``negative_exponents``, and ``at``, a number
+of ranks.  Output, one JSON object per line: first {"version"}, then for each series {"function", "terms", "smape_pct",
+"warnings"} or {"error"}.  ``function`` is the model in Extra-P's notation; ``terms`` holds [text, value] of each term
+at ``at``, and the sum of the values is the model's value there; ``smape_pct`` is Extra-P's measure of the distance
+between the measurements and the model.
 """
 
 import json
@@ -22,7 +23,7 @@ CONSTANT = "constant"
 
 
 def model(series: dict[str, Any]) -> dict[str, Any]:
-    """The answer to one line."""
+    """Return the answer to one series."""
     modeler = SingleParameterModeler()
     modeler.allow_negative_exponents = series["negative_exponents"]
     measurements = [
@@ -46,12 +47,13 @@ def model(series: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else prints does not get between the answers
+    """Answer every line of standard input."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # other output goes to standard error, not between the answers
     print(json.dumps({"version": extrap.__version__}), file=answers, flush=True)
     for line in sys.stdin:
         try:
             answer = model(json.loads(line))
-        except Exception as err:  # of a foreign program: whoever asked is to hear of it
+        except Exception as err:  # Extra-P may raise anything; the caller gets the error
             answer = {"error": f"{type(err).__name__}: {err}"}
         print(json.dumps(answer), file=answers, flush=True)
 

@@ -1,1 +1,4 @@
-"""At which frequency the nodes of each cluster should run: time and energy of every choice, and the best one."""
+"""Choose the frequency of the nodes of each cluster, by the predicted time and energy of every choice.
+
+Public faces: ``levels.Levels``, ``search.best``, ``study.study``, ``cli.main``.
+"""

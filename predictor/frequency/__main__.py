@@ -1,3 +1,5 @@
+"""Run the command ``python -m predictor.frequency``."""
+
 import sys
 
 from predictor.frequency.cli import main

@@ -1,18 +1,21 @@
 """Predict the time and the energy of a program at every frequency of its nodes, and choose the best.
 
-Evidence is gathered at the highest frequencies alone: computation takes f_max / f times as long, communication as long
-as ever.  The nodes of a cluster run at the same frequency; of clusters that would wait anyway, slower ones save energy.
+Evidence is gathered at the highest frequencies only.  At frequency f computation takes f_max / f times as long, and
+communication takes the same time.  All nodes of a cluster run at the same frequency.  A cluster that would wait anyway
+saves energy by running slower.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import cautions, settings_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from predictor.base import Cost
 from predictor.frequency.levels import Point
@@ -28,6 +31,7 @@ from predictor.frequency.study import (
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m predictor.frequency",
         description=__doc__,
@@ -43,26 +47,28 @@ def _run(args: argparse.Namespace) -> int:
     grid = grid_at_maximum(args)
     settings = settings_from_arguments(args)
     targets = targets_from_arguments(args, grid)
-    for caution in (*cautions(settings), *frequency_cautions(assumed(grid))):
-        print(f"caution: {caution}", file=sys.stderr)
-    with runner_from_arguments(args) as runner:
+    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    said = Cautions()
+    said.say(*general)
+    with runner_from_arguments(args, cautions=said) as runner:
         studies = [study(args, grid, target, settings, runner) for target in targets]
     if args.json:
-        print(json.dumps({"studies": [to_json(one, args.objective) for one in studies]}))
+        made = [to_json(one, args.objective) for one in studies]
+        print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
         print("\n\n".join(text(one, args.objective) for one in studies))
     return 0
 
 
 def frequency_cautions(clusters: Sequence[str]) -> list[str]:
-    """What a reader must know of levels that are not published."""
+    """Return cautions about clusters whose frequency levels are not published."""
     if not clusters:
         return []
-    return [f"frequencies of {', '.join(clusters)} are assumed, in part or whole (platforms/frequencies.toml)"]
+    return [f"frequencies of {', '.join(clusters)} are assumed, in part or whole (platforms/model/frequencies.toml)"]
 
 
 def point_to_json(one: Study, point: Point) -> dict[str, Any]:
-    """A point; frequencies by cluster in use."""
+    """Return a point as JSON values, with the frequencies by cluster in use."""
     names = [cluster.name for cluster in one.levels.clusters]
     return {
         "frequency_ghz": {name: hz / 1e9 for name, hz in zip(names, point.frequencies_hz, strict=True)},
@@ -73,9 +79,9 @@ def point_to_json(one: Study, point: Point) -> dict[str, Any]:
 
 
 def to_json(one: Study, objective: str) -> dict[str, Any]:
-    """A study as JSON values."""
+    """Return a study as JSON values."""
     return {
-        "app": one.target.problem.app,
+        "app": one.target.problem.name,
         "class": one.target.problem.label,
         "platform": one.target.platform.name,
         "ranks": one.target.nranks,
@@ -96,9 +102,9 @@ def to_json(one: Study, objective: str) -> dict[str, Any]:
 
 
 def text(one: Study, objective: str) -> str:
-    """A study for a reader: a table per cluster, and the choice."""
+    """Return a study as text: a table of the clusters' levels, and the choice."""
     target, base = one.target, one.highest
-    lines = [f"{target.problem} on {target.nranks} ranks of {target.platform.name}"]
+    lines = [str(target)]
     lines.append(f"{'cluster':>10} {'GHz':>6} {'time s':>10} {'':>8} {'energy J':>10} {'':>8} {'EDP J s':>10} {'':>8}")
     for i, (name, points) in enumerate(one.sweeps.items()):
         lines += [_row(name, f"{point.frequencies_hz[i] / 1e9:.4g}", point, base) for point in points]
@@ -107,7 +113,7 @@ def text(one: Study, objective: str) -> str:
     lines.append(_row("best", "", one.best.point, base))
     option = option_text(one.levels.grid, one.levels, one.best.point)
     lines.append(f"smallest {objective} by --frequency {option}")
-    left = f"{100 * one.best.gap:.2g} % less is not excluded" if one.best.gap > 0 else "none is better"
+    left = f"no choice is better by more than {100 * one.best.gap:.2g} %" if one.best.gap > 0 else "none is better"
     lines.append(f"    of {one.best.choices} choices by {one.best.evaluated} predictions; {left}")
     cost = sum((e.cost for e in one.evidence), Cost())
     lines.append(f"    evidence, at the highest frequencies, costs {cost.node_s:.4g} node-seconds")
@@ -122,5 +128,6 @@ def _row(name: str, frequency: str, point: Point, base: Point) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,11 +1,11 @@
-"""Time and energy of a run with the clusters at other frequencies, from what is known of it at the highest.
+"""Time and energy of a run with the clusters at other frequencies, predicted from evidence at the highest ones.
 
 J.-C. Charr, R. Couturier, A. Fanfakh, A. Giersch, "Energy consumption reduction for message passing iterative
-applications in heterogeneous architecture using DVFS", 2015: computation takes S = f_max / f times as long,
-communication as long as ever; dynamic power goes as S^-3, so that dynamic energy goes as S^-2, and static energy grows
-with the time.  There the time is the longest computation plus the shortest communication of all nodes, which here is
-what ``hcf`` and ``hcf-constant`` have of it; ``dpgraph`` evaluates the program's events with slower nodes, so that
-waiting takes up what slower nodes need.
+applications in heterogeneous architecture using DVFS", 2015: computation takes S = f_max / f times as long, and
+communication takes the same time; dynamic power is proportional to S^-3, so dynamic energy is proportional to S^-2, and
+static energy grows with the time.  In the paper the time is the longest computation plus the shortest communication of
+all nodes.  Here ``hcf`` and ``hcf-constant`` have such a sum; ``dpgraph`` evaluates the program's events with slower
+nodes, so that slower computation may fill time that was spent waiting.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeGuard
 
-from apps.spec import Target
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.frequency import Frequencies
-from platforms.grid import Grid, GridCluster
-from platforms.scenario import with_frequencies
+from platforms.grids.grid import Grid, GridCluster
+from platforms.grids.scenario import with_frequencies
+from platforms.model.frequency import Frequencies
+from predictor.answers.energy import run_energy
 from predictor.base import HostLoad, Model, Prediction
-from predictor.energy import run_energy
 
-Frequency = tuple[float, ...]  # Hz of each cluster in use, in the order of the grid
+Frequency = tuple[float, ...]  # frequency of each cluster in use, Hz, in the order of the grid
 
 
 class SlowedModel(Protocol):
-    """A fitted model that follows the speed of the nodes; GraphModel and HcfModel are such."""
+    """A fitted model that takes the speed of the nodes into account, such as GraphModel and HcfModel."""
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """``slowdown``: f_max / f by cluster."""
+        """Predict with clusters slowed down by ``slowdown``, f_max / f by cluster."""
 
 
 def follows_speeds(model: Model) -> TypeGuard[SlowedModel]:
-    """Whether a fitted model takes the slowdown of clusters."""
+    """Return whether a fitted model accepts a slowdown of clusters."""
     return "slowdown" in inspect.signature(model.predict).parameters
 
 
 @dataclass(frozen=True)
 class Point:
-    """What a run takes with the clusters at these frequencies."""
+    """Time and energy of a run with the clusters at these frequencies."""
 
     frequencies_hz: Frequency
     time_s: float
@@ -50,32 +50,36 @@ class Point:
 
     @property
     def edp_js(self) -> float:
-        """Energy-delay product."""
+        """Energy-delay product, J s."""
         return self.energy_j * self.time_s
 
 
 def at_maximum(grid: Grid) -> Grid:
-    """The grid with levels, at the highest.  Raises PlatformError for a cluster whose levels are not known."""
+    """Return the grid with its frequency levels, set to the highest.
+
+    Raises:
+        PlatformError: The levels of a cluster are not known.
+    """
     grid = with_frequencies(grid)
     return grid.at([levels_of(cluster).max_hz for cluster in grid.clusters])
 
 
 def levels_of(cluster: GridCluster) -> Frequencies:
-    """Those of a cluster of a grid with levels, such as ``at_maximum`` gives."""
+    """Return the frequency levels of a cluster of a grid that ``at_maximum`` has returned."""
     if cluster.frequencies is None:
         raise ValueError(f"cluster {cluster.name} has no frequencies")
     return cluster.frequencies
 
 
 def clusters_in_use(grid: Grid, placement: tuple[str, ...]) -> tuple[GridCluster, ...]:
-    """Those with a rank; the others stay at the highest frequency, and their energy does not count."""
+    """Return the clusters with a rank; the others stay at the highest frequency, and their energy does not count."""
     used = set(placement)
     return tuple(cluster for cluster in grid.clusters if not used.isdisjoint(cluster.host_names))
 
 
 @dataclass
 class Levels:
-    """Predictions of one target at the levels of its clusters; each is made once."""
+    """Predictions of one target at the frequency levels of its clusters; each prediction is made once."""
 
     grid: Grid  # at the highest frequencies
     target: Target  # on the platform of that grid
@@ -84,7 +88,7 @@ class Levels:
 
     @cached_property
     def clusters(self) -> tuple[GridCluster, ...]:
-        """Those in use."""
+        """The clusters in use."""
         return clusters_in_use(self.grid, self.target.placement)
 
     @property
@@ -94,20 +98,26 @@ class Levels:
 
     @property
     def highest(self) -> Frequency:
+        """The highest frequency of each cluster in use."""
         return tuple(levels.max_hz for levels in self.frequencies)
 
     @property
     def evaluated(self) -> int:
-        """How many points have been predicted."""
+        """Number of points that have been predicted."""
         return len(self._known)
 
     def point(self, frequencies_hz: Frequency) -> Point:
-        """The prediction at these frequencies.  Raises OutOfRange as the model does."""
+        """Return the prediction at these frequencies.
+
+        Raises:
+            OutOfRange: The model has no answer.
+            UserError: A node has no watts, or the model does not give the loads of the nodes.
+        """
         if frequencies_hz not in self._known:
             pairs = list(zip(self.clusters, frequencies_hz, strict=True))
             made = self.model.predict(self.target, {c.name: levels_of(c).slowdown(hz) for c, hz in pairs})
             powers = {c.name: levels_of(c).power(c.node_power, hz) for c, hz in pairs}
-            energy = run_energy(self.target, made.counted_s, _loads_of(made), powers)
+            energy = run_energy(self.target, made.energy_span_s, _loads_of(made), powers)
             if energy is None:
                 raise UserError("frequencies", "the platform gives no watts", "Give every node its watts")
             self._known[frequencies_hz] = Point(frequencies_hz, made.time_s, energy.middle_j, made.flags)
@@ -118,10 +128,10 @@ class Levels:
         return self.model.predict(self.target)
 
     def dynamic_j(self, cluster: int, frequency_hz: float) -> float:
-        """Energy above idle of all nodes of a cluster in use, J; does not depend on the others.
+        """Return the energy above idle of all nodes of a cluster in use, J; other clusters do not affect it.
 
-        The least that it can be where power jumps as soon as one core computes, else exact: busy time is at least the
-        core-seconds over the cores.
+        The value is exact, except where the power jumps as soon as one core computes: there it is a lower bound,
+        because the busy time is at least the core-seconds divided by the cores.
         """
         one = self.clusters[cluster]
         power = levels_of(one).power(one.node_power, frequency_hz)
@@ -130,12 +140,12 @@ class Levels:
 
     @cached_property
     def idle_w(self) -> float:
-        """Of all nodes in use, W."""
+        """Idle power of all nodes in use, W."""
         used = set(self.target.placement)
         return sum(c.node_power.idle_w * sum(host in used for host in c.host_names) for c in self.clusters)
 
     def least_time_s(self, cluster: int, frequency_hz: float) -> float:
-        """What computation alone takes the busiest node of a cluster, s."""
+        """Return the computation time of the busiest node of a cluster, s."""
         one = self.clusters[cluster]
         node_s = max((load.core_s / one.cores for load in self._loads(cluster)), default=0.0)
         return levels_of(one).slowdown(frequency_hz) * node_s
@@ -147,5 +157,5 @@ class Levels:
 
 def _loads_of(prediction: Prediction) -> Mapping[str, HostLoad]:
     if prediction.loads is None:
-        raise UserError("frequencies", "the model does not tell what nodes compute", "Use dpgraph")
+        raise UserError("frequencies", "the model does not give the loads of the nodes", "Use dpgraph")
     return prediction.loads

@@ -1,16 +1,20 @@
-"""The best frequencies under a time limit.
+"""Search for the best frequencies under a time limit.
 
-E(S) = P_idle T(S) + sum_c D_c(S_c), with the slowdowns S_c = f_max / f of the clusters: dynamic energies D_c are known
-in closed form, and only the time T of a choice has to be evaluated, which may take milliseconds to seconds.
+E(S) = P_idle T(S) + sum_c D_c(S_c), where S_c = f_max / f is the slowdown of cluster c.  The dynamic energies D_c are
+known in closed form, so only the time T of a choice has to be evaluated, which may take milliseconds to seconds.
 
-Few choices are all evaluated.  Of many, two estimates of T say which: (a) T never falls as a node gets slower, so that
-no choice is quicker than an evaluated one that is as fast everywhere, nor quicker than its busiest node computes; (b) T
-is nearly convex in S, as the longest path of a graph with fixed waits is, so that it lies above its tangents, here
-secants to the next slower level (Kelley's cutting planes on the grid of levels).  The choice that (b) takes for the
-best is evaluated, with its secants, until nothing better is in sight; a plane that proves too high is taken away.  Then
-the same with times between (b) and (a), since shared links bend (b), ever closer to (a), at last a little below:
-where messages share links, slower nodes may even save some time.  After every improvement its neighbours are tried.
-(b) only proposes; (a) says in the end how far from the best the result may be.
+If there are few choices, all are evaluated.  Otherwise two estimates of T decide which choices are evaluated:
+
+(a) T never falls as a node gets slower.  So no choice is faster than an evaluated one whose nodes are all at least as
+    fast, nor faster than the computation of its busiest node.
+(b) T is nearly convex in S, as is the longest path of a graph with fixed waits.  So T lies above its tangents, here
+    secants to the next slower level (Kelley's cutting planes on the grid of levels).
+
+The search evaluates the choice that is best by (b), with its secants, until (b) promises nothing better; a plane that
+proves too high is removed.  Because shared links disturb the convexity of (b), further stages use times between (b) and
+(a), closer and closer to (a), and in the end a little below (a): where messages share links, slower nodes may even save
+some time.  After every improvement the neighbours of the new best choice are tried.  (b) only proposes choices; (a)
+bounds in the end how far the result may be from the best.
 """
 
 from __future__ import annotations
@@ -32,9 +36,10 @@ _Value = TypeVar("_Value", float, npt.NDArray[np.float64])
 
 
 class Objective(Protocol):
-    """What a search makes small, of the time T, s, and the energy E, J."""
+    """Function of the time T, s, and the energy E, J, that a search minimises."""
 
-    def __call__(self, T: _Value, E: _Value, /) -> _Value: ...
+    def __call__(self, T: _Value, E: _Value, /) -> _Value:
+        """Return the value for time T and energy E."""
 
 
 def _energy(T: _Value, E: _Value, /) -> _Value:
@@ -47,12 +52,12 @@ def _edp(T: _Value, E: _Value, /) -> _Value:
 
 
 OBJECTIVES: dict[str, Objective] = {"energy": _energy, "edp": _edp}
-EXHAUSTIVE = 250  # choices that are all evaluated
-EVALUATIONS = 250  # at most, of more choices
-MOST_CHOICES = 5_000_000  # that are listed
-_ENOUGH = 1e-6  # relative: what a choice must promise to be looked at
-_ODD = 0.02  # relative: by how much slower nodes may save time, in the last stage
-# Of a search: trust in the tangents; how much of (a) is believed; share of the evaluations made by its end.
+EXHAUSTIVE = 250  # up to this number of choices all are evaluated
+EVALUATIONS = 250  # default limit of evaluations where there are more choices
+MOST_CHOICES = 5_000_000  # largest number of choices that are listed
+_ENOUGH = 1e-6  # relative improvement that a choice must promise to be evaluated
+_ODD = 0.02  # relative time that slower nodes are assumed to save at most, in the last stage
+# Stages of a search: weight of (b), factor on (a), share of the evaluations that are made by the end of the stage.
 _STAGES = ((1.0, 1.0, 0.5), (0.9, 1.0, 0.65), (0.75, 1.0, 0.8), (0.5, 1.0, 0.9), (0.0, 1.0, 0.95), (0.0, 1 - _ODD, 1.0))
 
 
@@ -61,17 +66,25 @@ class Best:
     """The result of a search."""
 
     point: Point
-    choices: int  # in all
-    evaluated: int  # whose time was predicted
-    gap: float  # the value of no choice is lower by more than this share, if slower nodes never save time
+    choices: int  # number of all choices
+    evaluated: int  # number of choices whose time was predicted
+    gap: float  # bound of the relative improvement that any choice can bring, if slower nodes never save time
 
 
 def best(
     levels: Levels, *, time_limit: float = math.inf, objective: str = "energy", evaluations: int = EVALUATIONS
 ) -> Best:
-    """The choice with the smallest value whose time is at most ``time_limit`` times that at the highest frequencies.
+    """Find the choice with the smallest value within the time limit.
 
-    Raises UserError for limits and objectives that mean nothing, OutOfRange where the model has no answer.
+    Args:
+        levels: Predictions of the target at its frequency levels.
+        time_limit: Largest allowed time, as a multiple of the time at the highest frequencies, >= 1.
+        objective: Name of the value to minimise, of OBJECTIVES.
+        evaluations: Number of predictions that the search may make where it does not evaluate all choices, >= 1.
+
+    Raises:
+        UserError: A limit or the objective is not valid.
+        OutOfRange: The model has no answer, or there are more than MOST_CHOICES choices.
     """
     if objective not in OBJECTIVES:
         raise UserError(f"--objective {objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
@@ -95,11 +108,11 @@ def best(
     return Best(search.best, math.prod(counts), levels.evaluated, search.gap())
 
 
-Index = tuple[int, ...]  # of the level of each cluster, 0 is the highest
+Index = tuple[int, ...]  # index of the level of each cluster; 0 is the highest level
 
 
 class _Search:
-    """Arrays have an axis per cluster, with the levels from the highest frequency down."""
+    """State of a search.  Arrays have one axis per cluster, with the levels from the highest frequency down."""
 
     def __init__(self, levels: Levels, limit_s: float, value: Objective):
         self.levels, self.limit_s, self.value = levels, limit_s, value
@@ -107,21 +120,22 @@ class _Search:
         shape = tuple(map(len, self.slowdowns))
         least_s = [self._each(levels.least_time_s, i) for i in range(len(shape))]
         self.dynamic_j = self._sum(self._each(levels.dynamic_j, i) for i in range(len(shape)))
-        self.least_s = np.zeros(shape)  # (a)
+        self.least_s = np.zeros(shape)  # estimate (a)
         for i, times_s in enumerate(least_s):
             np.maximum(self.least_s, self._along(times_s, i), out=self.least_s)
-        self.planes: list[tuple[float, np.ndarray]] = []  # at no slowdown, s; slope of each cluster, s
-        self.plane_s = np.zeros(shape)  # (b), the highest of them
+        self.planes: list[tuple[float, np.ndarray]] = []  # constant, s, and slope of each cluster's slowdown, s
+        self.plane_s = np.zeros(shape)  # estimate (b), the largest value of all planes
         self.done = np.zeros(shape, bool)
         self.best = levels.point(levels.highest)
         self.evaluate((0,) * len(shape))
 
     @property
     def best_value(self) -> float:
+        """Value of the best choice so far."""
         return self.value(self.best.time_s, self.best.energy_j)
 
     def evaluate(self, index: Index) -> Point:
-        """The prediction there, which raises (a) for everything slower."""
+        """Predict the choice, and raise (a) for all slower choices."""
         point = self.levels.point(self._frequencies_hz(index))
         if self.done[index]:
             return point
@@ -135,7 +149,7 @@ class _Search:
         return point
 
     def look(self, trust: float, belief: float, evaluations: int) -> None:
-        """Evaluates what promises most, at times between ``belief`` times (a) and, with a trust of 1, (b)."""
+        """Evaluate the most promising choices, with times between ``belief`` * (a) (trust 0) and (b) (trust 1)."""
         while self.levels.evaluated < evaluations:
             index: Index | None = (0,) * self.done.ndim
             if self.planes:
@@ -151,7 +165,7 @@ class _Search:
                 self._climb(evaluations)
 
     def _climb(self, evaluations: int) -> None:
-        """From the best to its neighbours, as long as they are better."""
+        """Evaluate the neighbours of the best choice, as long as one of them is better."""
         before: Point | None = None
         while self.best is not before:
             before = self.best
@@ -162,12 +176,12 @@ class _Search:
                     self.evaluate(index)
 
     def gap(self) -> float:
-        """By what share of its value the best could be beaten, by (a)."""
+        """Return the relative improvement over the best choice that (a) does not exclude."""
         values = self._values(self.least_s)
         return max(0.0, 1 - float(values.min(initial=np.inf)) / self.best_value)
 
     def _values(self, times_s: np.ndarray) -> np.ndarray:
-        """Of all that is not evaluated, at these times; infinite beyond the limit."""
+        """Return the values of all choices at these times; infinite if evaluated or beyond the time limit."""
         values = self.value(times_s, self.levels.idle_w * times_s + self.dynamic_j)
         return np.where(self.done | (times_s > self.limit_s), np.inf, values)
 
@@ -179,13 +193,13 @@ class _Search:
         return tuple(map(int, index))
 
     def _may_be_better(self, index: Index) -> bool:
-        """By (a), or a little less."""
+        """Return whether a choice may be better than the best, by a little less than (a)."""
         time_s = (1 - _ODD) * self.least_s[index]
         value = self.value(time_s, self.levels.idle_w * time_s + self.dynamic_j[index])
         return bool(time_s <= self.limit_s and value < self.best_value)
 
     def _add_plane(self, index: Index) -> None:
-        """A plane through this time and those of the next slower level of each cluster, or the next faster one."""
+        """Add the plane through this time and the times at the next slower (else faster) level of each cluster."""
         time_s = self.levels.point(self._frequencies_hz(index)).time_s
         slopes_s = np.zeros(len(index))
         for i, at in enumerate(index):
@@ -199,7 +213,7 @@ class _Search:
         np.maximum(self.plane_s, self._plane(*self.planes[-1]), out=self.plane_s)
 
     def _take_away_planes(self, index: Index, time_s: float) -> None:
-        """Those that lie above a time that is known now."""
+        """Remove the planes that lie above the time of an evaluated choice."""
         here = np.array([slowdowns[at] for slowdowns, at in zip(self.slowdowns, index, strict=True)])
         kept = [plane for plane in self.planes if plane[0] + plane[1] @ here <= time_s * (1 + _ENOUGH)]
         if 0 < len(kept) < len(self.planes):
@@ -207,14 +221,14 @@ class _Search:
             self.plane_s = np.maximum.reduce([self._plane(*plane) for plane in kept])
 
     def _plane(self, constant_s: float, slopes_s: np.ndarray) -> np.ndarray:
-        """Its time at every choice."""
+        """Return the plane's time at every choice."""
         return constant_s + self._sum(slope * self.slowdowns[i] for i, slope in enumerate(slopes_s))
 
     def _neighbours(self, point: Point) -> list[Index]:
-        """One level up or down in one cluster, or up in one and down in another."""
+        """Return the choices with one cluster a level up or down, or one up and another down."""
         at = [one.levels_hz.index(hz) for one, hz in zip(self.levels.frequencies, point.frequencies_hz, strict=True)]
         moves = [move for move in product((-1, 0, 1), repeat=min(len(at), 3)) if any(move) and abs(sum(move)) <= 1]
-        if len(at) > 3:  # of many clusters, two at a time
+        if len(at) > 3:  # with many clusters, change at most two at a time
             moves = [
                 tuple((up if i == a else 0) + (down if i == b else 0) for i in range(len(at)))
                 for a in range(len(at)) for b in range(len(at))
@@ -230,7 +244,7 @@ class _Search:
         return np.array([of(cluster, hz) for hz in self.levels.frequencies[cluster].levels_hz])
 
     def _sum(self, of_clusters: Iterable[np.ndarray]) -> npt.NDArray[np.float64]:
-        """At every choice, the values of its levels added up."""
+        """Return, at every choice, the sum of the values of its levels."""
         each = (self._along(values, i) for i, values in enumerate(of_clusters))
         return sum(each, start=np.zeros((1,) * len(self.slowdowns)))
 

@@ -1,4 +1,4 @@
-"""What is asked: a program on a grid whose clusters have frequency levels, and what a model says of them."""
+"""Study of a program on a grid whose clusters have frequency levels."""
 
 from __future__ import annotations
 
@@ -6,42 +6,47 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.options import add_problem_arguments, add_program_arguments, add_runner_arguments, add_settings_arguments
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from platforms.errors import UserError
-from platforms.grid import Grid
-from platforms.options import (
+from apps.arguments.programs import add_problem_arguments, add_program_arguments
+from apps.arguments.runner import add_runner_arguments
+from apps.arguments.settings import add_settings_arguments
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
     grid_from_arguments,
     placement_from_arguments,
 )
+from platforms.errors import UserError
+from platforms.grids.grid import Grid
+from platforms.read.read import materialise
+from predictor.answers.answers import fit
+from predictor.arguments import problems_from_arguments
 from predictor.base import Evidence
-from predictor.evidence import Broker
+from predictor.evidence.broker import Broker
 from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.frequency.search import EVALUATIONS, OBJECTIVES, Best, best
-from predictor.predict import fit, problems_from_arguments
 from predictor.registry import predictor
 
-MODELS = ("dpgraph", "dpgraph-known", "hcf", "hcf-constant", "hcf-printed")  # those that follow the speed of nodes
+MODELS = ("dpgraph", "dpgraph-known", "hcf", "hcf-constant", "hcf-printed")  # use the speeds of nodes
 
 
 @dataclass(frozen=True)
 class Study:
-    """What the predictions of one program say."""
+    """Predictions of one program at the frequency levels, and the best choice."""
 
     target: Target
     levels: Levels
     evidence: tuple[Evidence, ...]  # gathered at the highest frequencies
     highest: Point
     lowest: Point
-    sweeps: dict[str, tuple[Point, ...]]  # by cluster in use: it at each of its levels, the others at the highest
+    sweeps: dict[str, tuple[Point, ...]]  # by cluster in use: this cluster at each of its levels, others at the highest
     best: Best
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options but what is printed."""
+    """Add all options except those about output."""
     add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A1,A2,...", help="programs (default: cg,mg,lu)")
     add_problem_arguments(parser, default_class="B")
@@ -56,23 +61,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take at most X times the time at the highest frequencies (default: no limit)",
     )  # fmt: skip
     parser.add_argument(
-        "--objective", default="energy", metavar="NAME", help=f"what is to be small: {' or '.join(OBJECTIVES)}"
+        "--objective", default="energy", metavar="NAME", help=f"value to minimise: {' or '.join(OBJECTIVES)}"
     )
     parser.add_argument(
         "--evaluations", type=int, default=EVALUATIONS, metavar="K",
-        help=f"predictions that the search may make, where there are more choices (default: {EVALUATIONS})",
+        help=f"limit of the predictions that the search makes if there are more choices (default: {EVALUATIONS})",
     )  # fmt: skip
     add_settings_arguments(parser)
     add_runner_arguments(parser)
 
 
 def grid_at_maximum(args: argparse.Namespace) -> Grid:
-    """The grid that is asked for, at its highest frequencies.  Raises UserError for what does not fit."""
+    """Return the grid of the command line, at its highest frequencies.
+
+    Raises:
+        UserError: An option does not fit, or frequency levels are not known.
+    """
     if args.platform is not None:
         problem = "the watts and frequencies of its nodes cannot be changed"
         raise UserError("--platform", problem, "Give --scenario, with a scenario file for a grid of your own")
     if args.frequency is not None:
-        problem = "frequencies are what is looked for"
+        problem = "the command chooses the frequencies itself"
         raise UserError(f"--frequency {args.frequency}", problem, "Leave it out")
     if args.predictor not in MODELS:
         raise _follows_no_speeds(args.predictor)
@@ -80,14 +89,12 @@ def grid_at_maximum(args: argparse.Namespace) -> Grid:
 
 
 def _follows_no_speeds(name: str) -> UserError:
-    problem = "does not follow the speed of nodes"
+    problem = "does not take the speed of nodes into account"
     return UserError(f"--predictor {name}", problem, f"Use one of {', '.join(MODELS)}")
 
 
 def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]:
-    """One for each program, on the grid's platform."""
-    from platforms.read import materialise
-
+    """Return one target for each problem of the command line, on the grid's platform."""
     problems = problems_from_arguments(args)
     platform = materialise(grid)
     placement = placement_from_arguments(args, platform, args.ranks)
@@ -95,7 +102,11 @@ def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]
 
 
 def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
-    """What the model says of one program.  Raises OutOfRange where it has no answer."""
+    """Gather evidence for one target and search for its best frequencies.
+
+    Raises:
+        OutOfRange: The model has no answer.
+    """
     fitted, evidence = fit(predictor(args.predictor), [target], Broker.of(settings, [target], runner))
     if not follows_speeds(fitted):
         raise _follows_no_speeds(args.predictor)
@@ -107,7 +118,7 @@ def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settin
 
 
 def sweeps(levels: Levels) -> dict[str, tuple[Point, ...]]:
-    """Each cluster at each of its levels, the others at the highest."""
+    """Return the points of each cluster at each of its levels, with the other clusters at their highest."""
     made = {}
     for i, cluster in enumerate(levels.clusters):
         rest = levels.highest
@@ -116,11 +127,11 @@ def sweeps(levels: Levels) -> dict[str, tuple[Point, ...]]:
 
 
 def option_text(grid: Grid, levels: Levels, point: Point) -> str:
-    """The value of --frequency that runs the grid so."""
+    """Return the value of --frequency that sets these frequencies."""
     chosen = dict(zip((cluster.name for cluster in levels.clusters), point.frequencies_hz, strict=True))
     return ",".join(f"{chosen.get(c.name, levels_of(c).max_hz) / 1e9:.6g}" for c in grid.clusters)
 
 
 def assumed(grid: Grid) -> Sequence[str]:
-    """Clusters whose levels are, in part, not published."""
+    """Return the clusters whose levels are assumed, at least in part."""
     return [cluster.name for cluster in grid.clusters if levels_of(cluster).assumed]

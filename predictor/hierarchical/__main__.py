@@ -1,3 +1,5 @@
+"""Run the command ``python -m predictor.hierarchical``."""
+
 import sys
 
 from predictor.hierarchical.cli import main

@@ -1,4 +1,4 @@
-"""The best q and p on a machine that has only so many, and the smallest allocation that is nearly as good."""
+"""The best q and p on a machine of limited size, and the smallest allocation that is nearly as good."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predictor.hierarchical.surface import Surface
 
 @dataclass(frozen=True)
 class Allocation:
-    """q cores of each of p nodes."""
+    """An allocation of q cores on each of p nodes."""
 
     cores_per_node: int
     nodes: int
@@ -21,17 +21,18 @@ class Allocation:
 
     @property
     def cores(self) -> int:
+        """Number of cores on all nodes."""
         return self.cores_per_node * self.nodes
 
 
 def allocation(surface: Surface, cores_per_node: int, nodes: int) -> Allocation:
-    """What is expected of one."""
+    """Return an allocation with its expected speed-up and efficiency."""
     efficiency = float(surface.efficiency(cores_per_node, nodes))
     return Allocation(cores_per_node, nodes, cores_per_node * nodes * efficiency, efficiency)
 
 
 def best(surface: Surface, cores: range, nodes: range) -> Allocation:
-    """The largest speed-up of all whole q and p in these ranges; of equal ones that with the fewest cores."""
+    """Return the allocation with the largest speed-up in these ranges of q and p; of equals, with the fewest cores."""
     p = np.arange(nodes.start, nodes.stop)
     found = []
     for q in cores:
@@ -45,9 +46,20 @@ def best(surface: Surface, cores: range, nodes: range) -> Allocation:
 def smallest_within(
     surface: Surface, cores: range, nodes: range, *, of: Allocation, share: float, charged: int | None = None
 ) -> Allocation:
-    """The fewest cores with a speed-up of at least (1 - share) that of ``of``; of equals the largest speed-up.
+    """Return the allocation with the fewest cores whose speed-up is at least (1 - share) times that of ``of``.
 
-    ``charged``: cores that a node costs however many are used; None: those used.
+    Of equals, it is the one with the largest speed-up.
+
+    Args:
+        surface: The model.
+        cores: Range of q.
+        nodes: Range of p.
+        of: The allocation to compare with.
+        share: Share of the speed-up that may be lost, 0 <= share < 1.
+        charged: Number of cores that a node costs, however many are used; None: the number used.
+
+    Raises:
+        UserError: ``share`` is out of its range.
     """
     if not 0 <= share < 1:
         raise UserError(f"--within {share:g}", "not a share", "Give 0 or more and less than 1, such as 0.05")

@@ -1,11 +1,11 @@
-"""What is expected of an allocation, the best one, and the smallest that is nearly as good."""
+"""Answer a question: the expected speed-up of an allocation, the best one, and the smallest that is nearly as good."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypedDict
 
-from apps.catalog import problem
+from apps.programs.problem import problem
 from platforms.errors import UserError, nearest
 from predictor.hierarchical.allocation import Allocation, allocation, best, smallest_within
 from predictor.hierarchical.applications import application, applications
@@ -19,27 +19,27 @@ from predictor.hierarchical.surface import Surface
 
 @dataclass(frozen=True)
 class Question:
-    """A program on a machine, and how the model is to be taken."""
+    """A program on a machine, with the settings of the model."""
 
     system: MulticoreCluster
     app: str
-    n: int | None = None  # of a program of the paper's table
-    preset: str | None = None  # class of a NAS kernel
+    n: int | None = None  # size, for a program of the paper's table
+    preset: str | None = None  # class, for a NAS kernel
     variant: str = "derived"
-    overlap: bool = False  # s(z) = min(1, z)
-    beta: Beta | None = None  # None: that of the program
-    cores_per_node: int | None = None  # what is asked about; None: the best
-    nodes: int | None = None
-    most_nodes: int | None = None  # None: all of the machine
-    within: float = 0.05  # of the best speed-up that the smallest allocation may lack, a share
-    margin: float = 0.2  # of the wall time over the expected time, a share
-    whole_nodes: bool = False  # an allocation costs all cores of its nodes
-    batch: str | None = None  # None: the system's
+    overlap: bool = False  # True: s(z) = min(1, z)
+    beta: Beta | None = None  # None: the program's beta
+    cores_per_node: int | None = None  # q of the allocation in question; None: the best
+    nodes: int | None = None  # p of the allocation in question; None: the best
+    most_nodes: int | None = None  # None: all nodes of the machine
+    within: float = 0.05  # share of the best speed-up that the smallest allocation may lose
+    margin: float = 0.2  # share of the expected time that is added to the wall time
+    whole_nodes: bool = False  # True: an allocation costs all cores of its nodes
+    batch: str | None = None  # batch system; None: the machine's
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question; speed-ups are against one core at its full speed."""
+    """The answer to a question; speed-ups are relative to one core at its full speed."""
 
     question: Question
     equation: str
@@ -47,23 +47,23 @@ class Answer:
     asked: Allocation
     best: Allocation
     smallest: Allocation
-    one_core: Allocation  # speed-up below 1, where a core waits for memory
-    optimum_cores: Optimum  # for the nodes asked about
-    optimum_nodes: Optimum  # for their cores
+    one_core: Allocation  # its speed-up is below 1 where a core waits for memory
+    optimum_cores: Optimum  # best q for the nodes in question
+    optimum_nodes: Optimum  # best p for the cores per node in question
     cautions: tuple[str, ...]
 
     def time_s(self, one: Allocation) -> float:
-        """Expected run time: #op / (l_c S).  The model's equations bound it from below."""
+        """Return the expected run time, #op / (l_c S), s; it is no bound (``cautions``)."""
         return self.operations / (float(self.question.system.core_flops) * one.speedup)
 
     @property
     def wall_time_s(self) -> int | None:
-        """To be asked for the smallest allocation, with the margin; None: longer than any job may run."""
+        """Wall time to request for the smallest allocation, with the margin, s; None if longer than any job may run."""
         return wall_time_s(self.time_s(self.smallest), self.question.margin)
 
     @property
     def batch_script(self) -> list[str]:
-        """The lines that ask for the smallest allocation; none where no job may run for so long."""
+        """Lines of a batch script that request the smallest allocation; none where no job may run for so long."""
         question = self.question
         if self.wall_time_s is None:
             return []
@@ -72,7 +72,11 @@ class Answer:
 
 
 def answer(question: Question) -> Answer:
-    """Raises UserError for what does not fit."""
+    """Answer a question.
+
+    Raises:
+        UserError: A value of the question is wrong, or its values do not fit together.
+    """
     if not 0 <= question.margin <= MOST_MARGIN:
         raise UserError(f"--margin {question.margin:g}", "not a share", f"Give 0 to {MOST_MARGIN:g}, such as 0.2")
     surface, operations = _surface(question)
@@ -83,12 +87,12 @@ def answer(question: Question) -> Answer:
     asked = _asked(question, surface, cores, nodes)
     return Answer(
         question, surface.source, operations, asked, top, smallest, allocation(surface, 1, 1),
-        *_optima(question, asked), cautions=_cautions(question, top),
+        *_optima(question, asked), cautions=_cautions(question, asked, top, smallest),
     )  # fmt: skip
 
 
 def surface_of(question: Question) -> Surface:
-    """The surface that the question is about."""
+    """Return the speed-up surface of the question's program on its machine."""
     return _surface(question)[0]
 
 
@@ -118,12 +122,12 @@ def _surface(question: Question) -> tuple[Surface, float]:
 
 
 def known_apps() -> tuple[str, ...]:
-    """Programs of the paper's table, then the NAS kernels."""
+    """Return the names of the programs of the paper's table, followed by the NAS kernels."""
     return (*applications(), *KERNELS)
 
 
-MOST_CHOICES = 20_000_000  # of q and p together; a search of that many takes seconds
-MOST_KERNEL_NODES = 20_000  # for kernels, whose #x is found for every number of nodes by itself
+MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
+MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separately for every number of nodes
 
 
 def _ranges(question: Question) -> tuple[range, range]:
@@ -140,10 +144,10 @@ def _ranges(question: Question) -> tuple[range, range]:
 
 
 def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> Allocation:
-    """With one of the two numbers given, the best of the other."""
+    """Return the allocation in question; a number that is not given takes its best value."""
     for option, value, allowed, what in (
         ("--cores-per-node", question.cores_per_node, cores, "cores per node"),
-        ("--nodes", question.nodes, nodes, "nodes to be had"),
+        ("--nodes", question.nodes, nodes, "nodes available"),
     ):
         if value is not None and value not in allowed:
             problem = f"{question.system.name} has {allowed[-1]} {what}"
@@ -164,12 +168,40 @@ def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
     )  # fmt: skip
 
 
-def _cautions(question: Question, top: Allocation) -> tuple[str, ...]:
-    found = ["times are lower bounds: eq. (1) and (3) leave out latency and waiting"]
+_CHARGED_WITHIN_NODES = (
+    "several cores per node: the paper's table counts exchanges between the cores of a node, as if each core sent a "
+    "whole node's share, so times may also be several times too long"
+)
+_WITHIN_NODES = "several cores per node: the ranks of a node are assumed to hold a compact part of the problem"
+_THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
+
+
+def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
+    """Return a caution if advised allocations use at most half of the cores of several nodes."""
+    cores = question.system.cores
+    thin = [one for one in advised if one.nodes > 1 and one.cores_per_node <= _THIN_SHARE * cores]
+    if not thin:
+        return []
+    which = " and ".join(f"{one.cores_per_node} of {cores} cores on {one.nodes} nodes" for one in thin)
+    reason = (
+        "the model leaves out what many nodes cost"
+        if question.app in KERNELS
+        else "the model charges more cores per node too much, and leaves out what many nodes cost"
+    )
+    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (validation.hierarchical)"
+    return [f"{which}: {reason}; {remedy}"]
+
+
+def _cautions(question: Question, asked: Allocation, top: Allocation, smallest: Allocation) -> tuple[str, ...]:
+    found = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
+    shown = tuple(dict.fromkeys((asked, top, smallest)))
+    if any(one.cores_per_node > 1 for one in shown):
+        found.append(_WITHIN_NODES if question.app in KERNELS else _CHARGED_WITHIN_NODES)
+    found += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
     if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
-        found.append(f"the best uses all {top.nodes} nodes: the model would take more")
+        found.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")
     if question.system.is_peak:
-        found.append("l_c is the speed that the platform states; the paper's is what DGEMM sustains: --efficiency")
+        found.append("l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)")
     if question.app in KERNELS and question.beta is not None and question.beta.per_core != BETA.per_core:
-        found.append(f"#x of {question.app} is that of whole nodes: a beta over q counts their cores twice")
+        found.append(f"#x of {question.app} is for whole nodes: a beta that is divided by q counts their cores twice")
     return tuple(found)

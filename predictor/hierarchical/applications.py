@@ -1,4 +1,4 @@
-"""The programs of the paper's table: #op, #b, #x as functions of n and p, and the surfaces that follow from them."""
+"""The programs of the paper's table: #op, #b and #x as functions of n and p, and their surfaces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from predictor.hierarchical.surface import DISTANCES, Surface, terms_of
 
 DOUBLE_BYTES = 8
 GAMMA = parse("1 + 1/12 log2(p)")
-# w and c in bytes; alpha and gamma as the paper has them.
+# w and c in bytes; alpha and gamma as in the paper.
 CONSTANTS: Mapping[str, Polynomial | int | Fraction] = {
     "w": DOUBLE_BYTES,
     "c": 2 * DOUBLE_BYTES,
@@ -55,30 +55,45 @@ class Application:
 
     @property
     def a(self) -> Polynomial:
-        """#op / #b."""
+        """Operational intensity, #op / #b."""
         return self.op / self.b
 
     @property
     def one_over_r(self) -> Polynomial:
-        """#x / #b."""
+        """The inverse of r, #x / #b."""
         return self.x / self.b
 
     def operations(self, n: int) -> float:
-        """#op.  Raises UserError for an n without operations or beyond MOST_N."""
+        """Return #op.
+
+        Raises:
+            UserError: n has no operations, or exceeds MOST_N.
+        """
         if not 1 <= n <= MOST_N:
             raise UserError(f"n = {n}", "not a size", f"Give a whole number from 1 to {MOST_N}")
         op = float(self.op.evaluate(n=n))
         if op <= 0:
-            raise UserError(f"{self.name}, n = {n}", "no operations at all", "Give a larger n")
+            raise UserError(f"{self.name}, n = {n}", "it has no operations", "Give a larger n")
         return op
 
     def surface(
         self, n: int, system: MulticoreCluster, *, variant: str, beta: Beta | None = None, overlap: bool = False
     ) -> Surface:
-        """Efficiency on a machine.  ``beta``: beta(q, p) in place of the paper's choice.
+        """Return the surface of efficiency on a machine.
 
-        Printed: eq. (6) to (9) where the paper has one for program and machine; else eq. (5), simplified, with the
-        values of the tables, as printed, and the paper's beta_1(p) put in for its beta(q, p), as in (6) to (9).
+        The printed variant is eq. (6) to (9) where the paper has one for this program and machine.  Otherwise it is
+        eq. (5), simplified, with the values of the tables as printed, and with the paper's beta_1(p) in place of
+        beta(q, p), as in (6) to (9).
+
+        Args:
+            n: Size of the problem.
+            system: The machine.
+            variant: "printed" or "derived".
+            beta: beta(q, p); None: the paper's choice.
+            overlap: True: s(z) = min(1, z); False: s(z) = z / (1 + z).
+
+        Raises:
+            UserError: The variant or n is not valid, or eq. (5) as printed needs a memory bandwidth that is not given.
         """
         check_variant(variant)
         self.operations(n)
@@ -101,11 +116,12 @@ class Application:
         beta: Beta | None = None,
         overlap: bool = False,
     ) -> tuple[Optimum, Optimum]:
-        """q_E for p nodes and p_E for q cores: derived, or by the printed formulas, which they name.
+        """Return q_E for p nodes and p_E for q cores: derived, or by the printed formulas, which the optima name.
 
-        Printed: q_E^3 = beta_1 v r x / (2 p).  p_E where beta_1 is constant and r = c / d with d(p) = p, sqrt(p) or
-        log2(p) as the table has it; with another d by p_E^2 d'(p) = (beta_0 / q^2) w(x); where beta_1 is not constant
-        by p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3.  They are the same for both s(z).
+        The printed q_E is q_E^3 = beta_1 v r x / (2 p).  The printed p_E depends on beta_1 and r.  Where beta_1 is
+        constant and r = c / d with d(p) = p, sqrt(p) or log2(p), p_E is that of the paper's table; with another d it
+        solves p_E^2 d'(p) = (beta_0 / q^2) w(x).  Where beta_1 is not constant, p_E solves
+        p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3.  The printed optima are the same for both s(z).
         """
         check_variant(variant)
         if variant != PRINTED:
@@ -125,7 +141,7 @@ class Application:
     def _printed_nodes(self, n: int, system: MulticoreCluster, beta_1: Beta, q: float) -> Optimum:
         x, v = self._printed_x(n, system), float(_printed_v(system))
         exchange = self.printed_1_over_r / beta_1.polynomial  # 1 / (beta_1 r)
-        condition = terms_of(parse("p") * exchange, n).terms  # p G' - G of it is p^2 (1 / (beta_1 r))'
+        condition = terms_of(parse("p") * exchange, n).terms  # for this G, p G' - G is p^2 (1 / (beta_1 r))'
         if beta_1.power:
             return replace(nodes_of(condition, v * (x + q) / q**3), formula=PRINTED_NODES)
         for d, form in DISTANCES.items():
@@ -137,7 +153,7 @@ class Application:
         return replace(nodes_of(condition, v * x / q**3), formula=PRINTED_NODES_CONSTANT)
 
     def _printed_x(self, n: int, system: MulticoreCluster) -> float:
-        """a / a*, both as printed."""
+        """Return x = a / a* from the printed values of both."""
         a_star = system.a_star if system.printed_a_star is None else system.printed_a_star
         if not a_star:
             raise no_v(system)
@@ -156,7 +172,7 @@ class Application:
     def _printed(self, n: int, system: MulticoreCluster, beta: Beta, overlap: bool) -> Surface:
         x, v = Fraction(self._printed_x(n, system)), Fraction(float(_printed_v(system)))
         memory = parse("q") / x
-        if not overlap:  # the simplified line, made for s(z) = z / (1 + z), has lost this beta
+        if not overlap:  # the paper's simplified form, for s(z) = z / (1 + z), omits beta in this term
             memory /= beta.polynomial
         network = parse("q^2 p") / beta.polynomial * self.printed_1_over_r / (v * x)
         name = "eq. (5)" if overlap else "eq. (5), simplified,"
@@ -169,7 +185,7 @@ def _printed_v(system: MulticoreCluster) -> Fraction:
 
 @dataclass(frozen=True)
 class PrintedEquation:
-    """One of (6) to (9): the efficiency of a program on a machine of the table."""
+    """One of eq. (6) to (9): the efficiency of a program on a machine of the table."""
 
     number: int
     app: str
@@ -178,7 +194,7 @@ class PrintedEquation:
     denominator: Polynomial  # in n, q, p
 
     def surface(self, n: int) -> Surface:
-        """With the numerator divided out; what grows with q alone is memory."""
+        """Return the surface after division by the numerator; terms without p belong to memory."""
         over = Fraction(float(self.numerator.evaluate(n=n)))
         rest = self.denominator + -1 * self.numerator
         memory = Polynomial(frozenset(term for term in rest.terms if _without_nodes(term[0])))
@@ -195,7 +211,7 @@ def _without_nodes(powers: Powers) -> bool:
 
 @cache
 def applications() -> dict[str, Application]:
-    """By name, in the paper's order."""
+    """Return the programs of the table by name, in the paper's order."""
     return {
         row["app"]: Application(
             row["app"],
@@ -212,7 +228,11 @@ def applications() -> dict[str, Application]:
 
 
 def application(name: str) -> Application:
-    """Raises UserError with the known ones."""
+    """Return a program of the table.
+
+    Raises:
+        UserError: There is no such program; the error suggests known names.
+    """
     if name not in applications():
         raise UserError(f"app {name!r}", "no such program", nearest(name, applications()))
     return applications()[name]
@@ -220,7 +240,7 @@ def application(name: str) -> Application:
 
 @cache
 def printed_equations() -> tuple[PrintedEquation, ...]:
-    """(6) to (9)."""
+    """Return eq. (6) to (9)."""
     return tuple(
         PrintedEquation(
             int(row["equation"]), row["app"], row["system"], parse(row["numerator"]), parse(row["denominator"])
@@ -230,5 +250,5 @@ def printed_equations() -> tuple[PrintedEquation, ...]:
 
 
 def _known(text: str) -> Polynomial:
-    """A value of the table with w, c, alpha and gamma put in."""
+    """Return a value of the table with w, c, alpha and gamma substituted."""
     return parse(text).substitute(CONSTANTS)

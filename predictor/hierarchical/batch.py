@@ -1,4 +1,4 @@
-"""The lines of a batch script that ask for an allocation, in the words of Slurm or Moab."""
+"""Lines of a batch script that request an allocation from Slurm or Moab."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import math
 
 from predictor.hierarchical.allocation import Allocation
 
-MOST_MARGIN = 1000.0  # more is a slip
-MOST_WALL_S = 10 * 365 * 86_400  # ten years: no batch system lets a job run for longer
+MOST_MARGIN = 1000.0  # a larger value is a mistake
+MOST_WALL_S = 10 * 365 * 86_400  # ten years: no batch system lets a job run longer
 
 
 def wall_time_s(time_s: float, margin: float) -> int | None:
-    """What is asked for, s: the expected time and a share ``margin`` of it more, up to a whole minute.
+    """Return the wall time to request, s: (1 + margin) times the expected time, rounded up to a whole minute.
 
-    None: more than MOST_WALL_S, for which nobody can ask.
+    None: the wall time exceeds MOST_WALL_S.
     """
     asked_s = time_s * (1 + margin)
     return 60 * max(1, math.ceil(asked_s / 60)) if asked_s <= MOST_WALL_S else None
 
 
 def batch_lines(batch: str, one: Allocation, wall_s: int, *, exclusive: bool) -> list[str]:
-    """``batch``: "slurm" or "moab".  ``exclusive``: no other job on the nodes."""
+    """Return the lines that request an allocation.
+
+    Args:
+        batch: "slurm" or "moab".
+        one: The allocation.
+        wall_s: Wall time.
+        exclusive: True: no other job may use the nodes.
+    """
     hours, minutes, seconds = wall_s // 3600, wall_s // 60 % 60, wall_s % 60
     clock = f"{hours:02d}:{minutes:02d}:{seconds:02d}"
     if batch == "slurm":

@@ -1,6 +1,6 @@
-"""How many cores and nodes to ask for: speed-up and efficiency of a program by the hierarchical model.
+"""Choose the number of cores and nodes to request, by speed-up and efficiency from the hierarchical model.
 
-For a machine of the paper's table, a scenario, or a TOML file (docs/planning/cores.md), and a program of the
+The machine is one of the paper's table, a scenario, or a TOML file (docs/planning/cores.md); the program is one of the
 paper's table or a NAS kernel.
 """
 
@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
-from predictor.hierarchical.beta import BETAS
+from platforms.terminal.table import table_lines
+from predictor.hierarchical.beta import BETAS, named_beta
 from predictor.hierarchical.model import SCALING, VARIANTS
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m predictor.hierarchical",
         description=__doc__,
@@ -30,22 +33,23 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--app", metavar="NAME",
-        help="of the paper scalar-product, matrix-product, hpl, fft, fftw; NAS kernels cg, mg, lu, ft, is, ep",
+        help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, ft, "
+        "is, ep",
     )  # fmt: skip
     parser.add_argument("--n", type=int, metavar="N", help="size, of a program of the paper's table")
     parser.add_argument("--class", dest="preset", metavar="C", help="class, of a NAS kernel")
-    parser.add_argument("--cores-per-node", type=int, metavar="Q", help="what is asked about (default: the best)")
-    parser.add_argument("--nodes", type=int, metavar="P", help="what is asked about (default: the best)")
-    parser.add_argument("--most-nodes", type=int, metavar="P", help="that can be had (default: all of the machine)")
+    parser.add_argument("--cores-per-node", type=int, metavar="Q", help="cores per node (default: the best)")
+    parser.add_argument("--nodes", type=int, metavar="P", help="number of nodes (default: the best)")
+    parser.add_argument("--most-nodes", type=int, metavar="P", help="most nodes available (default: all)")
     parser.add_argument(
         "--variant", default="derived", metavar="NAME",
-        help=f"{' or '.join(VARIANTS)}: the paper's equations as they stand there, or as they follow from its "
-        "definitions (default: derived)",
+        help=f"{' or '.join(VARIANTS)}: the paper's equations as printed, or as they follow from its definitions "
+        "(default: derived)",
     )  # fmt: skip
     parser.add_argument(
         "--scaling", default="hockney", metavar="NAME",
-        help=f"{' or '.join(SCALING)}: s(z) = z / (1 + z), memory and cores in turn, or min(1, z), side by side "
-        "(default: hockney)",
+        help=f"{' or '.join(SCALING)}: s(z) = z / (1 + z), computing and memory traffic alternate, or min(1, z), they "
+        "overlap (default: hockney)",
     )  # fmt: skip
     parser.add_argument(
         "--beta", metavar="FORM",
@@ -54,26 +58,26 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--beta0", type=float, metavar="B", help="with --beta: a factor before it (default: 1)")
     parser.add_argument(
         "--memory", type=float, metavar="GB/S",
-        help="of a node, for a scenario or system file; inf: memory never limits",
+        help="memory bandwidth of a node, for a scenario or system file; inf: memory never limits",
     )  # fmt: skip
     parser.add_argument(
         "--efficiency", type=float, metavar="SHARE",
-        help="of the speed of a scenario or system file that a core sustains in DGEMM (default: all)",
+        help="share of a core's speed in a scenario or system file that it sustains in DGEMM (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--within", type=float, default=0.05, metavar="SHARE",
-        help="of the best speed-up that the smallest allocation may lack (default: 0.05)",
+        help="share of the best speed-up that the smallest allocation may lose (default: 0.05)",
     )  # fmt: skip
     parser.add_argument(
         "--whole-nodes", action="store_true", help="nodes are not shared: an allocation costs all their cores"
     )
     parser.add_argument(
-        "--margin", type=float, default=0.2, metavar="SHARE", help="of wall time over the expected (default: 0.2)"
+        "--margin", type=float, default=0.2, metavar="SHARE", help="added share of the expected time (default: 0.2)"
     )
     parser.add_argument("--batch", metavar="NAME", help="slurm or moab (default: what the system has)")
     parser.add_argument("--figure", metavar="FILE", help="draw the speed-up over q and p")
-    parser.add_argument("--figures", metavar="DIR", help="instead: draw the paper's surfaces, printed beside derived")
-    parser.add_argument("--derivation", action="store_true", help="instead: what the paper prints beside what follows")
+    parser.add_argument("--figures", metavar="DIR", help="only draw the paper's surfaces, printed and derived")
+    parser.add_argument("--derivation", action="store_true", help="only compare printed and derived equations")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser
 
@@ -82,6 +86,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.derivation:
         return _derivation(args.json)
     if args.figures is not None:
+        # Imported here for a quick start: it is slow to import.
         from predictor.hierarchical.figures import write_paper_figures
 
         for path in write_paper_figures(args.figures):
@@ -91,24 +96,21 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _derivation(as_json: bool) -> int:
-    from dataclasses import asdict
-
+    # Imported here for a quick start: it is slow to import.
     from predictor.hierarchical.derivation import findings
 
     found = findings()
     if as_json:
         print(json.dumps({"findings": [{**asdict(one), "agrees": one.agrees} for one in found]}))
         return 0
-    width = [max(len(getattr(one, name)) for one in found) for name in ("where", "what", "printed", "derived")]
-    for one in found:
-        cells = (one.where, one.what, one.printed, one.derived)
-        print("  ".join(cell.ljust(w) for cell, w in zip(cells, width, strict=True)), one.verdict, sep="  ")
+    rows = [(one.where, one.what, one.printed, one.derived, one.verdict) for one in found]
+    print("\n".join(table_lines(rows, left=range(5))))
     return 0
 
 
 def _answer(args: argparse.Namespace) -> int:
+    # Imported here for a quick start: they are slow to import.
     from predictor.hierarchical.answer import Question, answer, surface_of
-    from predictor.hierarchical.beta import named_beta
     from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
 
@@ -138,12 +140,14 @@ def _answer(args: argparse.Namespace) -> int:
         batch=args.batch,
     )
     if args.figure is not None:
-        from platforms.writing import check_picture
+        # Imported here for a quick start: it is slow to import.
+        from platforms.files.writing import check_picture
 
         check_picture("--figure", args.figure)
     made = answer(question)
     print(json.dumps(as_json(made)) if args.json else text(made), flush=True)
     if args.figure is not None:
+        # Imported here for a quick start: it is slow to import.
         from predictor.hierarchical.figures import draw_answer
 
         draw_answer(made, surface_of(question), args.figure)
@@ -151,5 +155,6 @@ def _answer(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

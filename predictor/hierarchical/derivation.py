@@ -1,4 +1,4 @@
-"""What the paper prints beside what follows from its own definitions, exact: equations, tables, optima.
+"""Exact comparison of the paper's printed equations, tables and optima with what its own definitions give.
 
 Efficiencies are quotients of polynomials.  With x = (#op / #b) / a* and 1 / r = #x / #b, eq. (5) with
 s(z) = z / (1 + z) is x / (x + q + F / (v r)), where F = q p / beta(q, p) by the lines above eq. (4).
@@ -22,10 +22,11 @@ class Finding:
     what: str  # "denominator, q^2 p log2(p)"
     printed: str
     derived: str
-    verdict: str  # "equal", or how they differ
+    verdict: str  # "equal", or the kind of difference
 
     @property
     def agrees(self) -> bool:
+        """True if both values are equal."""
         return self.verdict == EQUAL
 
 
@@ -33,7 +34,7 @@ EQUAL, SLIP, TRUNCATED, LEADING = "equal", "does not follow", "cut off, not roun
 
 
 def derived_efficiency(app: str, system: MulticoreCluster) -> tuple[Polynomial, Polynomial]:
-    """Numerator and denominator of eta(q, p, n): x, and x + q + q p / (beta(q, p) v r)."""
+    """Return numerator and denominator of eta(q, p, n): x, and x + q + q p / (beta(q, p) v r)."""
     one = application(app)
     x = one.a / system.a_star
     network = parse("q p") / one.beta.polynomial * one.one_over_r / system.known_v
@@ -41,9 +42,9 @@ def derived_efficiency(app: str, system: MulticoreCluster) -> tuple[Polynomial, 
 
 
 def in_the_form_of(numerator: Polynomial, denominator: Polynomial, form: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """The quotient with another common factor, such that its numerator is ``form`` where any single term can do it.
+    """Multiply numerator and denominator by a single term that makes the numerator ``form``.
 
-    Where none can, the first term of the numerator becomes the first of the form.
+    Where no single term does so, the factor makes the first term of the numerator the first term of ``form``.
     """
     for own in _monomials(numerator):
         for wanted in _monomials(form):
@@ -55,7 +56,7 @@ def in_the_form_of(numerator: Polynomial, denominator: Polynomial, form: Polynom
 
 
 def equation_findings() -> list[Finding]:
-    """(6) to (9), coefficient by coefficient."""
+    """Compare eq. (6) to (9), coefficient by coefficient."""
     findings = []
     for one in printed_equations():
         numerator, denominator = in_the_form_of(*derived_efficiency(one.app, paper_cluster(one.system)), one.numerator)
@@ -72,7 +73,7 @@ def equation_findings() -> list[Finding]:
 
 
 def table_findings() -> list[Finding]:
-    """a* and v of the machines; a and r of the programs."""
+    """Compare a* and v of the machines, and a and r of the programs."""
     findings = []
     for row in hardware_table():
         for name, printed, exact in (("a*", row.a_star, row.system.a_star), ("v", row.v, row.system.known_v)):
@@ -91,12 +92,12 @@ _FUNCTION, _DERIVATIVE = "h", "H"
 
 
 def stationary(denominator: Polynomial, symbol: str) -> Polynomial:
-    """D - s dD/ds: s / D(s) has its maximum where this is 0.  ln 2 is the symbol ``ln2``."""
+    """Return D - s dD/ds, which is 0 where s / D(s) has its maximum; the symbol ``ln2`` stands for ln 2."""
     return denominator + -1 * parse(symbol) * derivative(denominator, symbol)
 
 
 def derivative(polynomial: Polynomial, symbol: str) -> Polynomial:
-    """By the rule of products; log2(s) has the derivative 1 / (s ln 2), and the unknown function h of s has H."""
+    """Return the derivative by the product rule; log2(s) has 1 / (s ln 2), and the unknown function h of s has H."""
     logarithm, total = f"log2({symbol})", Polynomial.constant(0)
     for powers, coefficient in polynomial.terms:
         exponents = dict(powers)
@@ -115,11 +116,11 @@ def derivative(polynomial: Polynomial, symbol: str) -> Polynomial:
 
 @dataclass(frozen=True)
 class Root:
-    """s^exponent = value: where a stationary condition of two terms in s is met."""
+    """The solution s^exponent = value of a stationary condition of two terms in s."""
 
     symbol: str
     exponent: Fraction
-    value: Polynomial  # a sum, free of s
+    value: Polynomial  # does not contain s
 
     def __str__(self) -> str:
         base = "(" + str(self.value) + ")" if len(self.value.terms) > 1 else str(self.value)
@@ -127,7 +128,11 @@ class Root:
 
 
 def root(condition: Polynomial, symbol: str) -> Root:
-    """Of A - B s^e = 0, with A free of s and a single term B; ValueError for any other condition."""
+    """Solve A - B s^e = 0, with A free of s and a single term B.
+
+    Raises:
+        ValueError: The condition has another form.
+    """
     free = {powers: value for powers, value in condition.terms if symbol not in dict(powers)}
     bound = [(powers, value) for powers, value in condition.terms if symbol in dict(powers)]
     if len(bound) != 1 or any(symbol in s for powers in free for s, _ in powers):
@@ -139,12 +144,12 @@ def root(condition: Polynomial, symbol: str) -> Root:
 
 
 def general_findings() -> list[Finding]:
-    """Eq. (4) and (5) and their simplified form: the factor of s / (v r x), and the term of memory."""
-    # Eq. (3) over its first part is 1 + p l_m / (beta b_cl) #x / #op, with l_m = q l_c s.
+    """Compare eq. (4), (5) and their simplified form: the factor of s / (v r x), and the term of memory."""
+    # Eq. (3) divided by its first part is 1 + p l_m / (beta b_cl) #x / #op, with l_m = q l_c s.
     network = parse("p q lc s X beta^-1 bcl^-1 op^-1")
     vrx = parse("bcl bm^-1 b X^-1 op b^-1 bm lc^-1")  # v r x
     factor = network * vrx / parse("s")
-    # (5) with s = x / (x + q), its numerator and denominator times beta r v (x + q).
+    # Denominator of (5) with s = x / (x + q), with numerator and denominator multiplied by beta r v (x + q).
     denominator = parse("beta r v") * (parse("x + q") + factor / parse("v r"))
     simplified = parse("beta r v x + r v q + q^2 p")
     found = [Finding("eq. (4), (5)", "factor of s(x/q) / (v r x)", "beta^-1 p q^2", str(factor), SLIP)]
@@ -156,11 +161,11 @@ def general_findings() -> list[Finding]:
     return found
 
 
-# Denominators of S = q p v r x / (...), with beta = beta_1(p): derived, and with the factor of (5) by its letters.
+# Denominators of S = q p v r x / (...), with beta = beta_1(p): derived, and with the factor of (5) taken literally.
 _CORES_DERIVED, _CORES_PRINTED = parse("v r x + v r q + q^2 p beta^-1"), parse("v r x + v r q + q^3 p beta^-1")
-# The same over r, with h(p) = 1 / (beta_1(p) r(x, p)); H is its derivative.
+# The same divided by r, with h(p) = 1 / (beta_1(p) r(x, p)); H is the derivative of h.
 _NODES_DERIVED, _NODES_PRINTED = parse("v x + v q + q^2 p h"), parse("v x + v q + q^3 p h")
-# p_E as the paper's table has it, by d(p); W stands for beta_0 w(x) / q^2.
+# p_E in the paper's table, by d(p); W stands for beta_0 w(x) / q^2.
 _PRINTED_NODES = {
     "p": (parse("p"), "W^(1/2)"),
     "sqrt(p)": (parse("p^(1/2)"), "(2 W)^(3/2)"),
@@ -169,7 +174,7 @@ _PRINTED_NODES = {
 
 
 def optimum_findings() -> list[Finding]:
-    """q_E, p_E and the table of p_E."""
+    """Compare q_E, p_E and the table of p_E."""
     cores = "q^3 = 1/2 beta p^-1 r v x"
     nodes = parse("v x + v q") / parse("q^3")
     inserted = parse("beta c v x") / parse("q^3")  # (beta_0 / q^2) w(x), w(x) = v (x / q) c(x)
@@ -187,14 +192,14 @@ def optimum_findings() -> list[Finding]:
         verdict = EQUAL if right == inserted else SLIP
         found.append(Finding("optimum p_E", f"p^2 d'(p) by the {which}", str(inserted), str(right), verdict))
     for name, (d, printed) in _PRINTED_NODES.items():
-        # p^2 d'(p) = W is where p over 1 + p d(p) / W is largest.
+        # p / (1 + p d(p) / W) is largest where p^2 d'(p) = W.
         own = _as_power(root(stationary(parse("1") + parse("p W^-1") * d, "p"), "p"))
         found.append(Finding("table of p_E", f"d(p) = {name}", printed, own, EQUAL if own == printed else SLIP))
     return found
 
 
 def _of_h(condition: Polynomial) -> Polynomial:
-    """R of p^2 h'(p) = R, from A - B p^2 H = 0."""
+    """Return R of p^2 h'(p) = R, from the condition A - B p^2 H = 0."""
     bound = [one for one in _monomials(condition) if _holds(one, "H")]
     free = Polynomial(frozenset(term for term in condition.terms if "H" not in dict(term[0])))
     ((powers, value),) = bound[0].terms
@@ -203,7 +208,7 @@ def _of_h(condition: Polynomial) -> Polynomial:
 
 
 def _as_power(found: Root) -> str:
-    """p as a power of what p^e is, in the manner of the table."""
+    """Return p as a power of the value of p^e, in the notation of the table."""
     exponent, base = 1 / found.exponent, str(found.value)
     if exponent == 1:
         return base
@@ -216,7 +221,7 @@ def _holds(monomial: Polynomial, symbols: str) -> bool:
 
 
 def findings() -> list[Finding]:
-    """All of them."""
+    """Return all comparisons."""
     return [*table_findings(), *general_findings(), *equation_findings(), *optimum_findings()]
 
 

@@ -1,6 +1,6 @@
 """The paper's surfaces, redrawn from the model: speed-up over cores per node and nodes.
 
-The slides give neither the ranges nor, for most of them, the sizes that they were drawn for: those here are ours.
+The slides give neither the ranges nor, for most figures, the sizes; the ranges and sizes here are this project's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.writing import save_figure, usable_folder, write_picture, written_into
+from platforms.files.writing import save_figure, usable_folder, write_picture, written_into
 from predictor.hierarchical.applications import application, printed_equations
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS, hockney, node_efficiency, node_performance, overlap
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
     from predictor.hierarchical.answer import Answer
 
-_SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}  # n; the paper's of (6) alone
+# n by equation; only the sizes of (6) are the paper's.
+SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}
 _MOST_NODES = 64
-_GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) such that the optima are in sight
-_FEW = 200  # points along an axis of a drawing
+_GENERAL = {"x": 100.0, "v": 0.25, "c": 400.0}  # v is the paper's; x and c(x) put the optima inside the figure
+MOST_POINTS = 200  # along an axis of a figure
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A surface and what stands above it."""
+    """A surface with its title and ranges."""
 
     title: str
     surface: Surface
@@ -46,10 +47,14 @@ class Panel:
 def surfaces_figure(
     panels: Sequence[Panel], *, columns: int = 2, marks: Sequence[tuple[str, str, int, int]] = ()
 ) -> Figure:
-    """Speed-ups as surfaces, with q_E(p) in red and p_E(q) in blue where they lie inside.
+    """Draw speed-ups as surfaces, with q_E(p) in red and p_E(q) in blue where they lie inside.
 
-    ``marks``: (label, colour, q, p) of points on all of them.
+    Args:
+        panels: The surfaces.
+        columns: Number of panels side by side.
+        marks: Points to mark on every surface: (label, colour, q, p).
     """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     rows = -(-len(panels) // columns)
@@ -86,11 +91,12 @@ def _draw(axes: Axes3D, panel: Panel) -> None:
 
 
 def _steps(most: int) -> np.ndarray:
-    return np.unique(np.linspace(1, most, min(most, _FEW)).round()).astype(float)
+    return np.unique(np.linspace(1, most, min(most, MOST_POINTS)).round()).astype(float)
 
 
 def node_figure() -> Figure:
-    """The two figures of a single node: l_m(q) for l_c = 0.5 Gflop/s and x = 20, and eta_m(x, q)."""
+    """Draw the two figures of a single node: l_m(q) for l_c = 0.5 Gflop/s and x = 20, and eta_m(x, q)."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.2, 4.2), layout="constrained")
@@ -118,7 +124,7 @@ def node_figure() -> Figure:
 
 
 def general_figure(d: str) -> Figure:
-    """S for beta_0 = 1 and d(p): with eq. (5) by its letters, and as it follows from the definitions."""
+    """Draw S for beta_0 = 1 and d(p), with eq. (5) as printed and as it follows from the definitions."""
     values = ", ".join(f"{name} = {value:g}" for name, value in _GENERAL.items())
     panels = []
     for variant in VARIANTS:
@@ -129,11 +135,11 @@ def general_figure(d: str) -> Figure:
 
 
 def equation_figure(number: int) -> Figure:
-    """S of one of (6) to (9) for two sizes, printed and derived, or once where the two are equal."""
+    """Draw S of one of eq. (6) to (9) for two sizes, printed and derived, or once where both are equal."""
     one = next(one for one in printed_equations() if one.number == number)
     system, program = paper_cluster(one.system), application(one.app)
     panels = []
-    for n in _SIZES[number]:
+    for n in SIZES[number]:
         surfaces = {variant: program.surface(n, system, variant=variant) for variant in VARIANTS}
         points = np.arange(1, system.cores + 1)[:, None], np.arange(1, _MOST_NODES + 1)
         equal = np.allclose(surfaces[PRINTED].speedup(*points), surfaces[DERIVED].speedup(*points), rtol=1e-12, atol=0)
@@ -145,13 +151,17 @@ def equation_figure(number: int) -> Figure:
 
 
 def write_paper_figures(folder: str) -> list[Path]:
-    """All of them as PNG.  Raises UserError for a folder that cannot be written."""
+    """Write all figures of the paper as PNG files and return their paths.
+
+    Raises:
+        UserError: The folder cannot be written.
+    """
     drawn: dict[str, Callable[[], Figure]] = {
         "node": node_figure,
         "general-p": lambda: general_figure("p"),
         "general-sqrt-p": lambda: general_figure("sqrt(p)"),
         "general-log2-p": lambda: general_figure("log2(p)"),
-        **{f"equation-{number}": partial(equation_figure, number) for number in _SIZES},
+        **{f"equation-{number}": partial(equation_figure, number) for number in SIZES},
     }
     place = usable_folder("--figures", folder)
     with written_into("--figures", folder):
@@ -161,9 +171,10 @@ def write_paper_figures(folder: str) -> list[Path]:
 
 
 def draw_answer(made: Answer, surface: Surface, path: str) -> None:
-    """The surface of an answer, with what was asked about, the best and the smallest allocation.
+    """Draw the surface of an answer, with the allocation in question, the best and the smallest one.
 
-    Raises UserError where it cannot be written.
+    Raises:
+        UserError: The file cannot be written.
     """
     question = made.question
     size = f"n = {question.n:,}" if question.n is not None else f"class {question.preset}"

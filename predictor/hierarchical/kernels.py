@@ -1,8 +1,8 @@
 """#op, #b and #x of the NAS kernels, declared as functions of the parameters of a class.
 
-#op is the official count (docs/kernels/index.md).  #x takes the ranks of a node for one: it is what crosses the
-borders of p nodes, each with a compact part of the problem, and leading terms where that is said.  #b / #op is in their
-kernel.toml.
+#op is the official count (docs/kernels/index.md).  #x counts the bytes that cross the borders of p nodes, each with a
+compact part of the problem; the ranks of a node count as one.  Some functions give leading terms only, as they state.
+#b / #op is in each kernel's kernel.toml.
 """
 
 from __future__ import annotations
@@ -17,41 +17,47 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.catalog import app
+from apps.programs.kernel import named_kernel
 from platforms.errors import UserError
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, Term, Terms
 
-Params = Mapping[str, Any]  # of a problem: those that are read here are numbers
+Params = Mapping[str, Any]  # parameters of a problem; this module reads only numbers
 
-# #x is summed over the nodes, each of which has a link of its own that its cores share.
+# #x is summed over the nodes; every node has its own link, which its cores share.
 BETA = Beta(Fraction(1), per_core=False)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A NAS kernel."""
+    """The declared quantities of a NAS kernel."""
 
     name: str
     operations: Callable[[Params], float]  # #op
-    exchanged_bytes: Callable[[Params, int], float]  # #x on p nodes; 0 on one
-    messages: Callable[[Params, int], float]  # of one node, one after another: each waits for the one before
-    waiting: Callable[[Params, int], float] = lambda a, p: 0.0  # time that p nodes wait in turn, over their computation
+    exchanged_bytes: Callable[[Params, int], float]  # #x on p nodes; 0 on one node
+    messages: Callable[[Params, int], float]  # number of messages of one node, each of which waits for the previous one
+    waiting: Callable[[Params, int], float] = lambda a, p: 0.0  # time that p nodes wait in turn / computation time
 
     @property
     def bytes_per_operation(self) -> float:
-        """#b / #op."""
-        value = app(self.name).bytes_per_flop
+        """Bytes of memory traffic per operation, #b / #op."""
+        value = named_kernel(self.name).bytes_per_flop
         if isinstance(value, str):
             raise TypeError(f"kernel {self.name} moves a number of bytes that depends on its size")
         return value
 
     def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float, inside: bool) -> float:
-        """#x / (beta b_cl), s, where p nodes get ``beta`` times b_cl together.
+        """Return #x / (beta b_cl), s.
 
-        ``inside``: ranks of a node use the network among themselves, so that each of the q p is a part by itself.
+        Args:
+            params: Parameters of the problem.
+            q: Ranks per node.
+            p: Number of nodes.
+            bandwidth_Bps: b_cl.
+            beta: Bandwidth of all p nodes together, as a multiple of b_cl.
+            inside: True: ranks of one node communicate over the network, so each of the q p ranks has its own part.
         """
         return self.exchanged_bytes(params, q * p if inside else p) / (beta * bandwidth_Bps)
 
@@ -64,13 +70,17 @@ class Kernel:
         beta: Beta | None = None,
         overlap: bool = False,
     ) -> Surface:
-        """As of a program of the paper's table.  Raises UserError for a variant that the paper does not print."""
+        """Return the surface of efficiency on a machine, as for a program of the paper's table.
+
+        Raises:
+            UserError: The variant is not "derived"; the paper prints nothing of NAS kernels.
+        """
         if variant != DERIVED:
             raise UserError(f"variant {variant!r}, app {self.name!r}", "the paper prints nothing of it", "Ask derived")
         op, shared = self.operations(params), beta or BETA
         balance = float(system.network_balance) / op
 
-        @cache  # a search asks for the same p with every q
+        @cache  # a search uses the same p with every q
         def moved_by(nodes: float) -> float:
             return self.exchanged_bytes(params, int(nodes))
 
@@ -84,7 +94,7 @@ class Kernel:
 
 
 def _sum_bytes(vector_bytes: float, p: int) -> float:
-    """An allreduce by exchanges in pairs: p log2 p vectors."""
+    """Return the bytes of an allreduce by pairwise exchanges: p log2 p vectors."""
     return vector_bytes * p * math.log2(p)
 
 
@@ -94,7 +104,7 @@ def _cg_operations(a: Params) -> float:
 
 
 def _cg_grid(p: int) -> tuple[int, float]:
-    """Row groups R and nodes in each: k R^2 nodes with k = 1, 2 or 3 exactly, else about the root."""
+    """Return the number R of row groups and the nodes in each: k R^2 nodes with k = 1, 2, 3, else R near sqrt(p)."""
     for k in (1, 2, 3):
         R = math.isqrt(p // k)
         if k * R * R == p:
@@ -104,9 +114,10 @@ def _cg_grid(p: int) -> tuple[int, float]:
 
 
 def _cg_bytes(a: Params, p: int) -> float:
-    """26 products in an iteration: parts of the result are summed in a row group, then change places; and 53 sums.
+    """Return CG's #x: 26 matrix-vector products and 53 sums in an iteration.
 
-    R groups of C nodes: every node sends n / C numbers log2 C times; then all but C nodes send n / C.
+    In a product the parts of the result are summed within a row group and then transposed.  With R groups of C nodes
+    every node sends n / C numbers log2 C times; then all but C nodes send n / C numbers.
     """
     R, C = _cg_grid(p)
     vectors = 26 * 8 * a["na"] * (R * math.log2(C) + R - 1)
@@ -120,7 +131,7 @@ def _cg_messages(a: Params, p: int) -> float:
 
 @lru_cache(maxsize=100_000)
 def _box(p: int) -> tuple[int, int, int]:
-    """p = px py pz with px <= py <= pz and the smallest sum, as MG's ranks."""
+    """Return px <= py <= pz with p = px py pz and the smallest sum, as MG arranges its ranks."""
     found = [
         (px + py + p // (px * py), px, py)
         for px in range(1, round(p ** (1 / 3)) + 2)
@@ -137,10 +148,10 @@ def _mg_levels(a: Params) -> int:
 
 
 def _mg_bytes(a: Params, p: int) -> float:
-    """Faces of the boxes, both ways, on every level: three times, on the coarsest twice.
+    """Return MG's #x: the faces of the boxes, in both directions, on every level three times, on the coarsest twice.
 
-    A later axis takes along the two layers that earlier ones brought.  Where a level has fewer points than nodes, it
-    is taken to be spread over all of them.
+    The faces of a later axis include the two layers that were received along earlier axes.  A level with fewer points
+    than nodes is assumed to be spread over all nodes.
     """
     px, py, pz = _box(p)
     levels, n, points = _mg_levels(a), int(a["n"]), 0.0
@@ -165,25 +176,25 @@ def _lu_operations(a: Params) -> float:
 
 @lru_cache(maxsize=100_000)
 def _rectangle(p: int) -> tuple[int, int]:
-    """p = xdim ydim, xdim >= ydim, as square as p allows."""
+    """Return xdim >= ydim with p = xdim ydim, as square as p allows."""
     ydim = next(side for side in range(math.isqrt(p), 0, -1) if p % side == 0)
     return p // ydim, ydim
 
 
 def _lu_bytes(a: Params, p: int) -> float:
-    """A cut of the columns: 5 numbers per point of n - 2 planes in both sweeps, and two layers each way after them."""
+    """Return LU's #x: per cut 5 numbers per point of n - 2 planes in both sweeps, then two layers in each direction."""
     n, cuts = a["n"], sum(side - 1 for side in _rectangle(p))
     return float(a["itmax"] * cuts * (2 * 40 * (n - 2) ** 2 + 4 * 40 * n**2))
 
 
 def _lu_messages(a: Params, p: int) -> float:
-    """Plane by plane in both sweeps, and as many again as the wave takes from corner to corner."""
+    """Return LU's messages: one per plane in both sweeps, plus the steps of the wave from corner to corner."""
     cuts = sum(side - 1 for side in _rectangle(p))
     return float(a["itmax"] * 2 * (a["n"] - 2 + cuts)) if cuts else 0.0
 
 
 def _lu_waiting(a: Params, p: int) -> float:
-    """The wave of a sweep, 784 of the 1985 operations each, reaches the last corner after as many planes as cuts."""
+    """Return LU's waiting: a sweep, 784 of the 1985 operations, reaches the last corner after one plane per cut."""
     return float(2 * 784 / 1985 * sum(side - 1 for side in _rectangle(p)) / (a["n"] - 2))
 
 
@@ -197,12 +208,12 @@ def _ft_operations(a: Params) -> float:
 
 
 def _ft_bytes(a: Params, p: int) -> float:
-    """All points but a share 1 / p, at the start and in every iteration."""
+    """Return FT's #x: all points except a share 1 / p, at the start and in every iteration."""
     return float(16 * _ft_points(a) * (a["niter"] + 1) * (1 - 1 / p))
 
 
 def _is_bytes(a: Params, p: int) -> float:
-    """All keys but a share 1 / p, and the sums over buckets."""
+    """Return IS's #x: all keys except a share 1 / p, and the sums over buckets."""
     moved = 4 * a["total_keys"] * (1 - 1 / p)
     return float(a["max_iterations"] * (moved + _sum_bytes(4 * (a["num_buckets"] + 5), p)))
 

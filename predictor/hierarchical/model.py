@@ -1,8 +1,8 @@
-"""The model's equations, in the paper's letters (Kredel, Kruse, Richling 2015); numbers, fractions or arrays alike.
+"""The model's equations, in the paper's letters (Kredel, Kruse, Richling 2015), for numbers, fractions or arrays.
 
-Equations (4), (5) and what is made of them are printed with a factor q^2 p / beta(q, p) where the lines above them,
-with beta(q, p) = beta_1(p) / q, give q p / beta(q, p) = q^2 p / beta_1(p): taken by its letters, the printed factor
-counts the q of beta twice.  VARIANTS says which of the two is meant.
+Equations (4), (5) and those that follow from them are printed with a factor q^2 p / beta(q, p).  The lines above them,
+with beta(q, p) = beta_1(p) / q, give q p / beta(q, p) = q^2 p / beta_1(p).  So the printed factor, taken literally,
+counts the q of beta twice.  VARIANTS names the two factors.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from platforms.errors import UserError
 
-# A float, a Fraction, or an array of floats, as the caller has it: what comes out is of the same kind.
+# A float, a Fraction, or an array of floats; results are of the same kind as the arguments.
 Quantity: TypeAlias = Any
 Share: TypeAlias = Callable[[Quantity], Quantity]  # s(z)
 
@@ -21,13 +21,17 @@ VARIANTS = (PRINTED, DERIVED)
 
 
 def check_variant(variant: str) -> None:
-    """Raises UserError for one that is not known."""
+    """Check the name of a variant.
+
+    Raises:
+        UserError: The variant is not known.
+    """
     if variant not in VARIANTS:
         raise UserError(f"variant {variant!r}", "no such variant", f"Known: {', '.join(VARIANTS)}")
 
 
 def hockney(z: Quantity) -> Quantity:
-    """s(z) = z / (1 + z): computing and fetching data take turns.
+    """Return s(z) = z / (1 + z): computing and fetching data alternate.
 
     >>> hockney(1.0)
     0.5
@@ -36,11 +40,12 @@ def hockney(z: Quantity) -> Quantity:
 
 
 def overlap(z: Quantity) -> Quantity:
-    """s(z) = min(1, z): computing and fetching data go side by side (the roofline).
+    """Return s(z) = min(1, z): computing and fetching data overlap (the roofline model).
 
     >>> float(overlap(0.25)), float(overlap(3.0))
     (0.25, 1.0)
     """
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     return np.minimum(1, z)
@@ -50,7 +55,7 @@ SCALING: dict[str, Share] = {"hockney": hockney, "overlap": overlap}  # s(z) by 
 
 
 def node_time_s(op: Quantity, b: Quantity, q: Quantity, l_c: Quantity, b_m: Quantity) -> Quantity:
-    """Eq. (1), s: (#op / q) / l_c + #b / b_m, computation and memory in turn.
+    """Eq. (1), s: (#op / q) / l_c + #b / b_m, computation followed by memory traffic.
 
     Four cores of 1 Gflop/s that share 2 GB/s:
 
@@ -61,12 +66,12 @@ def node_time_s(op: Quantity, b: Quantity, q: Quantity, l_c: Quantity, b_m: Quan
 
 
 def node_performance(q: Quantity, x: Quantity, l_c: Quantity, s: Share = hockney) -> Quantity:
-    """l_m(q) = q l_c s(x / q), in the unit of l_c."""
+    """Return l_m(q) = q l_c s(x / q), in the unit of l_c."""
     return q * l_c * s(x / q)
 
 
 def node_efficiency(x: Quantity, q: Quantity, s: Share = hockney) -> Quantity:
-    """eta_m(x, q) = l_m(q) / (q l_m(1)) = s(x / q) / s(x); with Hockney's s it is (1 + x) / (q (1 + x / q))."""
+    """Return eta_m(x, q) = l_m(q) / (q l_m(1)) = s(x / q) / s(x), or (1 + x) / (q (1 + x / q)) with Hockney's s."""
     return s(x / q) / s(x)
 
 
@@ -80,7 +85,7 @@ def cluster_time_s(op: Quantity, exchanged_bytes: Quantity, p: Quantity, l_m: Qu
 
 
 def exchange_factor(q: Quantity, p: Quantity, beta: Quantity, *, variant: str = DERIVED) -> Quantity:
-    """The factor of s(x / q) / (v r x) in (4) and (5): q p / beta(q, p) derived, q^2 p / beta(q, p) printed.
+    """Return the factor of s(x / q) / (v r x) in (4) and (5): q p / beta(q, p) derived, q^2 p / beta(q, p) printed.
 
     >>> exchange_factor(4, 8, beta=2.0), exchange_factor(4, 8, beta=2.0, variant=PRINTED)
     (16.0, 64.0)
@@ -100,6 +105,6 @@ def efficiency(
     s: Share = hockney,
     variant: str = DERIVED,
 ) -> Quantity:
-    """Eq. (5): s(x / q) / (1 + F s(x / q) / (v r x)), with the factor F of exchange_factor.  beta: its value there."""
+    """Eq. (5): s(x / q) / (1 + F s(x / q) / (v r x)), with F of exchange_factor; ``beta`` is the value beta(q, p)."""
     share = s(x / q)
     return share / (1 + exchange_factor(q, p, beta, variant=variant) * share / (v * r * x))

@@ -1,7 +1,7 @@
-"""What the model knows of a machine: speed of a core, bandwidths of memory and network, how many of each there are.
+"""Machines of the model: speed of a core, bandwidths of memory and network, numbers of cores and nodes.
 
-The machines of the paper's table, scenarios and system files (docs/platforms/systems.md) of equal nodes on one network,
-and machine files of the user's own (docs/planning/cores.md).
+A machine is one of the paper's table, a scenario or system file (docs/platforms/systems.md) of equal nodes on one
+network, or a machine file of the user's (docs/planning/cores.md).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.checked_toml import CheckedTable, read_checked, read_toml
-from platforms.commented_csv import commented_rows
 from platforms.errors import PlatformError, UserError, nearest
+from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
+from platforms.files.commented_csv import commented_rows
 
 if TYPE_CHECKING:
-    from platforms.grid import Grid, Wire
+    from platforms.grids.grid import Grid, Wire
     from platforms.system.model import System
 
 BATCH_SYSTEMS = ("slurm", "moab")
@@ -27,51 +27,55 @@ _GIGA = 10**9
 _KEYS = {
     "": ("name", "source", "core_gflops", "memory_gbyte_s", "network_gbyte_s", "cores_per_node", "nodes", "batch"),
 }
-_OF_PLATFORMS = ("clusters", "lan", "wan")  # keys that tell scenario and system files from machine files
-# Beyond these, in Gflop/s and Gbyte/s, there is no computer; times and factors stay within what floats hold.
+_OF_PLATFORMS = ("clusters", "lan", "wan")  # keys that distinguish scenario and system files from machine files
+# Range of speeds and bandwidths, Gflop/s and Gbyte/s; it covers all computers and keeps times in the range of floats.
 _LEAST, _MOST = 1e-9, 1e9
 
 
 @dataclass(frozen=True)
 class MulticoreCluster:
-    """The paper's multi-core cluster-computer: p nodes of q cores.  Exact numbers, so that what is derived is exact."""
+    """The paper's multi-core cluster-computer, p nodes of q cores; exact numbers keep derived values exact."""
 
     name: str
     core_flops: Fraction  # l_c, flop/s
     memory_Bps: Fraction | None  # b_m, byte/s, of a node; None: memory never limits
     network_Bps: Fraction  # b_cl, byte/s, between two nodes
-    cores: int  # of a node: the largest q
+    cores: int  # cores per node, the largest q
     nodes: int  # the largest p
     batch: str = "slurm"  # of BATCH_SYSTEMS
-    printed_a_star: Fraction | None = None  # as the paper's table has them, in flop/byte
-    printed_v: Fraction | None = None
-    is_peak: bool = False  # core_flops is what a scenario or system file says, not what was measured by DGEMM
+    printed_a_star: Fraction | None = None  # a* in the paper's table, flop/byte
+    printed_v: Fraction | None = None  # v in the paper's table
+    is_peak: bool = False  # True: core_flops is from a scenario or system file, not measured by DGEMM
 
     @property
     def a_star(self) -> Fraction:
-        """l_c / b_m, flop/byte; 0 where memory never limits."""
+        """The machine's a* = l_c / b_m, flop/byte; 0 where memory never limits."""
         return Fraction(0) if self.memory_Bps is None else self.core_flops / self.memory_Bps
 
     @property
     def v(self) -> Fraction | None:
-        """b_cl / b_m; None where memory never limits."""
+        """The ratio b_cl / b_m; None where memory never limits."""
         return None if self.memory_Bps is None else self.network_Bps / self.memory_Bps
 
     @property
     def known_v(self) -> Fraction:
-        """The same; raises UserError where memory never limits."""
+        """The ratio v = b_cl / b_m.
+
+        Raises:
+            UserError: Memory never limits, so v is not known.
+        """
         if self.v is None:
             raise no_v(self)
         return self.v
 
     @property
     def network_balance(self) -> Fraction:
-        """l_c / b_cl = a* / v, flop/byte."""
+        """The ratio l_c / b_cl = a* / v, flop/byte."""
         return self.core_flops / self.network_Bps
 
 
 def no_v(system: MulticoreCluster) -> UserError:
-    """That a machine has none, where an equation needs it."""
+    """Return the error of a machine without v where an equation needs v."""
     return UserError(f"system {system.name!r}", "eq. (5) as printed needs v = b_cl / b_m", "Give its memory")
 
 
@@ -87,7 +91,7 @@ class PrintedRow:
 
 @cache
 def hardware_table() -> tuple[PrintedRow, ...]:
-    """The paper's table, in its order."""
+    """Return the paper's hardware table, in its order."""
     machines = {row["system"]: row for row in rows("machines.csv")}
     return tuple(
         PrintedRow(
@@ -111,24 +115,24 @@ def hardware_table() -> tuple[PrintedRow, ...]:
 
 
 def table_cluster(name: str) -> MulticoreCluster | None:
-    """The machine of the paper's table; capitals, spaces and hyphens do not count.  None: not there."""
+    """Return the machine of the paper's table, or None; capitals, spaces and hyphens in the name do not matter."""
     return next((row.system for row in hardware_table() if _plain(row.system.name) == _plain(name)), None)
 
 
 def paper_cluster(name: str) -> MulticoreCluster:
-    """The machine of the paper's table of exactly this name, as the paper's equations have it."""
+    """Return the machine of the paper's table with exactly this name."""
     return next(row.system for row in hardware_table() if row.system.name == name)
 
 
 def read_cluster(
     name: str, *, memory_gbyte_s: float | None = None, efficiency: float | None = None
 ) -> MulticoreCluster:
-    """A machine of the table, a scenario of the project's, or a TOML file: a scenario, a system, or in the form
+    """Read a machine of the paper's table, a scenario of the project, or a TOML file.
 
-    ::
+    The file is a scenario, a system of levels, or a machine file of the form::
 
         name = "new cluster"         # default: the file's name
-        source = "DGEMM, STREAM and a ping-pong of March"     # for the reader
+        source = "DGEMM, STREAM and a ping-pong of March"     # for readers
         core_gflops = 33             # l_c, of one core
         memory_gbyte_s = 89          # b_m, of a node: STREAM with all cores
         network_gbyte_s = 3          # b_cl, between two nodes: MPI bandwidth of large messages
@@ -136,10 +140,14 @@ def read_cluster(
         nodes = 476
         batch = "slurm"              # or "moab"; default slurm
 
-    ``memory_gbyte_s``: of a scenario or a system of levels, in place of what it says; ``inf``: memory never limits.
-    ``efficiency``: the share of such a machine's speed that DGEMM sustains; None: all of it.
+    Args:
+        name: Name of the machine or scenario, or path of the file.
+        memory_gbyte_s: Memory bandwidth of a node, in place of that of a scenario or a system of levels; ``inf``:
+            memory never limits.
+        efficiency: Share of the speed of a scenario's or system's core that DGEMM sustains; None: all of it.
 
-    Raises PlatformError for what does not fit.
+    Raises:
+        PlatformError: The machine is not known, a value is wrong, or an option does not fit the kind of machine.
     """
     is_file = name.endswith(".toml") or os.path.isfile(name)
     known = None if is_file else table_cluster(name)
@@ -153,13 +161,13 @@ def read_cluster(
 
 
 def _memory_Bps(gbyte_s: float | None) -> Fraction | float | None:
-    """inf: memory never limits."""
+    """Return the bandwidth of --memory, byte/s, or None; inf means that memory never limits."""
     if gbyte_s is None or gbyte_s == float("inf"):
         return gbyte_s
     if not gbyte_s > 0:
         raise PlatformError(f"--memory {gbyte_s:g}", "not a positive number", "Give GB/s of a node")
     if not _LEAST <= gbyte_s <= _MOST:
-        problem = "no memory is like that"
+        problem = "not a bandwidth of memory"
         raise PlatformError(f"--memory {gbyte_s:g}", problem, f"Give {_LEAST:g} to {_MOST:g} GB/s, or inf")
     return Fraction(str(gbyte_s)) * _GIGA
 
@@ -173,22 +181,23 @@ def _sustained(machine: MulticoreCluster, efficiency: float | None) -> Multicore
 
 
 def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None) -> MulticoreCluster:
-    """A scenario by name or file, or a file of a system of levels."""
-    from platforms.scenario import NAMED, named_grid, read_grid
+    """Read a scenario by name or file, or a file of a system of levels."""
+    # Imported here for a quick start: they are slow to import.
+    from platforms.grids.scenario import NAMED, named_grid, read_grid
     from platforms.system.description import is_system_file, read_system
 
     if is_file and is_system_file(name):
         return _from_levels(read_system(name), memory_Bps)
     if not is_file and name not in NAMED:
         table = [row.system.name for row in hardware_table()]
-        others = [one for one in NAMED if table_cluster(one) is None]  # those of the table are scenarios too
+        others = [one for one in NAMED if table_cluster(one) is None]  # the machines of the table are also scenarios
         remedy = f"{nearest(name, [*table, *others], limit=12)}, or give a TOML file"
         raise PlatformError(f"system {name!r}", "no such machine", remedy)
     return _from_grid(read_grid(name) if is_file else named_grid(name), memory_Bps)
 
 
 def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> MulticoreCluster:
-    """The machine that a scenario of equal nodes on one network is.  Raises PlatformError for another."""
+    """Return the machine of a scenario of equal nodes on one network; raise PlatformError for another scenario."""
     where = f"system {grid.name!r}"
     first = grid.clusters[0]
     if len(grid.clusters) > 1:
@@ -200,7 +209,7 @@ def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> MulticoreClus
 
 
 def _from_levels(system: System, memory_Bps: Fraction | float | None) -> MulticoreCluster:
-    """The machine that a LAN of equal nodes with cores is.  Raises PlatformError for another system."""
+    """Return the machine of a system with one LAN of equal nodes with cores; raise PlatformError for another system."""
     where = f"system {system.name!r}"
     if len(system.groups) > 1:
         problem = f"{len(system.groups)} groups of units, but the model's nodes are equal and on one network"
@@ -249,23 +258,23 @@ def _from_file(path: Path) -> MulticoreCluster:
 
 
 def _finite_or_none(entry: CheckedTable, key: str) -> Fraction | None:
-    """None for inf."""
+    """Return the value of a key, or None for inf."""
     return None if entry.number(key) == float("inf") else _finite(entry, key)
 
 
 def _finite(entry: CheckedTable, key: str) -> Fraction:
     value = entry.number(key)
     if not 0 < value < float("inf"):
-        raise PlatformError(entry.where, f"{key} = {value:g} is not a positive number", "Mend the value")
+        raise PlatformError(entry.where, f"{key} = {value:g} is not a positive number", "Correct the value")
     if not _LEAST <= value <= _MOST:
-        raise PlatformError(entry.where, f"{key} = {value:g} is not from {_LEAST:g} to {_MOST:g}", "Mend the value")
-    return Fraction(str(value))  # the decimal that stands there, not the nearest binary number
+        raise PlatformError(entry.where, f"{key} = {value:g} is not from {_LEAST:g} to {_MOST:g}", "Correct the value")
+    return Fraction(str(value))  # exactly the decimal number in the file
 
 
 def _count(entry: CheckedTable, key: str, most: int) -> int:
     value = entry.integer(key)
     if not 1 <= value <= most:
-        raise PlatformError(entry.where, f"{key} = {value} is not a number from 1 to {most}", "Mend the value")
+        raise PlatformError(entry.where, f"{key} = {value} is not a number from 1 to {most}", "Correct the value")
     return value
 
 
@@ -274,5 +283,5 @@ def _plain(name: str) -> str:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """Of a table beside this module; lines that begin with # are its source."""
+    """Return the rows of a CSV file in this folder; lines that begin with # give its source."""
     return commented_rows(Path(__file__).with_name(name))

@@ -1,8 +1,8 @@
-"""The best q for given p and the best p for given q: closed forms where they exist, and a word where they do not.
+"""The best q for given p and the best p for given q: closed forms where they exist, otherwise the reason why not.
 
 Derived (docs/predictors/hierarchical.md): 1 / eta = 1 + q / x + N(q, p).  With N = g q^2, as for
 beta(q, p) = beta_1(p) / q, q_E^2 = 1 / g = beta_1(p) v r x / p.  With N = G(p), p_E solves p G' - G = 1 + q / x.  For
-s(z) = min(1, z), q_E is at most x and the right side is max(1, q / x).
+s(z) = min(1, z), q_E is at most x, and the right-hand side is max(1, q / x).
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from predictor.hierarchical.surface import Surface, Term, Terms
 
 _LN2 = math.log(2)
-_MOST = 1e15  # cores or nodes; an optimum beyond is none
+_MOST = 1e15  # cores or nodes; a larger optimum counts as none
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where the speed-up is largest, or why there is no such place between one and infinity."""
+    """The number of cores or nodes with the largest speed-up, or the reason why there is none above one."""
 
-    value: float | None  # > 1
-    why: str = ""  # there is none
-    formula: str = ""  # of the paper that was taken; empty: it is the surface's own maximum
+    value: float | None  # > 1; None: there is no optimum
+    why: str = ""  # why there is no optimum
+    formula: str = ""  # the paper's formula that was used; empty: the maximum of the surface itself
 
     @property
     def interior(self) -> bool:
+        """True if there is an optimum."""
         return self.value is not None
 
 
@@ -38,10 +39,10 @@ NO_FORM = "no closed form: the exchange is not a sum of powers of p"
 
 
 def cores_optimum(surface: Surface, p: float) -> Optimum:
-    """q_E for p nodes."""
+    """Return q_E for p nodes."""
     if not isinstance(surface.network, Terms):
         return Optimum(None, NO_FORM)
-    (memory,) = surface.memory.terms or (Term(0.0, cores=1),)  # c q, with c = 1 / x where it is derived
+    (memory,) = surface.memory.terms or (Term(0.0, cores=1),)  # c q; c = 1 / x in the derived variant
     per_core = float(Term(memory.factor, 0, memory.nodes)(1, p))
     exponents = {term.cores for term in surface.network.terms}
     if len(exponents) > 1:
@@ -52,7 +53,7 @@ def cores_optimum(surface: Surface, p: float) -> Optimum:
         if not surface.overlap:
             return Optimum(None, SATURATES if per_core > 0 or factor > 0 else GROWS)
         return Optimum(None, FLAT if per_core > 0 else SATURATES if factor > 0 else GROWS)
-    # q / (1 + c q + g q^e) is largest where 1 = (e - 1) g q^e; with max(1, c q) it falls beyond c q = 1 in any case.
+    # q / (1 + c q + g q^e) is largest where 1 = (e - 1) g q^e; with max(1, c q) it always falls beyond c q = 1.
     q = (1 / (factor * (exponent - 1))) ** (1 / exponent)
     if surface.overlap and per_core > 0:
         q = min(q, 1 / per_core)
@@ -60,7 +61,7 @@ def cores_optimum(surface: Surface, p: float) -> Optimum:
 
 
 def nodes_optimum(surface: Surface, q: float) -> Optimum:
-    """p_E for q cores per node."""
+    """Return p_E for q cores per node."""
     if not isinstance(surface.network, Terms) or any(term.nodes for term in surface.memory.terms):
         return Optimum(None, NO_FORM)
     memory = float(surface.memory(q, 1))
@@ -70,10 +71,10 @@ def nodes_optimum(surface: Surface, q: float) -> Optimum:
 
 
 def nodes_of(terms: Sequence[Term], right: float) -> Optimum:
-    """The p > 1 with p G' - G = right, G the sum of the terms, where p / (right + G) is largest of all p.
+    """Return the p > 1 at which p / (right + G) is largest, where G is the sum of the terms: p G' - G = right.
 
-    Closed where p G' - G is a single power of p: a power of p in G, or p log2(p), beside which a term in p alone
-    adds nothing.  Else found by halving, where p G' - G grows with p.
+    The solution has a closed form where p G' - G is a single power of p: G is a power of p, or p log2(p), to which a
+    term in p alone adds nothing.  Otherwise it is found by bisection, where p G' - G grows with p.
     """
     slopes = _slopes(terms)
     if not slopes:
@@ -87,7 +88,10 @@ def nodes_of(terms: Sequence[Term], right: float) -> Optimum:
 
 
 def _slopes(terms: Sequence[Term]) -> list[tuple[float, float, int]]:
-    """p G' - G as (factor, power, logs): of c p^k it is c (k - 1) p^k, of c p^k log2(p) c p^k / ln 2 besides."""
+    """Return p G' - G as (factor, power, logs).
+
+    For c p^k it is c (k - 1) p^k; for c p^k log2(p) it is c (k - 1) p^k log2(p) + c p^k / ln 2.
+    """
     total: dict[tuple[float, int], float] = {}
     for term in terms:
         parts = [((term.nodes, term.logs), term.factor * (term.nodes - 1))]
@@ -111,21 +115,21 @@ def _crossing(rising: Callable[[float], float], value: float) -> float:
 
 
 def within(value: float, symbol: str) -> Optimum:
-    """The stationary point of a speed-up that rises before it and falls behind: an optimum where it is above one."""
+    """Return the optimum at a stationary point before which the speed-up rises and after which it falls."""
     if value <= 1:
         return Optimum(None, FIRST_OF[symbol])
     return Optimum(value) if value < _MOST else Optimum(None, GROWS)
 
 
 def printed_cores(beta_1: float, v: float, r: float, x: float, p: float) -> float:
-    """q_E as printed: (beta_1(p) v r x / (2 p))^(1/3)."""
+    """Return q_E as printed: (beta_1(p) v r x / (2 p))^(1/3)."""
     q_E: float = (beta_1 * v * r * x / (2 * p)) ** (1 / 3)
     return q_E
 
 
-# What the paper prints of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant one, and as the
-# table has it for three d(p).  The second and the table have x where the first has x + q
-# (docs/predictors/hierarchical.md).
+# The printed formulas of the optima: q_E for every beta_1(p); p_E for every beta_1(p), for a constant beta_1, and in
+# the table for three d(p).  The formula for a constant beta_1 and the table have x where the general formula for p_E
+# has x + q (docs/predictors/hierarchical.md).
 PRINTED_CORES = "q_E^3 = beta_1 v r x / (2 p)"
 PRINTED_NODES = "p_E^2 (1 / (beta_1 r))' = v (x + q) / q^3"
 PRINTED_NODES_CONSTANT = "p_E^2 d' = (beta_0 / q^2) w(x)"
@@ -137,7 +141,7 @@ PRINTED_TABLE = {
 
 
 def printed_nodes(d: str, *, beta_0: float, v: float, x: float, c: float, q: float) -> float:
-    """p_E as the table has it, for d(p) = p, sqrt(p) or log2(p): of W = beta_0 / q^2 w(x), w(x) = v (x / q) c(x)."""
+    """Return p_E of the table for d(p) = p, sqrt(p) or log2(p), with W = beta_0 / q^2 w(x), w(x) = v (x / q) c(x)."""
     W: float = beta_0 / q**2 * (v * x / q * c)
     p_E: dict[str, float] = {"p": math.sqrt(W), "sqrt(p)": (2 * W) ** 1.5, "log2(p)": W * _LN2}
     return p_E[d]

@@ -1,4 +1,4 @@
-"""An answer for readers and for programs."""
+"""Output of an answer as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from predictor.hierarchical.answer import Answer
 
 
 def text(made: Answer) -> str:
-    """For a reader, with the lines of the batch script at the end."""
+    """Return the answer as text, with the lines of the batch script at the end."""
     question, system = made.question, made.question.system
     size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
     lines = [
@@ -55,7 +55,7 @@ def _counted(number: int, thing: str) -> str:
 
 
 def as_json(made: Answer) -> dict[str, Any]:
-    """As JSON values."""
+    """Return the answer as JSON values."""
     asked, top, question = made.asked, made.best, made.question
     return {
         "system": question.system.name,

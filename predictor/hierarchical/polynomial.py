@@ -1,6 +1,6 @@
-"""Sums of products of powers with rational coefficients and exponents: enough algebra for the paper's equations, exact.
+"""Exact algebra for the paper's equations: sums of products of powers with rational coefficients and exponents.
 
-``log2(n)`` and ``log2(p)`` are symbols like n and p; only ``evaluate`` knows what they stand for.
+``log2(n)`` and ``log2(p)`` are symbols like n and p; only ``evaluate`` treats them as logarithms.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Union
 
-if TYPE_CHECKING:  # takes its time
+if TYPE_CHECKING:  # numpy is slow to import
     import numpy as np
 
 Number = Union[int, float, Fraction, "np.ndarray"]
-Powers = tuple[tuple[str, Fraction], ...]  # symbols in alphabetical order with their exponents, none of which is 0
+Powers = tuple[tuple[str, Fraction], ...]  # symbols in alphabetical order, with exponents other than 0
 
 _TOKEN = re.compile(r"\s*(?:(?P<sign>[+-])|(?P<number>\d+(?:/\d+)?)|(?P<symbol>log2\(\w+\)|[A-Za-z]\w*))")
 _EXPONENT = re.compile(r"\^(?:\((?P<long>-?\d+(?:/\d+)?)\)|(?P<short>-?\d+))")
@@ -28,28 +28,32 @@ def _powers(exponents: Mapping[str, Fraction]) -> Powers:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A sum of terms; none has the coefficient 0.  Two that are equal as sums compare equal."""
+    """A sum of terms with coefficients other than 0; sums that are equal compare equal."""
 
     terms: frozenset[tuple[Powers, Fraction]]
 
     @staticmethod
     def of(terms: Mapping[Powers, Fraction]) -> Polynomial:
+        """Return the sum of terms; coefficients may be 0."""
         return Polynomial(frozenset((powers, value) for powers, value in terms.items() if value))
 
     @staticmethod
     def constant(value: int | Fraction) -> Polynomial:
+        """Return a number as a polynomial."""
         return Polynomial.of({(): Fraction(value)})
 
     @staticmethod
     def symbol(name: str, exponent: int | Fraction = 1) -> Polynomial:
+        """Return a power of a symbol."""
         return Polynomial.of({_powers({name: Fraction(exponent)}): Fraction(1)})
 
     def coefficient(self, powers: Powers) -> Fraction:
-        """0 for a term that is not there."""
+        """Return the coefficient of a term; 0 for a term that is absent."""
         return dict(self.terms).get(powers, Fraction(0))
 
     @property
     def is_monomial(self) -> bool:
+        """True if the sum has exactly one term."""
         return len(self.terms) == 1
 
     def __add__(self, other: Polynomial) -> Polynomial:
@@ -74,20 +78,27 @@ class Polynomial:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Polynomial | int | Fraction) -> Polynomial:
-        """By a number or a single term."""
+        """Divide by a number or a single term."""
         if not isinstance(other, Polynomial):
             other = Polynomial.constant(other)
         return self * other.inverse()
 
     def inverse(self) -> Polynomial:
-        """1 over a single term."""
+        """Return the inverse of a single term.
+
+        Raises:
+            ValueError: The polynomial has not exactly one term.
+        """
         if not self.is_monomial:
-            raise ValueError(f"1 / ({self}) is no polynomial")
+            raise ValueError(f"1 / ({self}) is not a polynomial")
         ((powers, value),) = self.terms
         return Polynomial.of({tuple((symbol, -exponent) for symbol, exponent in powers): 1 / value})
 
     def substitute(self, values: Mapping[str, Polynomial | int | Fraction]) -> Polynomial:
-        """With numbers or polynomials for some symbols; what is put in for a root or a quotient is a single term."""
+        """Replace some symbols by numbers or polynomials.
+
+        A symbol with an exponent other than 1, 2, ... can only be replaced by a single term.
+        """
         total = Polynomial.constant(0)
         for powers, value in self.terms:
             product = Polynomial.constant(value)
@@ -98,9 +109,9 @@ class Polynomial:
         return total
 
     def evaluate(self, **values: Number) -> Number:
-        """Numbers or arrays for all symbols: floats, but exact where all values are rational and all exponents whole.
+        """Return the value for numbers or arrays in place of all symbols; log2(s) is computed from the value of s.
 
-        log2(s) is taken of the value of s.
+        The result is exact where all values are rational and all exponents whole, otherwise it consists of floats.
         """
         total: Number = Fraction(0)
         for powers, coefficient in sorted(self.terms):  # a sum of floats depends on its order
@@ -111,13 +122,19 @@ class Polynomial:
         return total
 
     def __str__(self) -> str:
-        """As ``parse`` reads it, highest powers first."""
+        """Return the text that ``parse`` reads, highest powers first."""
         shown = sorted(self.terms, key=lambda term: [(s, -e) for s, e in term[0]] or [("~", 0)])
         return " ".join(_shown(powers, value, first=i == 0) for i, (powers, value) in enumerate(shown)) or "0"
 
 
 def parse(text: str) -> Polynomial:
-    """A polynomial such as ``2 n^3 - n^2`` or ``2/3 n^2 p^(1/2) log2(p)``: factors with spaces, exponents rational."""
+    """Parse a polynomial such as ``2 n^3 - n^2`` or ``2/3 n^2 p^(1/2) log2(p)``.
+
+    Factors are separated by spaces, and exponents are rational.
+
+    Raises:
+        ValueError: The text is not a polynomial.
+    """
     total, at, sign = Polynomial.constant(0), 0, 1
     product: Polynomial | None = None
     text = text.strip()
@@ -164,6 +181,7 @@ def _value(symbol: str, values: Mapping[str, Number]) -> Number:
     inner = _LOGARITHM.fullmatch(symbol)
     if inner is None:
         return values[symbol]
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     logarithm: Number = np.log2(np.asarray(values[inner[1]], float))
@@ -173,6 +191,7 @@ def _value(symbol: str, values: Mapping[str, Number]) -> Number:
 def _power(value: Number, exponent: Fraction) -> Number:
     if exponent.denominator == 1 and isinstance(value, int | Fraction):
         return Fraction(value) ** int(exponent)
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     power: Number = np.asarray(value, float) ** float(exponent)

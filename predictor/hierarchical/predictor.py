@@ -1,12 +1,12 @@
-"""The hierarchical model as a predictor: eq. (3), with #op and #x declared and the machine measured.
+"""The hierarchical model as a predictor: eq. (3), with declared #op and #x and a measured machine.
 
-Of the NAS kernels, and of HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of the paper's table.
+It predicts the NAS kernels, and HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of the paper's table.
 
-l_c: what one core sustains, in a run of the kernel's smallest class on one core, as the paper has it from DGEMM.  b_cl:
-a large message between two nodes.  beta(q, p): how much of it all p nodes get when each sends to the next at once; a
-message from a node to itself tells whether the ranks of a node use the network among themselves.  With --memory-bus
-the node's bandwidth and the bytes per operation are those that the runs are told; without it memory never limits, and
-#b has no part in it.
+l_c is the speed that one core sustains in a run of the kernel's smallest class on one core; the paper measures it with
+DGEMM.  b_cl is measured by a large message between two nodes.  beta(q, p) is the multiple of b_cl that all p nodes get
+when each sends to the next at the same time.  A message from a node to itself shows whether ranks of one node
+communicate over the network.  With --memory-bus, the node's bandwidth and the bytes per operation are those of the
+runs; without it memory never limits, and #b has no effect.
 """
 
 from __future__ import annotations
@@ -14,39 +14,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.catalog import Problem, app, problem
-from apps.netprobe.measure import Exchange, Plan
-from apps.record import RunRecord
-from apps.spec import Target
+from apps.probes.network.measure import Exchange, NetworkPlan
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem
+from apps.results.record import RunRecord
+from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.evidence.targets import requests_in_range
 from predictor.hierarchical.kernels import KERNELS, Kernel
 from predictor.hierarchical.model import node_time_s
 from predictor.hierarchical.table_kernels import TABLE_KERNELS, TableKernel
-from predictor.targets import requests_in_range
 
-_SHORTEST_S = 1e-30  # no operation or message is shorter; rounding may leave nothing
-_LARGE_BYTES = 4_000_000  # long against latencies
-_USES_NETWORK = 0.5  # a message to oneself that takes this share of one to another node is not copied in memory
-_LEFT_OUT = 0.05  # of the prediction; what may be lost beyond is worth a caution
+_SHORTEST_S = 1e-30  # lower limit of the times of operations and messages, which rounding may make 0
+_LARGE_BYTES = 4_000_000  # takes long compared with latencies
+_USES_NETWORK = 0.5  # a message to oneself that takes more than this share of one to another node uses the network
+_LEFT_OUT = 0.05  # share of the prediction; larger contributions that the model leaves out cause a caution
 
 
-_CHARGED = "the paper's table charges for an exchange between the cores of a node, as if each sent a whole node's share"
+_CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """q ranks on each of p equal nodes."""
+    """A placement of q ranks on each of p equal nodes."""
 
     hosts: tuple[str, ...]  # of the nodes, in the order of the ranks
     q: int
 
     @property
     def p(self) -> int:
+        """Number of nodes."""
         return len(self.hosts)
 
 
 def shape(target: Target) -> Shape:
-    """Raises OutOfRange for what is not q ranks, each with a core of its own, on each of p equal nodes of a cluster."""
+    """Return the shape of the target's placement.
+
+    Raises:
+        OutOfRange: The placement is not q ranks, each with its own core, on each of p equal nodes of one cluster.
+    """
     where = f"hierarchical, {target.problem} on {target.platform.name}"
     hosts = tuple(dict.fromkeys(target.placement))
     counts = {target.placement.count(host) for host in hosts}
@@ -68,42 +74,51 @@ _DECLARED: Mapping[str, Kernel | TableKernel] = {**KERNELS, **TABLE_KERNELS}
 
 
 def kernel_of(asked: Problem) -> Kernel | TableKernel:
-    """Raises OutOfRange for a program whose #op and #x are not declared."""
-    if asked.program is not None or asked.app not in _DECLARED:
+    """Return the declared quantities of the problem's program.
+
+    Raises:
+        OutOfRange: The program has no declared #op and #x.
+    """
+    if asked.program is not None or asked.name not in _DECLARED:
         remedy = f"Use another predictor; declared are {', '.join(_DECLARED)}"
-        raise OutOfRange(f"hierarchical, {asked}", "nobody has declared its operations and exchanged bytes", remedy)
-    return _DECLARED[asked.app]
+        raise OutOfRange(f"hierarchical, {asked}", "its operations and exchanged bytes are not declared", remedy)
+    return _DECLARED[asked.name]
 
 
 def core_probe(target: Target) -> Target:
-    """The kernel's smallest class (the next one where that is asked about) on one core, as many iterations.
+    """Return the probe on one core: the kernel's smallest class with the target's number of iterations.
 
-    Of a kernel of free sizes an eighth of the size.
+    If the target has the smallest class itself, the probe has the next one.  For a kernel of free sizes the probe has
+    an eighth of the size.
     """
-    asked, size_parameter = target.problem, app(target.problem.app).size_parameter
+    asked, size_parameter = target.problem, named_kernel(target.problem.name).size_parameter
     if asked.size is not None and size_parameter is not None:
         params = {**dict(asked.params), size_parameter: asked.size // 8 or asked.size + 1}
         if "grid_rows" in params:
-            params["grid_rows"] = 1  # there is one rank
-        return Target(Problem(asked.app, tuple(params.items())), target.platform, target.placement[:1])
-    smallest, second = list(app(asked.app).classes)[:2]
-    found = problem(asked.app, smallest if asked.preset != smallest else second)
-    iterations = app(asked.app).iterations_parameter
+            params["grid_rows"] = 1  # the probe has one rank
+        return Target(Problem(asked.name, tuple(params.items())), target.platform, target.placement[:1])
+    smallest, second = list(named_kernel(asked.name).classes)[:2]
+    found = problem(asked.name, smallest if asked.preset != smallest else second)
+    iterations = named_kernel(asked.name).iterations_parameter
     if iterations is not None:
         params = {**dict(found.params), iterations: dict(asked.params)[iterations]}
-        found = Problem(found.app, tuple(params.items()), None)
+        found = Problem(found.name, tuple(params.items()), None)
     return Target(found, target.platform, target.placement[:1])
 
 
-def network_plan(target: Target, of: Shape) -> Plan | None:
-    """A large message between two nodes, one of a byte, one to oneself, and a large one from every node to the next."""
+def network_plan(target: Target, of: Shape) -> NetworkPlan | None:
+    """Return the messages to measure; None for one rank.
+
+    They are a large message of a node to itself, a large message and one of a byte between two nodes, and a large
+    message from every node to the next at the same time; on one node only the first.
+    """
     here = of.hosts[0]
     to_itself = (Exchange(here, here, _LARGE_BYTES, 1),)
     if of.p == 1:
-        return Plan(target.platform, (to_itself,)) if of.q > 1 else None
+        return NetworkPlan(target.platform, (to_itself,)) if of.q > 1 else None
     ring = zip(of.hosts, of.hosts[1:] + of.hosts[:1], strict=True)
     there = of.hosts[1]
-    return Plan(
+    return NetworkPlan(
         target.platform,
         (
             to_itself,
@@ -115,22 +130,22 @@ def network_plan(target: Target, of: Shape) -> Plan | None:
 
 
 @dataclass(frozen=True)
-class Network:
-    """What the messages have told."""
+class ClusterNetwork:
+    """Properties of the network, from the measured messages."""
 
     bandwidth_Bps: float  # b_cl
-    beta: float  # of p nodes, 1 to p
+    beta: float  # beta of p nodes, 1 to p
     latency_s: float
-    inside: bool  # messages between the ranks of a node use its network too
+    inside: bool  # messages between ranks of one node use the network
 
 
-def read_network(evidence: Evidence, p: int) -> Network:
-    """From the answer to network_plan."""
+def read_network(evidence: Evidence, p: int) -> ClusterNetwork:
+    """Return the network's properties from the measured messages of ``network_plan``."""
     times_s = [max(one) for one in evidence.measurement.times_s]
     if p == 1:
-        return Network(_LARGE_BYTES / times_s[0], 1.0, 0.0, inside=True)
+        return ClusterNetwork(_LARGE_BYTES / times_s[0], 1.0, 0.0, inside=True)
     itself_s, alone_s, smallest_s, together_s = times_s
-    return Network(
+    return ClusterNetwork(
         bandwidth_Bps=_LARGE_BYTES / max(alone_s - smallest_s, _SHORTEST_S),
         beta=min(float(p), p * max(alone_s - smallest_s, _SHORTEST_S) / max(together_s - smallest_s, _SHORTEST_S)),
         latency_s=smallest_s / 2,
@@ -139,7 +154,7 @@ def read_network(evidence: Evidence, p: int) -> Network:
 
 
 def memory_time_s(record: RunRecord, target: Target) -> float:
-    """s per operation of the target on one core that its node's memory takes; 0 without a memory bus."""
+    """Return the time of the node's memory per operation of the target on one core, s; 0 without a memory bus."""
     bus = record.identity.get("memory_bus")
     if bus is None:
         return 0.0
@@ -150,19 +165,23 @@ def memory_time_s(record: RunRecord, target: Target) -> float:
 
 @dataclass(frozen=True)
 class HierarchicalModel:
-    """Answers to all requests."""
+    """The measured probes and messages."""
 
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Eq. (3).  Raises OutOfRange for other programs and for placements that are not p nodes of q ranks."""
+        """Predict by eq. (3).
+
+        Raises:
+            OutOfRange: The program has no declared quantities, or the placement is not q ranks on each of p nodes.
+        """
         kernel, of, params = kernel_of(target.problem), shape(target), dict(target.problem.params)
         rate = self.answers[EvidenceRequest("run", core_probe(target))]
         evidence = [rate]
-        core_s = max(rate.record.compute_s) / rate.record.flops  # 1 / l_c, and the core's own bytes
+        core_s = max(rate.record.compute_s) / rate.record.flops  # 1 / l_c plus memory_s
         memory_s = memory_time_s(rate.record, core_probe(target))
         op = kernel.operations(params) / of.p
-        # Eq. (1): cores share a node's operations, and what they move, here in seconds of the bus, is moved by one bus.
+        # Eq. (1): the cores share a node's operations, and one bus moves all their bytes, given here in seconds.
         compute_s = node_time_s(op, op * memory_s, of.q, 1 / max(core_s - memory_s, _SHORTEST_S), 1.0)
         plan, comm_s = network_plan(target, of), 0.0
         flags: tuple[str, ...] = ()
@@ -190,36 +209,38 @@ class HierarchicalModel:
         )
 
 
-def _flags(left_out_s: Mapping[str, float], time_s: float, network: Network, of: Shape) -> tuple[str, ...]:
+def _flags(left_out_s: Mapping[str, float], time_s: float, network: ClusterNetwork, of: Shape) -> tuple[str, ...]:
     found = [
         f"{what}, which the model leaves out, may be {100 * lost_s / (time_s + lost_s):.0f} % of the time"
         for what, lost_s in left_out_s.items()
         if lost_s > _LEFT_OUT * time_s
     ]
     if of.q > 1 and not network.inside:
-        found.append(f"the {of.q} ranks of a node are taken for a compact part of the problem")
+        found.append(f"the {of.q} ranks of a node are assumed to hold a compact part of the problem")
     return tuple(found)
 
 
 @dataclass(frozen=True)
 class HierarchicalPredictor:
-    """The predictor."""
+    """The hierarchical model as a predictor."""
 
     name: str
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The probes of all targets that are in range; for the others none."""
+        """Return requests for the probes and messages of all targets in range."""
         return requests_in_range(_requests, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the probes and messages are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HierarchicalModel:
+        """Return a model that holds the probes and messages."""
         return HierarchicalModel({one.request: one for one in evidence})
 
 
 def _requests(target: Target) -> list[EvidenceRequest]:
-    """Raises OutOfRange as ``HierarchicalModel.predict`` does."""
+    """Return the requests for one target; raise OutOfRange as ``HierarchicalModel.predict`` does."""
     kernel_of(target.problem)
     plan = network_plan(target, shape(target))
     probe = EvidenceRequest("run", core_probe(target))

@@ -1,6 +1,6 @@
-"""Kernels of this project that do what a program of the paper's table does, for predictor ``hierarchical``.
+"""Kernels of this project that match a program of the paper's table, for the predictor ``hierarchical``.
 
-#op, #x and beta(q, p) = beta_1(p) / q are the table's; nothing is counted from the kernels' own messages
+#op, #x and beta(q, p) = beta_1(p) / q are those of the table; the kernels' own messages are not counted
 (docs/validation/hierarchical.md compares the two).
 """
 
@@ -17,26 +17,27 @@ from predictor.hierarchical.surface import terms_of
 
 @dataclass(frozen=True)
 class TableKernel:
-    """A kernel of free size, and the program of the table that it is."""
+    """A kernel of free size, with its program in the table."""
 
     name: str
     program_name: str
-    messages: Callable[[Params, int], float]  # of one rank, one after another: each waits for the one before
-    waiting: Callable[[Params, int], float] = lambda params, ranks: 0.0  # in turn, over the computation
+    messages: Callable[[Params, int], float]  # number of messages of one rank, each of which waits for the previous one
+    waiting: Callable[[Params, int], float] = lambda params, ranks: 0.0  # time of waiting in turn / computation time
 
     @property
     def program(self) -> Application:
+        """The program of the table."""
         return application(self.program_name)
 
     def operations(self, params: Params) -> float:
-        """#op."""
+        """Return #op."""
         return self.program.operations(int(params["n"]))
 
     def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float, inside: bool) -> float:
-        """#x / (beta(q, p) b_cl), s, where ``beta``, what p nodes were seen to get together, is no less than beta_1(p).
+        """Return #x / (beta(q, p) b_cl), s, with beta_1(p) of the table, but at most the measured ``beta``.
 
-        ``inside``, whether ranks of a node use the network among themselves, makes no difference: the table charges
-        for that in any case.
+        ``inside``, whether ranks of one node communicate over the network, has no effect, because the table charges
+        for such messages in any case.
         """
         exchanged_bytes = float(terms_of(self.program.x, int(params["n"]))(q, p))
         beta_1 = float(self.program.beta(1, p))
@@ -48,19 +49,19 @@ def _panels(params: Params) -> float:
 
 
 def _hpl_messages(params: Params, ranks: int) -> float:
-    """A panel from each process column to the next; a search for the pivot of every column of the matrix."""
+    """Return HPL's messages: a panel to the next process column, and a pivot search per column of the matrix."""
     rows = max(1, int(params["grid_rows"]))
     return float(_panels(params) * (ranks > rows) + 2 * params["n"] * math.log2(rows))
 
 
 def _hpl_waiting(params: Params, ranks: int) -> float:
-    """nb n^2 / 2 operations in panels, which one process column of C at a time does while the others wait."""
+    """Return HPL's waiting: one of C process columns does the nb n^2 / 2 operations in panels while the others wait."""
     columns = ranks / max(1, int(params["grid_rows"]))
     return float(3 / 4 * params["nb"] * (columns - 1) / params["n"])
 
 
 def _summa_messages(params: Params, ranks: int) -> float:
-    """Two broadcasts for a panel, along the rows and the columns of a square grid."""
+    """Return SUMMA's messages: two broadcasts per panel, along the rows and the columns of a square grid."""
     return _panels(params) * math.log2(ranks)
 
 

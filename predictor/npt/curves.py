@@ -1,4 +1,4 @@
-"""Fitted equations, evaluated together into a table of T_i by (i, M_i, P)."""
+"""Fitted equations, which are evaluated together into a table of T_i by (i, M_i, P)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from predictor.npt.terms import REFERENCE, Term, ranks_part, size_part
 
 
 class Point(NamedTuple):
-    """What an N-T model is of: ``T_i(N)|P,M_i``."""
+    """Subject of an N-T model, ``T_i(N)|P,M_i``."""
 
-    sub_cluster: int  # from 0
+    sub_cluster: int  # i, counted from 0
     ranks: int  # P
     processes: int  # M_i
 
@@ -25,10 +25,10 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """What a P-T or NP-T model is of: ``T_i(N, P)|M_i``."""
+    """Subject of a P-T or NP-T model, ``T_i(N, P)|M_i``."""
 
-    sub_cluster: int
-    processes: int
+    sub_cluster: int  # i, counted from 0
+    processes: int  # M_i
 
     def __str__(self) -> str:
         return f"G{self.sub_cluster + 1} M={self.processes}"
@@ -36,32 +36,32 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """N-T models of one equation."""
+    """N-T models that share one equation."""
 
     form: tuple[Term, ...]
     fits: Mapping[Point, Fit] = field(default_factory=dict)
 
     @cached_property
     def _places(self) -> np.ndarray:
-        """i, P, M_i of each, models x 3."""
+        """The i, P and M_i of each model, models x 3."""
         return np.array(list(self.fits), int).reshape(-1, 3)
 
     @cached_property
     def _coefficients(self) -> np.ndarray:
-        """Models x terms."""
+        """Coefficients, models x terms."""
         return np.array([fitted.coefficients for fitted in self.fits.values()]).reshape(-1, len(self.form))
 
     def time_s(self, fitted: Fit, size: float) -> float:
-        """What a fit of this equation says of N."""
+        """Return the time of a fit of this equation at N = ``size``, s."""
         return float(fitted.coefficients @ size_part(self.form, np.array([size]))[:, 0])
 
     def times_s(self, point: Point, sizes: np.ndarray) -> np.ndarray:
-        """What the model of a point says of several N."""
+        """Return the times of the point's model at several sizes N, s."""
         times_s: np.ndarray = self.fits[point].coefficients @ size_part(self.form, sizes)
         return times_s
 
     def fill(self, table_s: np.ndarray, size: float) -> None:
-        """Enters ``T_i(N)|P,M_i`` at [i, M_i, P], as far as the table goes."""
+        """Write ``T_i(N)|P,M_i`` to the table at [i, M_i, P], as far as the table reaches."""
         _, most, most_total = table_s.shape
         i, ranks, processes = self._places.T
         inside = (processes < most) & (ranks < most_total)
@@ -71,27 +71,27 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """P-T or NP-T models of one equation."""
+    """P-T or NP-T models that share one equation."""
 
     form: tuple[Term, ...]
     fits: Mapping[Series, Fit]
-    references: Mapping[Series, Fit] | None = None  # P-T: the N-T model that each refers to; None: NP-T
-    own: Points | None = None  # P-T: the N-T equation, and as printed the models to refer to where P was measured
+    references: Mapping[Series, Fit] | None = None  # P-T: the N-T model that each model refers to; None: NP-T
+    own: Points | None = None  # P-T: the N-T equation; form "pt-printed": also the N-T models of the measured P
 
     @cached_property
     def _coefficients(self) -> np.ndarray:
-        """Models x terms."""
+        """Coefficients, models x terms."""
         return np.array([fitted.coefficients for fitted in self.fits.values()]).reshape(-1, len(self.form))
 
     def fill(self, table_s: np.ndarray, size: float) -> None:
-        """Enters ``T_i(N, P)|M_i`` at [i, M_i, P] for all P > M_i, as far as the table goes."""
+        """Write ``T_i(N, P)|M_i`` to the table at [i, M_i, P] for all P > M_i, as far as the table reaches."""
         times_s = self.times_s(size, np.arange(1, table_s.shape[2]))
         for (i, processes), row in zip(self.fits, times_s, strict=True):
             if processes < table_s.shape[1]:
                 table_s[i, processes, processes + 1 :] = row[processes:]
 
     def times_s(self, size: float, ranks: np.ndarray) -> np.ndarray:
-        """Models x numbers of processes, in the order of ``fits``."""
+        """Return the times at N = ``size`` on P = ``ranks`` processes, s, models x ranks, in the order of ``fits``."""
         weighted = self._coefficients * size_part(self.form, np.array([size]))[:, 0]
         by_ranks = ranks_part(self.form, ranks)
         times_s: np.ndarray
@@ -105,7 +105,7 @@ class Curves:
         return times_s
 
     def _reference_s(self, references: Mapping[Series, Fit], own: Points, size: float, ranks: np.ndarray) -> np.ndarray:
-        """T of eq. (3), models x numbers of processes."""
+        """Return the reference time T of eq. (3), s, models x ranks."""
         by_size = size_part(own.form, np.array([size]))[:, 0]
         coefficients = np.array([references[series].coefficients for series in self.fits]).reshape(-1, len(by_size))
         times_s = np.repeat((coefficients @ by_size)[:, None], len(ranks), axis=1)

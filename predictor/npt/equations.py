@@ -1,4 +1,4 @@
-"""The estimation equations of a benchmark: what its time is made of, coefficients left out."""
+"""Estimation equations of a program: the terms of its time, without their coefficients."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from predictor.npt.terms import REFERENCE, Term
 
 @dataclass(frozen=True)
 class Equations:
-    """What T_i is made of: the row of a benchmark in Table V, coefficients left out.
+    """Terms of T_i: the row of a benchmark in Table V, without coefficients."""
 
-    ``nt``: in N, for one P and M_i (eq. (2)).  ``pt``: in P and the time T that an N-T model gives (eq. (3)).
-    ``npt``: in N and P (eq. (4)).
-    """
-
-    nt: tuple[Term, ...]
-    pt: tuple[Term, ...]
-    npt: tuple[Term, ...]
+    nt: tuple[Term, ...]  # in N, for one P and M_i (eq. (2))
+    pt: tuple[Term, ...]  # in P and the time T of an N-T model (eq. (3))
+    npt: tuple[Term, ...]  # in N and P (eq. (4))
 
     def __post_init__(self) -> None:
         for name, form in (("N-T", self.nt), ("P-T", self.pt), ("NP-T", self.npt)):

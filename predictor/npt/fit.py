@@ -13,12 +13,12 @@ import numpy as np
 from platforms.errors import UserError
 
 METHODS = ("ls", "nnls")
-WEIGHTS = ("absolute", "relative")  # the paper's, and the ones that searches use unless told otherwise
+WEIGHTS = ("absolute", "relative")  # the paper's weights, and the default weights of searches
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients, and what they leave over."""
+    """Fitted coefficients and their residuals."""
 
     terms: tuple[str, ...]
     coefficients: np.ndarray  # k, one per term; s per unit of the term
@@ -40,14 +40,23 @@ def fit(
     weigh_by_s: np.ndarray | None = None,
     where: str = "fit",
 ) -> Fit:
-    """The k that make ``design`` (measurements x terms) times k come closest to the times.
+    """Find the coefficients k for which ``design`` times k is closest to the times.
 
-    ``method``: "ls", or "nnls" for k >= 0.  ``weights``: "absolute" is the plain sum of squares, as in the paper, in
-    which long times count most; "relative" divides every residual by ``weigh_by_s``, the times themselves by default.
-    Columns are scaled to length 1 first, so that N^3 beside 1 costs no digits; a positive scale keeps k >= 0 as it is.
+    Columns are scaled to length 1 first, so that N^3 beside 1 loses no digits; a positive scale does not change k >= 0.
 
-    Raises UserError, beginning with ``where``, for fewer measurements than terms, and for terms that the measurements
-    cannot tell apart (one size too few, say): any coefficients would do, and what they say elsewhere means nothing.
+    Args:
+        design: Values of the terms, measurements x terms.
+        times_s: Measured times.
+        terms: Names of the terms.
+        method: "ls", or "nnls" for k >= 0.
+        weights: "absolute" minimises the plain sum of squares, as in the paper, in which long times count most;
+            "relative" divides every residual by ``weigh_by_s``.
+        weigh_by_s: Divisors of the residuals; None: ``times_s``.
+        where: Beginning of the error message.
+
+    Raises:
+        UserError: There are fewer measurements than terms, or the measurements cannot separate the terms (for example
+            because there is one size too few): many coefficients would fit, and their extrapolation is meaningless.
 
     >>> found = fit(np.array([[1, 1], [2, 1], [4, 1]]), np.array([5.0, 7.0, 11.0]), ["N", "1"])
     >>> print(found)
@@ -79,7 +88,11 @@ def fit(
 
 
 def check_method(method: str, weights: str) -> None:
-    """Raises UserError for what is not known."""
+    """Check the names of a method and of weights.
+
+    Raises:
+        UserError: A name is not known.
+    """
     if method not in METHODS:
         raise UserError(f"fit {method!r}", "no such method", f"Known: {', '.join(METHODS)}")
     if weights not in WEIGHTS:
@@ -87,14 +100,14 @@ def check_method(method: str, weights: str) -> None:
 
 
 def _non_negative(A: np.ndarray, b: np.ndarray, where: str) -> np.ndarray:
-    from scipy.optimize import nnls  # late: it takes 0.4 s to import
+    from scipy.optimize import nnls  # imported here because it takes 0.4 s
 
     try:
         k, _ = nnls(A, b, maxiter=100 * A.shape[1])
     except RuntimeError:
         remedy = "Drop terms that the times hardly depend on"
         raise UserError(where, "non-negative least squares does not come to an end", remedy) from None
-    # Some versions of scipy solve by A^T A, which halves the digits: plain least squares on the terms that it chose.
+    # Some versions of scipy use A^T A, which loses half of the digits; so solve again for the chosen terms.
     chosen = k > 0
     if chosen.any():
         again = np.linalg.lstsq(A[:, chosen], b, rcond=None)[0]
@@ -104,6 +117,6 @@ def _non_negative(A: np.ndarray, b: np.ndarray, where: str) -> np.ndarray:
 
 
 def _confused(A: np.ndarray, terms: Sequence[str]) -> list[str]:
-    """The terms with a part in the combination that vanishes at all measurements."""
+    """Return the terms of the combination that is zero at all measurements."""
     vanishing = abs(np.linalg.svd(A)[2][-1])
     return [term for term, part in zip(terms, vanishing, strict=True) if part > 0.01 * vanishing.max()]

@@ -1,6 +1,6 @@
-"""N-T, P-T and NP-T models from measurements.
+"""Fit N-T, P-T and NP-T models to measurements.
 
-Ichikawa, Takahashi, Kawai, sections 4, 5.6 and 5.7; the forms are those of ``predictor/npt/models.py``.
+Ichikawa, Takahashi, Kawai, sections 4, 5.6 and 5.7; ``predictor/npt/models.py`` describes the forms.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from platforms.errors import UserError
-from predictor.npt.configuration import Configuration
+from predictor.allocation.configuration import Configuration
 from predictor.npt.curves import Curves, Point, Points, Series
 from predictor.npt.equations import Equations
 from predictor.npt.fit import Fit, check_method, fit
@@ -31,16 +31,20 @@ def fit_models(
     glitch_k: float | None = None,
     reference_pes: int | None = None,
 ) -> NptModels:
-    """The models of these measurements.
+    """Fit models to measurements; a sub-cluster and M_i without measurements get no model.
 
-    ``form``: see models.py; all but "nt" take the homogeneous runs alone.
-    ``method``: "ls" as the paper began, "nnls" as it ended (section 5.8).
-    ``weights``: "absolute" as in the paper, or "relative".
-    ``drop``: terms of the form's equation to leave out, by name, such as "log P" (section 5.7).
-    ``glitch_k``: leave glitches out, 0.9 in the paper (section 5.6).
-    ``reference_pes``: for P-T models, the number of PEs whose time they refer to; by default the most measured.
+    Args:
+        measurements: Times of runs.
+        equations: Terms of the program's time.
+        form: See models.py; all forms except "nt" use only the homogeneous runs.
+        method: "ls", the paper's first choice, or "nnls", its final one (section 5.8).
+        weights: "absolute", as in the paper, or "relative".
+        drop: Names of terms to leave out of the form's equation, such as "log P" (section 5.7).
+        glitch_k: Leave out glitches below this share of the performance, 0.9 in the paper (section 5.6); None: keep.
+        reference_pes: For P-T models, the number of PEs of the reference time; None: the largest measured one.
 
-    A sub-cluster and M_i without measurements get no model; raises UserError where there are some but too few.
+    Raises:
+        UserError: A name is not known, or a sub-cluster and M_i have some measurements, but too few.
     """
     if form not in FORMS:
         raise UserError(f"form {form!r}", "no such model", f"Known: {', '.join(FORMS)}")
@@ -48,7 +52,7 @@ def fit_models(
     if reference_pes is not None and not form.startswith("pt"):
         raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
     excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
-    fitter = _Fitter(measurements, excluded, equations, frozenset(drop), form, method, weights)
+    fitter = _Fitter(measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights)
     single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
     curves, whole = None, {}
     if form == "nt":
@@ -61,13 +65,14 @@ def fit_models(
 
 
 class _Fitter:
-    """Measurements sorted by what a model is made of, and how to fit it."""
+    """Measurements grouped by model, with the settings of the fit."""
 
     def __init__(
         self,
         measurements: Measurements,
         excluded: np.ndarray,
         equations: Equations,
+        *,
         drop: frozenset[str],
         form: str,
         method: str,
@@ -77,7 +82,7 @@ class _Fitter:
         self.form, self.method, self.weights = form, method, weights
         self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
         self.curve = () if form == "nt" else without(equations.npt if form == "npt" else equations.pt, drop)
-        self.homogeneous: dict[Point, np.ndarray] = {}  # rows by (i, P, M_i)
+        self.homogeneous: dict[Point, np.ndarray] = {}  # rows of the measurements by (i, P, M_i)
         self.heterogeneous: dict[Configuration, np.ndarray] = {}
         for rows in measurements.series:
             if (i := int(measurements.sub_cluster[rows[0]])) < 0:
@@ -88,15 +93,15 @@ class _Fitter:
         self.homogeneous = dict(sorted(self.homogeneous.items()))
 
     def points(self, groups: Mapping[Point, np.ndarray]) -> Points:
-        """N-T models of homogeneous runs."""
+        """Fit N-T models to homogeneous runs."""
         return Points(self.nt, {point: self._n_fit(rows, f"N-T model, {point}") for point, rows in groups.items()})
 
     def whole(self) -> dict[Configuration, Fit]:
-        """N-T models of heterogeneous configurations."""
+        """Fit N-T models to heterogeneous configurations."""
         return {c: self._n_fit(rows, f"N-T model, configuration {c}") for c, rows in self.heterogeneous.items()}
 
     def np_curves(self) -> Curves:
-        """NP-T models, eq. (4)."""
+        """Fit NP-T models, eq. (4)."""
         fits = {}
         for series, points in self._series().items():
             rows = np.concatenate([self.homogeneous[point] for point in points])
@@ -106,7 +111,7 @@ class _Fitter:
         return Curves(self.curve, fits)
 
     def p_curves(self, reference_pes: int | None) -> Curves:
-        """P-T models, eq. (3), from the N-T models of the same runs."""
+        """Fit P-T models, eq. (3), to the N-T models of the same runs."""
         fits, references = {}, {}
         own: dict[Point, Fit] = {}
         for series, points in self._series().items():
@@ -133,7 +138,7 @@ class _Fitter:
         return Curves(self.curve, fits, references, Points(self.nt, own))
 
     def _series(self) -> dict[Series, list[Point]]:
-        """What P-T and NP-T models are made of: the measured P > M_i by (i, M_i)."""
+        """Return the measured points of each P-T or NP-T model: P > M_i, by (i, M_i)."""
         series: dict[Series, list[Point]] = {}
         for point in self.homogeneous:
             if point.ranks > point.processes:
@@ -148,7 +153,7 @@ class _Fitter:
     def _fit(
         self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, form: tuple[Term, ...], where: str
     ) -> Fit:
-        """The fit of the rows that are not excluded; errors say how many were."""
+        """Fit the rows that are not excluded; an error states how many were excluded."""
         left_out = int(self.excluded[rows].sum())
         return fit(
             design,

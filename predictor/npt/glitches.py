@@ -1,4 +1,4 @@
-"""Measurements that are slower than the sizes beside them lead to expect.
+"""Glitches: measurements that are slower than neighbouring sizes lead one to expect.
 
 Ichikawa, Takahashi, Kawai, section 5.6.
 """
@@ -10,18 +10,19 @@ import numpy as np
 from platforms.errors import UserError
 from predictor.npt.measurements import Measurements
 
-K = 0.9  # the paper's, for the Himeno benchmark; to be found anew for other programs and clusters
+K = 0.9  # the paper's value for the Himeno benchmark; other programs and clusters need their own
 
 
 def glitches(measurements: Measurements, k: float = K) -> np.ndarray:
-    """Which runs are glitches: p(n) <= k p(m), with performance p = work / time.
+    """Return a mask of the runs that are glitches: p(n) <= k p(m), with performance p = work / time.
 
-    m is the nearest smaller size measured on the same configuration.  Every measured size counts as m, one that is a
-    glitch itself too ("the point of measurement which is nearest to and smaller than n"): of two low points in a row
-    only the first is found.  Where m was measured several times, p(m) is all of their work over all of their time.
-    The smallest size is never a glitch.
+    m is the nearest smaller size measured on the same configuration.  Any measured size can be m, even if it is itself
+    a glitch ("the point of measurement which is nearest to and smaller than n"), so of two low points in a row only the
+    first is found.  Where m was measured several times, p(m) is the sum of the work over the sum of the times.  The
+    smallest size is never a glitch.
 
-    Raises UserError for runs whose work is not known, and for k outside of (0, 1).
+    Raises:
+        UserError: The work of a run is not known, or k lies outside (0, 1).
     """
     check_k(k)
     if np.isnan(measurements.work_flops).any():
@@ -38,7 +39,11 @@ def glitches(measurements: Measurements, k: float = K) -> np.ndarray:
 
 
 def check_k(k: float) -> None:
-    """Raises UserError for a k outside of (0, 1)."""
+    """Check the threshold of glitches.
+
+    Raises:
+        UserError: k lies outside (0, 1).
+    """
     if not 0 < k < 1:
         problem = "not a share of the expected performance"
         raise UserError(f"glitches below k = {k}", problem, "Give a number between 0 and 1")

@@ -1,4 +1,4 @@
-"""What NP-T predictors measure: a program's smaller problems on one cluster of the target alone."""
+"""Runs that NP-T predictors measure: smaller problems of the program on a single cluster of the target."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.spec import Target
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import configured
-from platforms.platform import Platform
+from platforms.model.placement import configured
+from platforms.model.platform import Platform
+from predictor.allocation.configuration import Configuration
 from predictor.base import EvidenceRequest, OutOfRange
-from predictor.npt.configuration import Configuration
 from predictor.npt.fit import fit
 from predictor.npt.smaller import Sized, program_equations, size_of, smaller
 from predictor.npt.terms import Term, columns
 
-# Numbers of PEs that are measured on a cluster, spread from 2 to all of them: NP-T equations have up to three functions
-# of P, and what is measured is charged for.
+# Limit of the numbers of PEs that are measured on a cluster, spread from 2 to all of its nodes.  NP-T equations have up
+# to three functions of P, and every run is charged for.
 MOST_NUMBERS_OF_PES = 6
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run on one cluster alone."""
+class HomogeneousRun:
+    """A run on a single cluster."""
 
     N: int
     pes: int
@@ -33,14 +33,15 @@ class Run:
 
     @property
     def configuration(self) -> Configuration:
-        """Of that cluster alone."""
+        """The configuration, of this cluster only."""
         return Configuration(((self.pes, self.processes),))
 
 
 def shares(target: Target) -> dict[int, tuple[int, int]]:
-    """P_i and M_i of the clusters that a target uses, counted from 0.
+    """Return P_i and M_i of each cluster that the target uses, by the cluster's number from 0.
 
-    Raises OutOfRange where the nodes of a cluster have different numbers of ranks: that is no configuration.
+    Raises:
+        OutOfRange: The nodes of a cluster have different numbers of ranks, which no configuration describes.
     """
     ranks: dict[str, int] = {}
     for host in target.placement:
@@ -50,7 +51,7 @@ def shares(target: Target) -> dict[int, tuple[int, int]]:
         counts = [ranks[host.name] for host in cluster.hosts if host.name in ranks]
         if len(set(counts)) > 1:
             raise OutOfRange(
-                f"{target.problem} on {target.nranks} ranks of {target.platform.name}",
+                str(target),
                 f"{min(counts)} ranks on some nodes of {cluster.name} and {max(counts)} on others, which is no "
                 "configuration (P_1, M_1, P_2, M_2, ...)",
                 "Give all nodes of a cluster equally many ranks, or use another predictor",
@@ -60,10 +61,11 @@ def shares(target: Target) -> dict[int, tuple[int, int]]:
     return found
 
 
-def one_pe(target: Target, cluster: int, processes: int) -> list[Run]:
-    """Runs on one node of the cluster, which has all ranks: for an N-T model.
+def one_pe(target: Target, cluster: int, processes: int) -> list[HomogeneousRun]:
+    """Return runs for an N-T model, with all ranks on one node of the cluster.
 
-    Raises OutOfRange where the program has too few smaller sizes for its equation.
+    Raises:
+        OutOfRange: The program has too few smaller sizes for its equation.
     """
     where, form = _where(target, cluster, processes), program_equations(target.problem).nt
     runs = _runs(target, cluster, processes, [1])
@@ -72,16 +74,17 @@ def one_pe(target: Target, cluster: int, processes: int) -> list[Run]:
     return runs
 
 
-def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> list[Run]:
-    """Runs on two and more nodes of a cluster, M_i ranks on each: for a "pt" or "npt" model.
+def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> list[HomogeneousRun]:
+    """Return runs for a "pt" or "npt" model, on two and more nodes of a cluster with M_i ranks on each.
 
-    Raises OutOfRange where the cluster has too few nodes, or the program too few smaller sizes, for its equation.
+    Raises:
+        OutOfRange: The cluster has too few nodes, or the program too few smaller sizes, for its equation.
     """
     where, equations = _where(target, cluster, processes), program_equations(target.problem)
     most = len(target.platform.clusters[cluster].hosts)
     if most < 2:
         raise OutOfRange(where, "one node, and so nothing to measure P > M_i on", "Use another predictor")
-    # A P-T model takes an N-T model of every P.
+    # A P-T model needs an N-T model for every P.
     least_sizes = len(equations.nt) if form == "pt" else 1
     sized = smaller(target.problem)
     possible = [pes for pes in range(2, most + 1) if sum(one.fits(pes * processes) for one in sized) >= least_sizes]
@@ -91,36 +94,38 @@ def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> l
     if form == "pt":
         for ranks in np.unique(P):
             _check(columns(equations.nt, N[ranks == P], np.ones(np.count_nonzero(ranks == P))), equations.nt, where)
-        _check(columns(equations.pt, N, P, N), equations.pt, where)  # the time that it refers to grows with N
+        _check(columns(equations.pt, N, P, N), equations.pt, where)  # the reference time grows with N
     else:
         _check(columns(equations.npt, N, P), equations.npt, where)
     return runs
 
 
 def spread(values: Sequence[int], most: int = MOST_NUMBERS_OF_PES) -> list[int]:
-    """At most so many of the values, the first and the last among them, closer together where they are small."""
+    """Return at most ``most`` of the values, with the first and the last, and closer together at the beginning."""
     if len(values) <= most:
         return list(values)
     places = np.unique(np.round(np.geomspace(1, len(values), most)).astype(int)) - 1
-    # Rounding joins the first ones: what that leaves free goes to the next values from the front.
+    # Rounding merges the first places; the places that this frees go to the next values from the front.
     free = [place for place in range(len(values)) if place not in places]
     return [values[place] for place in sorted([*places, *free[: most - len(places)]])]
 
 
-def _runs(target: Target, cluster: int, processes: int, pes: Sequence[int]) -> list[Run]:
+def _runs(target: Target, cluster: int, processes: int, pes: Sequence[int]) -> list[HomogeneousRun]:
     return [
-        Run(one.N, number, processes, EvidenceRequest("run", _on(one, target.platform, cluster, number, processes)))
+        HomogeneousRun(
+            one.N, number, processes, EvidenceRequest("run", _on(one, target.platform, cluster, number, processes))
+        )
         for one in smaller(target.problem)
         for number in pes
         if one.fits(number * processes)
     ]
 
 
-def _N(runs: Sequence[Run]) -> np.ndarray:
+def _N(runs: Sequence[HomogeneousRun]) -> np.ndarray:
     return np.array([run.N for run in runs], float)
 
 
-def _check_sizes(target: Target, where: str, runs: Sequence[Run]) -> None:
+def _check_sizes(target: Target, where: str, runs: Sequence[HomogeneousRun]) -> None:
     if not runs:
         sizes = ", ".join(str(one.N) for one in smaller(target.problem)) or "none"
         problem = f"too few sizes below N = {size_of(target.problem)} to measure: {sizes}"
@@ -128,7 +133,7 @@ def _check_sizes(target: Target, where: str, runs: Sequence[Run]) -> None:
 
 
 def _check(design: np.ndarray, form: tuple[Term, ...], where: str) -> None:
-    """Whether measurements can tell the terms apart, which depends on N and P alone."""
+    """Raise OutOfRange where measurements cannot separate the terms, which depends on N and P only."""
     try:
         fit(design, np.ones(len(design)), [term.name for term in form], where=where)
     except UserError as err:

@@ -1,4 +1,4 @@
-"""Measured times: what the models are made of."""
+"""Measured times of runs, to which the models are fitted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from platforms.errors import UserError
-from predictor.npt.configuration import Configuration
+from predictor.allocation.configuration import Configuration
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Measurement:
     configuration: Configuration
     size: float  # N
     time_s: float
-    work_flops: float | None = None  # what the run computed; only the search for glitches asks
+    work_flops: float | None = None  # flops of the run; only the search for glitches uses them
 
     def __post_init__(self) -> None:
         where = f"measurement on {self.configuration}, N = {self.size:g}"
@@ -33,7 +33,7 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Many runs, as columns.  ``of`` makes and checks them."""
+    """Many runs as columns, made and checked by ``of``."""
 
     pes: np.ndarray  # P_i, runs x sub-clusters
     processes: np.ndarray  # M_i, runs x sub-clusters
@@ -43,7 +43,11 @@ class Measurements:
 
     @classmethod
     def of(cls, runs: Iterable[Measurement]) -> Measurements:
-        """Raises UserError for none at all, and for runs on different numbers of sub-clusters."""
+        """Make columns of runs.
+
+        Raises:
+            UserError: There are no runs, or they have different numbers of sub-clusters.
+        """
         runs = list(runs)
         counts = {len(run.configuration.shares) for run in runs}
         if len(counts) != 1:
@@ -63,32 +67,32 @@ class Measurements:
 
     @cached_property
     def total(self) -> np.ndarray:
-        """P = sum P_i M_i."""
+        """P = sum P_i M_i of each run."""
         total: np.ndarray = (self.pes * self.processes).sum(axis=1)
         return total
 
     @cached_property
     def sub_cluster(self) -> np.ndarray:
-        """The only sub-cluster in use, counted from 0; -1 for a heterogeneous run."""
+        """The only sub-cluster in use of each run, counted from 0; -1 for a heterogeneous run."""
         return np.where((self.pes > 0).sum(axis=1) == 1, (self.pes > 0).argmax(axis=1), -1)
 
     @cached_property
     def series(self) -> list[np.ndarray]:
-        """Runs of one configuration, by increasing N: their rows."""
+        """Rows of the runs of each configuration, by increasing N."""
         shares = np.concatenate((self.pes, self.processes), axis=1)
         _, which = np.unique(shares, axis=0, return_inverse=True)
         by_size = np.lexsort((self.size, which.reshape(-1)))
         return np.split(by_size, np.flatnonzero(np.diff(which.reshape(-1)[by_size])) + 1)
 
     def configuration(self, row: int) -> Configuration:
-        """That of one run."""
+        """Return the configuration of one run."""
         return Configuration(tuple(zip(self.pes[row].tolist(), self.processes[row].tolist(), strict=True)))
 
     def where(self, mask: np.ndarray) -> Measurements:
-        """Some of them, for example those of fewer sizes (section 5.5)."""
+        """Return the runs that the mask selects, for example those of fewer sizes (section 5.5)."""
         names = ("pes", "processes", "size", "time_s", "work_flops")
         return Measurements(**{name: getattr(self, name)[mask] for name in names})
 
     def with_times(self, time_s: np.ndarray) -> Measurements:
-        """The same runs with other times."""
+        """Return the same runs with other times."""
         return replace(self, time_s=np.asarray(time_s, float))

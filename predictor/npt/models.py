@@ -3,23 +3,23 @@
 Ichikawa, Takahashi, Kawai, section 4.  T_i depends on N, P and M_i, and T = max_i T_i over the sub-clusters in use.
 
 nt
-    One model per (i, P, M_i), from homogeneous runs.  In a heterogeneous configuration T_i needs the model of the total
-    P, which G_i alone cannot always reach: then there is no time.  The paper therefore measured N-T models on all
-    configurations of the space (section 5.1), and so may the measurements here: a configuration with heterogeneous
-    runs of its own gets a model of its own, which gives T as a whole.
+    One model per (i, P, M_i), from homogeneous runs.  In a heterogeneous configuration T_i needs the model for the
+    total P, which G_i alone cannot always reach; then there is no time.  The paper therefore measured N-T models on all
+    configurations of the space (section 5.1).  Here too, a configuration that has heterogeneous runs gets its own
+    model, which gives T as a whole.
 pt
-    One model per (i, M_i) in P and T_i(N) at P and M_i, from the N-T models of homogeneous runs (eq. (3)).  The time
-    that it refers to is that of one reference P everywhere, by default the largest measured one: so T/P falls as 1/P
-    does, which is what makes a model of P of it.
+    One model per (i, M_i) in P and T_i(N) at P and M_i, from the N-T models of homogeneous runs (eq. (3)).  Its
+    reference time T is always that of one reference P, by default the largest measured one.  So T/P falls as 1/P does,
+    which makes it a model of P.
 pt-printed
-    Eq. (3) to the letter: the time it refers to is that of the same P where P was measured, and that of the reference P
-    elsewhere.  It expresses T(N) at P by itself, and one k_0 cannot equal every P: measured on 2, 3 and 4 PEs, T = W/P
-    comes out 13 % too high to 43 % too low, where ``pt`` is exact.
+    Eq. (3) taken literally: the reference time is that of the same P where P was measured, and that of the reference P
+    elsewhere.  This expresses T(N) at P by itself, and one k_0 cannot equal every P: measured on 2, 3 and 4 PEs,
+    T = W/P comes out 13 % too high to 43 % too low, where ``pt`` is exact.
 npt
     One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
 
-P-T and NP-T models hold for P > M_i.  P = M_i is a single PE, without a network: there the N-T model decides
-(section 4.1), whatever the form.
+P-T and NP-T models hold for P > M_i.  P = M_i means a single PE without a network: there the N-T model is used with
+every form (section 4.1).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.space import Space
 from predictor.base import OutOfRange
-from predictor.npt.configuration import Configuration
 from predictor.npt.curves import Curves, Points
 from predictor.npt.fit import Fit
-from predictor.npt.space import Space
 
 FORMS = ("nt", "pt", "pt-printed", "npt")
 
@@ -49,12 +49,12 @@ class NptModels:
     points: Points  # N-T models by (i, P, M_i): of single PEs, for form "nt" of all homogeneous runs
     curves: Curves | None  # P-T or NP-T models by (i, M_i)
     whole: Mapping[Configuration, Fit]  # form "nt": models of heterogeneous configurations
-    glitches: np.ndarray  # which measurements were left out as such
+    glitches: np.ndarray  # mask of the measurements that were left out as glitches
 
     def times(self, space: Space, size: float) -> tuple[np.ndarray, np.ndarray]:
-        """T of every configuration at N = ``size``, s, and the table of T_i by (i, M_i, P) behind it.
+        """Return T of every configuration at N = ``size``, s, and the table of T_i by (i, M_i, P).
 
-        NaN where there is no model; least squares may say negative times (section 5.8).
+        Times are NaN where there is no model; least squares may give negative times (section 5.8).
         """
         table_s = self._table_s(space.table_shape, size)
         times_s = space.gather(table_s)
@@ -65,10 +65,12 @@ class NptModels:
         return times_s, table_s
 
     def table_s(self, space: Space, size: float) -> np.ndarray:
-        """T_i by (i, M_i, P), s: all that the times of the configurations depend on.
+        """Return the table of T_i by (i, M_i, P), s, from which the times of all configurations follow.
 
-        Rows M_i = 0 hold -inf, entries without a model NaN.  Raises UserError for N-T models of whole configurations,
-        whose times are in no table.
+        Rows M_i = 0 hold -inf, and entries without a model NaN.
+
+        Raises:
+            UserError: There are N-T models of whole configurations, whose times are in no table.
         """
         if self.whole:
             problem = "models of whole configurations have no times by sub-cluster"
@@ -76,9 +78,10 @@ class NptModels:
         return self._table_s(space.table_shape, size)
 
     def predict(self, configuration: Configuration, size: float) -> tuple[float, dict[int, float]]:
-        """T at N = ``size``, s, and the T_i of the sub-clusters in use, counted from 0 (none for a whole model).
+        """Return T at N = ``size``, s, and T_i of each sub-cluster in use, counted from 0 (none for a whole model).
 
-        Raises OutOfRange where one of them has no model.
+        Raises:
+            OutOfRange: A sub-cluster in use has no model.
         """
         if configuration in self.whole:
             return self.points.time_s(self.whole[configuration], size), {}
@@ -94,7 +97,7 @@ class NptModels:
         return max(times_s.values()), times_s
 
     def flags(self, size: float) -> tuple[str, ...]:
-        """Reasons to distrust what they say of N = ``size``."""
+        """Return reasons to distrust the models at N = ``size``."""
         least, most = self.sizes
         if least <= size <= most:
             return ()

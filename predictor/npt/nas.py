@@ -1,6 +1,7 @@
-"""Estimation equations of the NAS kernels: ours, by the reasoning of Ichikawa, Takahashi and Kawai, section 5.
+"""Estimation equations of the NAS kernels, derived by the reasoning of Ichikawa, Takahashi and Kawai, section 5.
 
-The paper has none of them.  Their problems are classes, so N is the number that makes one class larger than another:
+The paper has no equations for the NAS kernels.  Their problems are classes, so N is the number that makes one class
+larger than another:
 
 kernel  N                          computation / P      exchanged, summed
 cg      order of the matrix, na    N^(4/3): non-zeros   parts of vectors N, sums log P
@@ -11,8 +12,8 @@ is      keys, total_keys           N                    everything, all-to-all: 
 ep      pairs, 2^m                 N                    sums log P
 
 CG's rows grow denser with the class: (nonzer + 1)^2 na of S, W, A, B, C is 5 na^(4/3) within 20 %.
-Classes also differ in their numbers of iterations, which no term stands for: fit times of equal numbers of iterations,
-or times of one iteration.
+Classes also differ in their numbers of iterations, for which there is no term: fit times of equal numbers of
+iterations, or times of one iteration.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from apps.catalog import Problem
+from apps.programs.problem import Problem
 from apps.traffic import accepts, declares
 from platforms.errors import UserError
 from predictor.npt.equations import Equations
 from predictor.npt.terms import terms
 
-_HALVED = terms("T/P", "1", "log P")  # P-T where the computation is shared out and sums are formed
-_EXCHANGED = terms("T/P", "P T", "1")  # P-T where everybody sends to everybody
+_HALVED = terms("T/P", "1", "log P")  # P-T equation for divided computation with reductions
+_EXCHANGED = terms("T/P", "P T", "1")  # P-T equation for all-to-all exchanges
 
 NAS: Mapping[str, Equations] = MappingProxyType(
     {
@@ -41,7 +42,7 @@ NAS: Mapping[str, Equations] = MappingProxyType(
     }
 )
 
-_KEYS_PER_ITERATION = 2  # of a rank, that IS changes
+_KEYS_PER_ITERATION = 2  # keys of a rank that IS changes in each iteration
 
 _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
@@ -54,18 +55,40 @@ _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
 
 
 def nas_size(app: str, params: Mapping[str, Any]) -> int:
-    """N of a NAS kernel's problem, from the parameters of its class; raises UserError for another program."""
+    """Return N of a NAS kernel's problem, from the parameters of its class.
+
+    Raises:
+        UserError: The program is not a NAS kernel.
+    """
     if app not in _SIZE:
         raise UserError(f"app {app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")
     return int(_SIZE[app](params))
 
 
+def runs_on(asked: Problem, ranks: int) -> bool:
+    """Return whether a problem's program runs on so many ranks: by its own rule and, for NAS kernels, by ``nas_fits``.
+
+    LU's class S has 12 points along an axis, and every rank needs two:
+
+    >>> from apps.programs.problem import problem
+    >>> [runs_on(problem("lu", "S"), ranks) for ranks in (6, 7, 8)]
+    [True, False, True]
+    """
+    if asked.program is None and asked.name in NAS and not nas_fits(asked, ranks):
+        return False
+    return asked.allows(ranks)
+
+
 def nas_fits(asked: Problem, ranks: int) -> bool:
-    """Whether a NAS kernel runs on so many ranks (docs/kernels/index.md)."""
+    """Return whether a NAS kernel runs on so many ranks (docs/kernels/index.md).
+
+    Raises:
+        UserError: The problem is not one of a NAS kernel.
+    """
     if declares(asked):
         return accepts(asked, ranks)
-    if asked.app == "is":  # its traffic depends on the keys; the rule is that of apps/is/is.c
+    if asked.name == "is":  # its traffic depends on the keys; the rule is the one in apps/kernels/is/is.c
         params = dict(asked.params)
         keys = int(params["total_keys"]) // ranks
         return ranks >= int(params["min_procs"]) and keys > _KEYS_PER_ITERATION * int(params["max_iterations"])
-    raise UserError(f"app {asked.app!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")
+    raise UserError(f"app {asked.name!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")

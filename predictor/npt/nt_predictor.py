@@ -1,7 +1,7 @@
-"""N-T models as a predictor: the time at a larger size, from runs of smaller ones on the target's own hosts.
+"""N-T models as a predictor: the time at a larger size, from runs of smaller sizes on the target's own hosts.
 
-Ichikawa, Takahashi and Kawai measured their N-T models on every configuration (sections 4.1 and 5.1); here it is the
-target's alone.  It knows nothing of P, so that any placement will do.
+Ichikawa, Takahashi and Kawai measured their N-T models on every configuration (sections 4.1 and 5.1); here only the
+target's is measured.  The model does not depend on P, so any placement is possible.
 """
 
 from __future__ import annotations
@@ -11,23 +11,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.spec import Target
+from apps.spec.target import Target
 from platforms.errors import UserError
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.evidence.targets import requests_in_range
 from predictor.npt.fit import Fit, fit
 from predictor.npt.smaller import Sized, comparable_time_s, program_equations, size_of, smaller
 from predictor.npt.terms import columns, size_part
-from predictor.targets import requests_in_range
 
 
 @dataclass(frozen=True)
 class NtPredictorModel:
-    """Answers to all requests."""
+    """The measured runs; each prediction fits a model to them."""
 
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange for a program without equations, and for too few smaller sizes."""
+        """Predict by an N-T model of the smaller sizes.
+
+        Raises:
+            OutOfRange: The program has no equations, or too few smaller sizes.
+        """
         sized, N = _sized(target), size_of(target.problem)
         evidence = [self.answers[_request(target, one)] for one in sized]
         fitted = _fit(target, sized, [comparable_time_s(one, target) for one in evidence])
@@ -43,18 +47,20 @@ class NtPredictorModel:
 
 @dataclass(frozen=True)
 class NtPredictor:
-    """The predictor."""
+    """N-T models as a predictor."""
 
     name: str
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The runs for all targets that are in range; for the others none."""
+        """Return requests for the runs of all targets in range."""
         return requests_in_range(lambda target: [_request(target, one) for one in _sized(target)], targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the runs are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> NtPredictorModel:
+        """Return a model that holds the runs."""
         return NtPredictorModel({one.request: one for one in evidence})
 
 
@@ -63,7 +69,7 @@ def _request(target: Target, one: Sized) -> EvidenceRequest:
 
 
 def _sized(target: Target) -> list[Sized]:
-    """What is measured.  Raises OutOfRange where it is too little for the equation."""
+    """Return the problems that are measured; raise OutOfRange where they are too few for the equation."""
     program_equations(target.problem)
     sized = [one for one in smaller(target.problem) if one.fits(target.nranks)]
     _fit(target, sized, [1.0] * len(sized))
@@ -72,7 +78,7 @@ def _sized(target: Target) -> list[Sized]:
 
 def _fit(target: Target, sized: Sequence[Sized], times_s: Sequence[float]) -> Fit:
     form = program_equations(target.problem).nt
-    where = f"N-T model of {target.problem} on {target.nranks} ranks of {target.platform.name}"
+    where = f"N-T model of {target}"
     design = columns(form, np.array([float(one.N) for one in sized]), np.ones(len(sized)))
     try:
         return fit(design, np.array(times_s), [term.name for term in form], method="nnls", where=where)

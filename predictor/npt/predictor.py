@@ -1,8 +1,8 @@
-"""P-T and NP-T models as predictors: the time at a larger size, from runs of smaller ones on each cluster alone.
+"""P-T and NP-T models as predictors: the time at a larger size, from runs of smaller sizes on each cluster alone.
 
-Each cluster that the target uses is measured with the target's M_i ranks on a node and several numbers of nodes, and
+Each cluster that the target uses is measured with the target's M_i ranks per node on several numbers of nodes, and
 T = max_i T_i(N, P)|M_i (Ichikawa, Takahashi, Kawai, section 4).  Where all ranks are on one node, P = M_i, an N-T model
-of that takes its place.
+of that node is used instead.
 """
 
 from __future__ import annotations
@@ -13,42 +13,46 @@ from itertools import groupby
 
 import numpy as np
 
-from apps.catalog import Problem
-from apps.spec import Target
+from apps.programs.problem import Problem
+from apps.spec.target import Target
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.search import time_flags
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.npt.configuration import Configuration
+from predictor.evidence.targets import in_range, requests_in_range
 from predictor.npt.fitting import fit_models
-from predictor.npt.homogeneous import Run, one_pe, several_pes, shares
+from predictor.npt.homogeneous import HomogeneousRun, one_pe, several_pes, shares
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.search import time_flags
 from predictor.npt.smaller import comparable_time_s, program_equations, size_of
-from predictor.targets import in_range, requests_in_range
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a model is of: a problem on one cluster, with so many ranks on each of its nodes."""
+    """Subject of a model: a problem on one cluster, with a number of ranks on each of its nodes."""
 
     problem: Problem
     platform_hash: str
-    cluster: int  # from 0
+    cluster: int  # counted from 0
     processes: int  # M_i
-    one_pe: bool  # all ranks on one node
+    one_pe: bool  # all ranks are on one node
 
 
 @dataclass(frozen=True)
 class FittedPart:
-    """T_i of a part as a function of P, and what it rests on."""
+    """T_i of a part as a function of P, with the evidence of its fit."""
 
     time_s: Callable[[int], float]
-    largest_N: int  # that was measured
-    most_ranks: int  # largest P that was measured
+    largest_N: int  # largest measured N
+    most_ranks: int  # largest measured P
     evidence: tuple[Evidence, ...]
 
 
 def parts(target: Target) -> list[Part]:
-    """One for each cluster that the target uses.  Raises OutOfRange for a placement that is no configuration."""
+    """Return the part of each cluster that the target uses.
+
+    Raises:
+        OutOfRange: The placement is not a configuration.
+    """
     alone = target.nodes == 1
     return [
         Part(target.problem, target.platform.content_hash, i, processes, alone)
@@ -58,14 +62,18 @@ def parts(target: Target) -> list[Part]:
 
 @dataclass(eq=False)
 class NptPredictorModel:
-    """Answers to all requests; what is made of them is kept."""
+    """The measured runs, and the models fitted so far."""
 
     predictor: NptPredictor
     answers: Mapping[EvidenceRequest, Evidence]
     _fitted: dict[Part, FittedPart] = field(default_factory=dict)
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange where there is no model: see ``NptPredictor.runs``."""
+        """Predict by the models of all clusters that the target uses.
+
+        Raises:
+            OutOfRange: A part has no model; see ``NptPredictor.runs``.
+        """
         fitted = {part.cluster: self._part(target, part) for part in parts(target)}
         times_s = {i: one.time_s(target.nranks) for i, one in fitted.items()}
         time_s = max(times_s.values())
@@ -89,34 +97,43 @@ class NptPredictorModel:
 
 @dataclass(frozen=True)
 class NptPredictor:
-    """The predictor: a form of model and how it is fitted."""
+    """P-T or NP-T models as a predictor."""
 
     name: str
     form: str = "npt"  # or "pt"
     method: str = "nnls"  # or "ls"
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The runs for all targets that are in range; for the others none."""
+        """Return requests for the runs of all targets in range."""
         example = {part: target for target, found in in_range(parts, targets) for part in found}
         return requests_in_range(lambda part: [run.request for run in self.runs(example[part], part)], example)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the runs are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> NptPredictorModel:
+        """Return a model that holds the runs."""
         return NptPredictorModel(self, {one.request: one for one in evidence})
 
-    def runs(self, target: Target, part: Part) -> list[Run]:
-        """What is measured for a part.
+    def runs(self, target: Target, part: Part) -> list[HomogeneousRun]:
+        """Return the runs to measure for a part.
 
-        Raises OutOfRange for a program without equations, and where smaller sizes or nodes are too few for them.
+        Raises:
+            OutOfRange: The program has no equations, or too few smaller sizes or nodes for them.
         """
         if part.one_pe:
             return one_pe(target, part.cluster, part.processes)
         return several_pes(target, part.cluster, part.processes, form=self.form)
 
-    def fit_part(self, target: Target, part: Part, runs: Sequence[Run], evidence: Sequence[Evidence]) -> FittedPart:
-        """The model of a part.  Raises OutOfRange where the times make none."""
+    def fit_part(
+        self, target: Target, part: Part, runs: Sequence[HomogeneousRun], evidence: Sequence[Evidence]
+    ) -> FittedPart:
+        """Fit the model of a part.
+
+        Raises:
+            OutOfRange: The times do not suffice for a model.
+        """
         N, form = size_of(target.problem), "nt" if part.one_pe else self.form
         measurements = Measurements.of(
             Measurement(run.configuration, run.N, comparable_time_s(one, target))
@@ -127,7 +144,7 @@ class NptPredictor:
         except UserError as err:
             raise OutOfRange(err.where, err.problem, "Use another predictor") from None
 
-        curves = models.curves  # None: of one PE
+        curves = models.curves  # None: an N-T model of one PE
 
         def time_s(ranks: int) -> float:
             if curves is None:
@@ -139,7 +156,7 @@ class NptPredictor:
 
 
 def _flags(target: Target, fitted: Mapping[str, FittedPart]) -> Iterator[str]:
-    """Reasons to distrust a prediction, besides its value."""
+    """Yield reasons to distrust a prediction, besides its value."""
     N, largest = size_of(target.problem), min(one.largest_N for one in fitted.values())
     yield f"N = {N} is {N / largest:.3g} times the largest measured one"
     beyond = {name: one for name, one in fitted.items() if target.nranks > one.most_ranks}

@@ -1,4 +1,4 @@
-"""Table V: the estimation equations of the four benchmarks, term by term (Ichikawa, Takahashi, Kawai)."""
+"""The estimation equations of the four benchmarks in Table V (Ichikawa, Takahashi, Kawai)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ TABLE_V: Mapping[str, Equations] = {
 
 
 def equations(app: str) -> Equations:
-    """Those of a benchmark, of Table V or of our own; raises UserError with the known ones."""
+    """Return the equations of a benchmark of Table V or of a NAS kernel.
+
+    Raises:
+        UserError: There are no equations for the program; the error lists the known programs.
+    """
     known = {**TABLE_V, **NAS}
     if app not in known:
         remedy = f"Known: {', '.join(known)}; for a program of your own, declare the terms"

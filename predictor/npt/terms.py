@@ -1,6 +1,6 @@
 """Terms of the estimation equations: a function of the size N times a function of the number of processes P.
 
-Ichikawa, Takahashi, Kawai, Table V.  The base of the logarithms changes coefficients only, never times: natural here.
+Ichikawa, Takahashi, Kawai, Table V.  Logarithms are natural; their base affects the coefficients, but not the times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from platforms.errors import UserError
 
 Function = Callable[[np.ndarray], np.ndarray]
 
-REFERENCE = "T"  # in a P-T model: T_i(N)|P,M_i, the time that an N-T model gives
+REFERENCE = "T"  # in a P-T model: T_i(N)|P,M_i, the time by an N-T model
 
 SIZES: Mapping[str, Function] = {
     "1": np.ones_like,
@@ -42,7 +42,7 @@ class Term:
 
     @property
     def name(self) -> str:
-        """As in Table V: "N^3/P", "P N^2", "log P", "T/P"."""
+        """Name as in Table V, such as "N^3/P", "P N^2", "log P", "T/P"."""
         if self.ranks == "1":
             return self.size
         if self.ranks == "1/P":
@@ -59,7 +59,10 @@ TERMS: Mapping[str, Term] = {
 
 
 def terms(*names: str) -> tuple[Term, ...]:
-    """Those of these names; raises UserError for one that is not known.
+    """Return the terms with these names.
+
+    Raises:
+        UserError: A name is not known.
 
     >>> [(term.size, term.ranks) for term in terms("N^3/P", "P N^2", "log P")]
     [('N^3', '1/P'), ('N^2', 'P'), ('1', 'log P')]
@@ -71,7 +74,11 @@ def terms(*names: str) -> tuple[Term, ...]:
 
 
 def without(form: tuple[Term, ...], dropped: frozenset[str]) -> tuple[Term, ...]:
-    """The form without some terms, by name (section 5.7); raises UserError for one that it does not have."""
+    """Return the form without the terms of some names (section 5.7).
+
+    Raises:
+        UserError: The form has no such term, or no term is left.
+    """
     names = [term.name for term in form]
     for name in sorted(dropped):
         if name not in names:
@@ -83,13 +90,13 @@ def without(form: tuple[Term, ...], dropped: frozenset[str]) -> tuple[Term, ...]
 
 
 def size_part(form: tuple[Term, ...], sizes: np.ndarray) -> np.ndarray:
-    """Terms x sizes: the functions of N; 1 in place of a reference time, which depends on more than N."""
+    """Return the functions of N, terms x sizes, with 1 for a reference time, which depends on more than N."""
     N = np.asarray(sizes, float)
     return np.stack([SIZES["1" if term.size == REFERENCE else term.size](N) for term in form])
 
 
 def ranks_part(form: tuple[Term, ...], ranks: np.ndarray) -> np.ndarray:
-    """Terms x numbers of processes: the functions of P, P >= 1."""
+    """Return the functions of P >= 1, terms x numbers of processes."""
     P = np.asarray(ranks, float)
     return np.stack([RANKS[term.ranks](P) for term in form])
 
@@ -97,7 +104,14 @@ def ranks_part(form: tuple[Term, ...], ranks: np.ndarray) -> np.ndarray:
 def columns(
     form: tuple[Term, ...], sizes: np.ndarray, ranks: np.ndarray, reference_s: np.ndarray | None = None
 ) -> np.ndarray:
-    """Rows x terms: the design matrix of measurements at sizes N on P processes, with their reference times in s."""
+    """Return the design matrix of measurements at sizes N on P processes, measurements x terms.
+
+    Args:
+        form: The terms.
+        sizes: N of each measurement.
+        ranks: P of each measurement.
+        reference_s: Reference time of each measurement, s, for P-T models.
+    """
     design: np.ndarray = size_part(form, sizes) * ranks_part(form, ranks)
     if reference_s is not None:
         for row, term in zip(design, form, strict=True):

@@ -1,1 +1,4 @@
-"""Choosing nodes and processes: what to measure, what each configuration would take, and the best of them."""
+"""Choose nodes and processes: measure a program, estimate each configuration, and search for the best one.
+
+Public faces: ``study.Study``, ``drivers.Driver``, ``limits``, ``cli.main``.
+"""

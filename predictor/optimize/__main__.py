@@ -1,3 +1,5 @@
+"""Run the command ``python -m predictor.optimize``."""
+
 import sys
 
 from predictor.optimize.cli import main

@@ -1,4 +1,4 @@
-"""The options of a search, shared by ``predictor.optimize`` and ``validation.optimize``."""
+"""Options of a search for configurations, shared by ``predictor.optimize`` and ``validation.optimize``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from apps.catalog import sized_names
-from apps.options import add_runner_arguments, add_settings_arguments, parse_parameters
+from apps.arguments.programs import parse_parameters
+from apps.arguments.runner import add_runner_arguments
+from apps.arguments.settings import add_settings_arguments
+from apps.programs.kernel import sized_names
+from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.errors import UserError
-from platforms.grid import default_power
-from platforms.options import add_platform_arguments, platform_from_arguments
-from platforms.platform import Cluster, Platform
-from predictor.npt.branch_and_bound import branch_and_bound
-from predictor.npt.configuration import Limits
-from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE
-from predictor.npt.objectives import TIME, Objective, cost, edp, energy
+from platforms.grids.grid import default_power
+from platforms.model.platform import Cluster, Platform
+from predictor.allocation.branch_and_bound import branch_and_bound
+from predictor.allocation.configuration import Limits
+from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
+from predictor.allocation.search import Choice, cheapest_within, check_slack
+from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.space import Space
 from predictor.npt.predictor import NptPredictor
-from predictor.npt.search import Choice, cheapest_within, check_slack
-from predictor.npt.sizes import paper_sizes
-from predictor.npt.space import Space
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
+from predictor.optimize.noise import GLITCH_FACTOR, GLITCH_SHARE
 from predictor.optimize.study import Study
 from predictor.registry import help_text, predictor
 
@@ -33,12 +35,12 @@ _Number = TypeVar("_Number", int, float)
 OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 SEARCHES = ("exhaustive", "branch-and-bound")
-FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, beside the predictors
-BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # those that branch and bound works with
+FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, besides the predictors
+BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # models that branch and bound works with
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options of a search but what it prints."""
+    """Add all options of a search except those about output."""
     add_platform_arguments(parser)
     parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(sized_names())}")
     parser.add_argument("--size", type=int, metavar="N", help="the size of the problem")
@@ -55,33 +57,33 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--predictor", default="npt", metavar="NAME",
-        help=f"what drives the search: {', '.join(FORMS)}; or a predictor {help_text(but=FORMS)} (default: npt)",
+        help=f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: npt)",
     )  # fmt: skip
     parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
     parser.add_argument(
         "--weights", metavar="absolute|relative",
-        help="what the fit makes small: relative errors (default), or errors in seconds, as in the paper",
+        help="errors that the fit minimises: relative ones (default), or absolute ones in seconds, as in the paper",
     )  # fmt: skip
     parser.add_argument(
         "--drop", action="append", default=[], metavar="TERM", help='leave a term out of the models, such as "log P"'
     )
     parser.add_argument(
         "--glitches", type=float, metavar="K",
-        help="leave measurements out that perform at most K times as well as the next smaller size (the paper: 0.9)",
+        help="leave out measurements that perform at most K times as well as the next smaller size (the paper: 0.9)",
     )  # fmt: skip
     parser.add_argument(
         "--construction", metavar="N1,N2,...", help="sizes that are measured (default: the paper's for its benchmarks)"
     )
     parser.add_argument(
         "--noise", type=float, metavar="SIGMA",
-        help=f"make measured times vary by a factor exp(SIGMA z), z standard normal, and {100 * GLITCH_SHARE:g} %% of "
-        f"them {GLITCH_FACTOR:g} times longer, as real machines do (default: 0, none)",
+        help=f"multiply measured times by exp(SIGMA z), z standard normal, and make {100 * GLITCH_SHARE:g} %% of them "
+        f"{GLITCH_FACTOR:g} times longer, like those of real machines (default: 0, none)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="S", help="of the noise (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the noise (default: 0)")
     parser.add_argument(
         "--objective", default="time", metavar="NAME",
-        help=f"what is to be small: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the lowest cost within "
-        "--slack of the best time",
+        help=f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost, within --slack "
+        "of the best time",
     )  # fmt: skip
     parser.add_argument(
         "--slack",
@@ -89,7 +91,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="for cheapest: times up to 1 + X of the best (default: 0.1)",
     )
-    parser.add_argument("--prices", metavar="C1,C2,...", help="of a node-hour of each cluster, for cost and cheapest")
+    parser.add_argument(
+        "--prices", metavar="C1,C2,...", help="price of a node-hour of each cluster, for cost and cheapest"
+    )
     parser.add_argument(
         "--search", default="exhaustive", metavar="HOW", help=f"{' or '.join(SEARCHES)} (default: exhaustive)"
     )
@@ -98,7 +102,11 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def study_from_arguments(args: argparse.Namespace) -> Study:
-    """Raises UserError for what does not fit."""
+    """Return the study that the options describe.
+
+    Raises:
+        UserError: An option is missing or wrong.
+    """
     if args.app is None:
         raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
     platform = platform_from_arguments(args)
@@ -106,7 +114,7 @@ def study_from_arguments(args: argparse.Namespace) -> Study:
 
 
 def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limits:
-    """--nodes and --processes, or their defaults."""
+    """Return the limits of --nodes and --processes, or their defaults."""
     usual = default_limits(args.app, platform, args.scenario)
     return Limits(
         usual.pes if args.nodes is None else numbers(args.nodes, "--nodes", int),
@@ -115,7 +123,11 @@ def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limit
 
 
 def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
-    """A comma-separated list of numbers.  Raises UserError."""
+    """Parse a comma-separated list of numbers given to ``option``.
+
+    Raises:
+        UserError: The text is not such a list.
+    """
     try:
         return tuple(kind(part) for part in text.split(","))
     except ValueError:
@@ -123,7 +135,11 @@ def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
 
 
 def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
-    """The sizes that are measured.  Raises UserError for some that are given more than once, and for no sizes."""
+    """Return the sizes that are measured.
+
+    Raises:
+        UserError: A size is given more than once, or no sizes are given and the program is not of the paper's.
+    """
     if args.construction is not None:
         sizes = numbers(args.construction, "--construction", int)
         check_distinct(sizes, "--construction")
@@ -135,18 +151,24 @@ def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
 
 
 def check_distinct(sizes: Sequence[int], where: str) -> None:
-    """Raises UserError for a size that is given more than once: its second run would tell nothing and be charged."""
+    """Refuse a size that is given more than once, because its second run would add cost but no information.
+
+    Raises:
+        UserError: A size is given more than once.
+    """
     for size in sizes:
         if sizes.count(size) > 1:
-            raise UserError(where, f"{size} is there more than once", "Name every size once")
+            raise UserError(where, f"{size} is given more than once", "Name every size once")
 
 
 def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
-    """Raises UserError for names and values that are not known, and a seed of no noise."""
+    """Return the settings of the models from the options.
+
+    Raises:
+        UserError: A name or value is not valid, or a seed is given without noise.
+    """
     if args.seed is not None and not args.noise:
-        raise UserError(
-            f"--seed {args.seed}", "is of the noise, and there is none", "Give --noise too, or leave it out"
-        )
+        raise UserError(f"--seed {args.seed}", "has no effect without noise", "Give --noise too, or leave it out")
     return NptSettings(
         form=args.predictor,
         method="nnls" if args.fit is None else args.fit,
@@ -158,7 +180,11 @@ def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
 
 
 def refuse_model_arguments(args: argparse.Namespace) -> None:
-    """Raises UserError for options about measured models, where a predictor drives the search."""
+    """Refuse options about measured models where a predictor drives the search.
+
+    Raises:
+        UserError: Such an option is given.
+    """
     for name in ("construction", "fit", "weights", "drop", "glitches", "noise", "seed"):
         if getattr(args, name) not in (None, []):
             problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
@@ -167,14 +193,18 @@ def refuse_model_arguments(args: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """How the best configuration is looked for."""
+    """Settings of the search for the best configuration."""
 
     how: str  # of SEARCHES
     objective: Objective
-    slack: float | None  # not None: among those within 1 + slack of the best time
+    slack: float | None  # not None: only configurations within 1 + slack of the best time count
 
     def choose(self, driver: Driver, space: Space, size: int) -> Choice:
-        """The best, by what the driver says.  Raises OutOfRange where there is none."""
+        """Return the best configuration by the driver's estimates.
+
+        Raises:
+            OutOfRange: No configuration has an estimate.
+        """
         find = self._find(driver, space, size)
         if self.slack is None:
             return find(self.objective)
@@ -189,13 +219,17 @@ class Search:
 
 
 def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float) -> Choice:
-    """What branch and bound finds, with the reasons to distrust the models."""
+    """Return the choice of branch and bound, with the reasons to distrust the models."""
     choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
     return replace(choice, flags=(*choice.flags, *driver.models.flags(size)))
 
 
 def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:
-    """Raises UserError for what does not fit."""
+    """Return the settings of the search from the options.
+
+    Raises:
+        UserError: A name is not known, or the options do not fit together.
+    """
     if args.objective not in OBJECTIVES:
         raise UserError(f"--objective {args.objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
     if args.search not in SEARCHES:
@@ -204,7 +238,7 @@ def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Searc
         problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {args.predictor}"
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
     if (args.prices is None) != (args.objective not in ("cost", "cheapest")):
-        raise UserError("--prices", "goes with --objective cost or cheapest, and they with it", "Give both or none")
+        raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")
     return Search(args.search, _objective(args, platform), _slack(args))
 
 
@@ -229,32 +263,32 @@ def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
 
 
 def objective_cautions(args: argparse.Namespace, platform: Platform) -> list[str]:
-    """Reasons to distrust what is made small."""
+    """Return reasons to distrust the objective."""
     if args.objective not in OF_POWER:
         return []
     found = []
     if args.predictor in FORMS or isinstance(predictor(args.predictor), NptPredictor):
         found.append(
-            f"models of {args.predictor} do not tell computing from waiting: energy counts the nodes in use at full "
-            "power all the time; those of dpgraph and hcf tell"
+            f"models of {args.predictor} do not distinguish computing from waiting: energy counts the nodes in use at "
+            "full power all the time; models of dpgraph and hcf do distinguish them"
         )
     if all(_usual_power(cluster) for cluster in platform.clusters):
         found.append(
-            "the watts of the nodes are the default, in proportion to their speeds: where computing is most of the "
-            "time, energy hardly tells configurations apart; give the clusters of a scenario file their power"
+            "the watts of the nodes are the default, in proportion to their speeds: where most of the time is "
+            "computing, energy hardly differs between configurations; give the clusters of a scenario file their power"
         )
     return found
 
 
 def _usual_power(cluster: Cluster) -> bool:
-    """Whether its watts are those that a grid's nodes have where nothing is said."""
+    """Return whether the cluster's nodes have the default power of a grid's nodes."""
     host = cluster.hosts[0]
     usual_w = default_power(cluster.speed_flops * host.cores).full_w
     return host.power is not None and math.isclose(host.power.full_w, usual_w, rel_tol=1e-9)
 
 
 def _full_power_w(platform: Platform, objective: str) -> Sequence[float]:
-    """Of a node of each cluster, all its cores busy."""
+    """Return the power of a node of each cluster with all cores busy, W; raise UserError where it is not given."""
     full_w = []
     for cluster in platform.clusters:
         power = cluster.hosts[0].power

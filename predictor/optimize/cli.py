@@ -1,6 +1,6 @@
-"""Choose the nodes, and how many processes to start on each, so that a program runs fastest or cheapest.
+"""Choose the nodes, and the number of processes on each, so that a program runs fastest or cheapest.
 
-Models of the program are made from runs on each cluster alone, at small sizes; then every configuration
+Models of the program are fitted to runs of small sizes on each cluster alone.  Then every configuration
 (P_1, M_1, P_2, M_2, ...) within the limits is estimated: P_i nodes of cluster i with M_i processes on each.
 """
 
@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.options import exit_status, runner_from_arguments, settings_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import settings_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from platforms.placement import Placement, configured, write_host_file
-from platforms.writing import check_writable
+from platforms.files.writing import check_writable
+from platforms.model.placement import Placement, configured, write_host_file
+from predictor.allocation.configuration import remaining
+from predictor.allocation.search import Choice
 from predictor.base import Cost
-from predictor.npt.configuration import remaining
-from predictor.npt.search import Choice
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import (
     FORMS,
@@ -40,22 +42,22 @@ from predictor.optimize.study import Study
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
-    from apps.spec import Settings
+    from apps.runs.runner import Runner
+    from apps.spec.settings import Settings
 
 
 @dataclass(frozen=True)
 class Found:
-    """The choice of one search, and what it took."""
+    """The choice of one search, and the times of the search."""
 
     choice: Choice
-    configurations: int
-    search_s: float  # wall time of estimating and choosing
-    gather_s: float  # wall time of gathering evidence between
+    configurations: int  # number of configurations in the space
+    search_s: float  # wall time of estimating and choosing, without gathering evidence
+    gather_s: float  # wall time of gathering evidence during the search
 
 
 def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
-    """One search over the study's space at N."""
+    """Search the study's space for problems of size N = ``size``."""
     started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
     choice = how.choose(driver, space, size)
@@ -64,7 +66,11 @@ def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
 
 
 def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
-    """What --predictor names; models with their runs made.  Raises UserError for what does not fit."""
+    """Return the driver that --predictor names; for measured models, make and fit their runs.
+
+    Raises:
+        UserError: The options do not fit together, or the runs do not suffice.
+    """
     gathering = brokers(settings, runner)
     if args.predictor not in FORMS:
         driver = PredictorDriver(predictor(args.predictor), study, gathering)
@@ -75,11 +81,12 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
     runs = list(study.homogeneous(construction_from_arguments(args)))
     models.check(equations(study.app), runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
-    # The paper's protocol: homogeneous runs are made, at sizes that configurations are chosen for too.
+    # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
     return npt_driver(measure(study, runs, gathering(())), equations(study.app), models)
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m predictor.optimize",
         description=__doc__,
@@ -106,24 +113,26 @@ def _run(args: argparse.Namespace) -> int:
     if args.then < 0:
         raise UserError(f"--then {args.then}", "below zero", "Give 0 or more")
     how = search_from_arguments(args, study.platform)
-    study.space(args.size)  # says what does not fit before anything runs
+    study.space(args.size)  # raises errors in the limits before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
     settings = settings_from_arguments(args)
-    for caution in objective_cautions(args, study.platform):
-        print(f"caution: {caution}", file=sys.stderr)
-    with runner_from_arguments(args) as runner:
+    general = objective_cautions(args, study.platform)
+    said = Cautions()
+    said.say(*general)
+    with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
     results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
-    print(json.dumps(results.to_json()) if args.json else results.text())
+    everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
+    print(json.dumps(everything) if args.json else results.text())
     if args.write_hostfile is not None:
         write_host_file(args.write_hostfile, results.placements[0])
     return 0
 
 
 def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
-    """The best, then the best of the nodes that remain, and so on (section 8); and why it ended before its time."""
+    """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
     found: list[Found] = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
@@ -139,7 +148,7 @@ def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: 
 
 
 def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
-    """The hosts of each choice in rank order; later ones begin where earlier ones end."""
+    """Return the hosts of each choice in rank order; each choice takes nodes that earlier choices have left."""
     taken = [0] * len(study.platform.clusters)
     placements = []
     for one in found:
@@ -150,7 +159,7 @@ def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
 
 
 def driver_name(args: argparse.Namespace) -> str:
-    """What drives the search, for a reader."""
+    """Return a description of the driver of the search."""
     predictor: str = args.predictor
     if predictor not in FORMS:
         return predictor
@@ -159,7 +168,7 @@ def driver_name(args: argparse.Namespace) -> str:
 
 
 def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict[str, Any]:
-    """What was asked for, the noise included, as JSON values; None for what only measured models have."""
+    """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
     asked = {
         "app": study.app,
         "size": args.size,
@@ -192,17 +201,18 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
 
 @dataclass(frozen=True)
 class Results:
-    """What one command found, and all that it takes to show it."""
+    """Results of one command, with the settings that its output shows."""
 
     args: argparse.Namespace
     study: Study
     how: Search
-    found: Sequence[Found]  # the first search, then those on the nodes that remained
-    placements: Sequence[Placement]  # of each
+    found: Sequence[Found]  # the first search, then the searches on the nodes that remained
+    placements: Sequence[Placement]  # of each choice
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
 
     def to_json(self) -> dict[str, Any]:
+        """Return the results as JSON values."""
         choices = [
             {
                 "chosen": str(one.choice.configuration),
@@ -228,6 +238,7 @@ class Results:
         }
 
     def text(self) -> str:
+        """Return the results as text."""
         study = self.study
         lines = [f"{study.problem(self.args.size)} on {study.platform.name}, by {driver_name(self.args)}"]
         for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
@@ -256,5 +267,6 @@ def _value(how: Search, choice: Choice) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,4 +1,4 @@
-"""What each configuration of a space would take, by N-T, P-T or NP-T models; by predictors: predictor_driver.py."""
+"""Estimates of the configurations of a space by N-T, P-T or NP-T models; predictor_driver.py does so by predictors."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ from typing import Protocol
 import numpy as np
 
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.objectives import TIME, Objective
+from predictor.allocation.search import Choice, exhaustive
+from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest, OutOfRange
-from predictor.evidence import Broker
-from predictor.npt.configuration import Configuration
+from predictor.evidence.broker import Broker
 from predictor.npt.equations import Equations
 from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
 from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
-from predictor.npt.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, perturb
-from predictor.npt.objectives import TIME, Objective
-from predictor.npt.search import Choice, exhaustive
-from predictor.npt.space import Space
+from predictor.optimize.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, perturb
 from predictor.optimize.study import Study
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What evidence has cost."""
+    """Cost of the evidence so far."""
 
     cost: Cost = field(default_factory=Cost)
-    measured_s: float = 0.0  # times of the runs among it, one after the other
-    wall_s: float = 0.0  # of this computer, to gather it here and now: what the store knows takes next to nothing
+    measured_s: float = 0.0  # sum of the times of all runs
+    wall_s: float = 0.0  # elapsed time on this computer to gather it; runs from the store take almost no time
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What the configurations of a space would take at one N."""
+    """Estimates of the configurations of a space at one size N."""
 
     times_s: np.ndarray  # of every configuration; NaN where there is no answer
     table_s: np.ndarray | None = None  # T_i by (i, M_i, P), of models that have such a table
-    # J of the hosts in use, of every configuration; None: not known, by the platform or by the model.
+    # Energy of the hosts in use of every configuration, J; None: the platform or the model does not give it.
     energies_j: np.ndarray | None = None
-    flags: tuple[str, ...] = ()  # reasons to distrust all of them
-    own_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # reasons to distrust one, by its row
-    refusals: tuple[str, ...] = ()  # why there is no answer, of each that has none
+    flags: tuple[str, ...] = ()  # reasons to distrust all estimates
+    own_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # reasons to distrust one estimate, by row
+    refusals: tuple[str, ...] = ()  # reasons of all configurations without an answer
 
     def choose(self, space: Space, objective: Objective = TIME, *, time_limit_s: float = np.inf) -> Choice:
-        """The best (predictor.npt.search.exhaustive), with the reasons to distrust it.
+        """Return the best configuration (predictor.allocation.search.exhaustive), with the reasons to distrust it.
 
-        Raises OutOfRange where there is none, with the commonest reason.
+        Raises:
+            OutOfRange: No configuration has an answer; the error gives the most frequent reason.
         """
         if self.refusals and np.isnan(self.times_s).all():
             ((reason, count),) = Counter(self.refusals).most_common(1)
@@ -70,21 +71,22 @@ class Estimates:
 
 
 class Driver(Protocol):
-    """Says what configurations would take."""
+    """Source of estimates for configurations."""
 
     def estimate(self, space: Space, size: int) -> Estimates:
-        """Of every configuration of the space at N."""
+        """Estimate every configuration of the space at N = ``size``."""
 
     @property
     def gathered(self) -> Gathered:
-        """All evidence so far."""
+        """Cost of all evidence so far."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What is added to measured times, because simulations have none (predictor/npt/noise.py).
+    """Noise that is added to measured times, because simulations have none (predictor/optimize/noise.py).
 
-    Raises UserError for values that make no sense.
+    Raises:
+        UserError: A value is out of its range.
     """
 
     sigma: float = 0.0
@@ -96,7 +98,7 @@ class Noise:
         check_noise(self.sigma, self.seed, self.glitch_share, self.glitch_factor)
 
     def of(self, measurements: Measurements) -> Measurements:
-        """The measurements as a noisy machine would give them; a sigma of 0 is none, glitches included."""
+        """Return the measurements with noise; a sigma of 0 adds neither noise nor glitches."""
         if self.sigma == 0:
             return measurements
         return perturb(
@@ -116,14 +118,15 @@ class Noise:
 
 @dataclass(frozen=True)
 class NptSettings:
-    """Which models are made of the measurements, and how; see predictor.npt.fitting.fit_models.
+    """Form of the models and the way to fit them; see predictor.npt.fitting.fit_models.
 
-    Raises UserError for names and values that are not known.
+    Raises:
+        UserError: A name or value is not valid.
     """
 
     form: str = "npt"
     method: str = "nnls"
-    weights: str = "relative"  # the paper's are absolute: docs/planning/allocation.md compares them
+    weights: str = "relative"  # the paper's weights are absolute; docs/planning/allocation.md compares both
     drop: tuple[str, ...] = ()
     glitch_k: float | None = None
     noise: Noise = Noise()
@@ -136,19 +139,20 @@ class NptSettings:
             check_k(self.glitch_k)
 
     def check(self, equations: Equations, runs: Sequence[tuple[Configuration, int]]) -> None:
-        """Whether runs at these sizes make such models, before any is made.
+        """Check, before any run is made, that runs at these sizes suffice for the models.
 
-        Raises UserError where there are too few, or a term is dropped that is not there.
+        Raises:
+            UserError: There are too few runs, or a term to drop is not in the equation.
         """
         if not runs:
-            raise UserError("measurements", "none of the sizes allows any", "Give others")
-        # What a fit can tell apart depends on N and P alone: any times will do.
+            raise UserError("measurements", "the program runs on no configuration with any of the sizes", "Give others")
+        # Whether a fit can separate the terms depends on N and P only, so any times serve here.
         times = Measurements.of(Measurement(configuration, size, float(size)) for configuration, size in runs)
         fit_models(times, equations, form=self.form, method="ls", drop=self.drop)
 
     @property
     def name(self) -> str:
-        """Such as "NP-T/NNLS", as the paper has it."""
+        """Name in the paper's style, such as "NP-T/NNLS"."""
         forms = {"nt": "N-T", "pt": "P-T", "pt-printed": "P-T printed", "npt": "NP-T"}
         extra = [f"without {term}" for term in self.drop]
         extra += [] if self.weights == "absolute" else [f"{self.weights} weights"]
@@ -158,29 +162,30 @@ class NptSettings:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Runs on sub-clusters alone, and what they cost."""
+    """Runs on single sub-clusters, with their cost."""
 
     measurements: Measurements
     costs: tuple[Cost, ...]  # of each run
-    quiet_s: np.ndarray  # their times without noise
-    wall_s: float  # of this computer, to gather them here and now
+    quiet_s: np.ndarray  # times of the runs without noise
+    wall_s: float  # elapsed time on this computer to gather the runs
 
     @property
     def gathered(self) -> Gathered:
+        """Cost of the runs."""
         return Gathered(sum(self.costs, Cost()), float(self.quiet_s.sum()), self.wall_s)
 
     def where(self, mask: np.ndarray) -> Measured:
-        """Some of them; the time of gathering is that of all."""
+        """Return the runs that the mask selects; wall_s remains that of all runs."""
         costs = tuple(cost for cost, kept in zip(self.costs, mask, strict=True) if kept)
         return Measured(self.measurements.where(mask), costs, self.quiet_s[mask], self.wall_s)
 
     def with_noise(self, noise: Noise) -> Measured:
-        """The same as a noisy machine would give them, at the same cost."""
+        """Return the runs with noise added to their times, at the same cost."""
         return replace(self, measurements=noise.of(self.measurements))
 
 
 def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Broker) -> Measured:
-    """The times of these configurations and sizes, by runs that are charged for."""
+    """Measure these configurations and sizes by runs, and charge their cost."""
     started = time.perf_counter()
     evidence = broker.gather([EvidenceRequest("run", study.target(*run)) for run in runs])
     measurements = Measurements.of(
@@ -193,18 +198,23 @@ def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Bro
 
 @dataclass(frozen=True, eq=False)
 class NptDriver:
-    """Fitted models."""
+    """Estimates by fitted N-T, P-T or NP-T models."""
 
     models: NptModels
     gathered: Gathered
-    fit_s: float  # wall time that the fitting took
+    fit_s: float  # wall time of the fit
 
     def estimate(self, space: Space, size: int) -> Estimates:
+        """Estimate every configuration of the space at N = ``size``."""
         return Estimates(*self.models.times(space, size), flags=self.models.flags(size))
 
 
 def npt_driver(measured: Measured, equations: Equations, settings: NptSettings) -> NptDriver:
-    """Models of the measurements, with the noise that the settings say.  Raises UserError where none can be made."""
+    """Fit models to the measurements, with the noise of the settings.
+
+    Raises:
+        UserError: The models cannot be fitted.
+    """
     started = time.perf_counter()
     models = fit_models(
         settings.noise.of(measured.measurements),

@@ -1,18 +1,24 @@
-"""How many nodes and processes a search may use where nobody says."""
+"""Default limits of the nodes and processes that a search may use."""
 
 from __future__ import annotations
 
-from platforms.platform import Platform
-from predictor.npt.configuration import Limits
-from predictor.npt.sizes import paper_sizes
+from platforms.model.platform import Platform
+from predictor.allocation.configuration import Limits
+from predictor.allocation.sizes import paper_sizes
 
 PAPER_SCENARIOS = ("ichikawa", "ichikawa-two-switches")  # the NP-T paper's cluster, with one switch and with two
 
 
 def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits:
-    """The paper's for its benchmarks on its cluster; else all nodes, two processes on each but on the slowest.
+    """Return the default limits of a search.
 
-    ``scenario``: the name that the platform was made from; None: a file.
+    For the paper's benchmarks on the paper's cluster they are the paper's limits.  Otherwise they allow all nodes, with
+    one process on each of the slowest nodes and two on each of the others.
+
+    Args:
+        app: Name of the kernel.
+        platform: The platform.
+        scenario: Name of the scenario of which the platform was made; None: a platform file.
     """
     clusters, paper = platform.clusters, paper_sizes().get(app)
     if paper is not None and scenario in PAPER_SCENARIOS and _has(platform, paper.limits):
@@ -25,7 +31,7 @@ def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits
 
 
 def _has(platform: Platform, limits: Limits) -> bool:
-    """Whether there are as many clusters and nodes."""
+    """Return whether the platform has as many clusters, and at least as many nodes, as the limits."""
     nodes = [len(cluster.hosts) for cluster in platform.clusters]
     return len(nodes) == limits.sub_clusters and all(
         most <= there for most, there in zip(limits.pes, nodes, strict=True)

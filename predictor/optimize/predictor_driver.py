@@ -1,4 +1,4 @@
-"""What each configuration of a space would take, by any predictor of the project."""
+"""Estimates of the configurations of a space by any predictor."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.spec import Settings, Target
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.terminal.progress import Progress
+from predictor.allocation.space import Space
+from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, EvidenceRequest, Prediction, Predictor
-from predictor.evidence import Broker, RefusedEvidence
-from predictor.npt.space import Space
+from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.optimize.drivers import Estimates, Gathered
 from predictor.optimize.study import Study
-from predictor.predict import predict
-from predictor.progress import Progress
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
+    from apps.runs.runner import Runner
 
-Brokers = Callable[[Sequence[Target]], Broker]  # a broker that refuses runs of these targets
+Brokers = Callable[[Sequence[Target]], Broker]  # returns a broker that refuses runs of these targets
 
 
 def brokers(settings: Settings, runner: Runner) -> Brokers:
-    """Those that gather evidence with a runner."""
+    """Return a function that makes brokers which gather evidence through a runner."""
     return lambda targets: Broker.of(settings, targets, runner)
 
 
 @dataclass(eq=False)
 class PredictorDriver:
-    """A predictor, asked for every configuration."""
+    """Estimates by a predictor, which is asked for every configuration."""
 
     predictor: Predictor
     study: Study
@@ -40,6 +41,7 @@ class PredictorDriver:
     _gather_s: float = 0.0
 
     def estimate(self, space: Space, size: int) -> Estimates:
+        """Predict every configuration of the space at N = ``size``."""
         targets = [self.study.target(space.configuration(row), size) for row in range(len(space))]
         progress = Progress()
         try:
@@ -58,15 +60,17 @@ class PredictorDriver:
 
     @property
     def gathered(self) -> Gathered:
+        """Cost of all evidence so far."""
         evidence = self._evidence.values()
         runs_s = sum(one.record.time_s for one in evidence if one.request.kind == "run")
         return Gathered(sum((one.cost for one in evidence), Cost()), runs_s, self._gather_s)
 
     def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
-        """The predictions, or why there is none.
+        """Return the prediction of each target, or the reason why there is none.
 
-        No prediction rests on a run of its own target.  Evidence is gathered for all targets at once if it holds no
-        run of any; else for one after the other, so that only those have no answer whose evidence it would be.
+        No prediction uses a run of its own target.  Evidence is gathered for all targets at once if it contains no run
+        of any of them; otherwise for one target after another, so that only targets whose evidence would be a run of
+        themselves get no answer.
         """
         try:
             answers = predict(self.predictor, targets, self._gatherer(targets), progress=progress)
@@ -92,7 +96,7 @@ class PredictorDriver:
 
 @dataclass(frozen=True, eq=False)
 class _Gatherer:
-    """A broker whose evidence and time go to a driver's account."""
+    """A broker that adds its evidence and gathering time to a driver's account."""
 
     driver: PredictorDriver
     broker: Broker
@@ -108,5 +112,5 @@ class _Gatherer:
 
 
 def _reason(refusal: str) -> str:
-    """Without the target that it is about, so that equal ones are counted together."""
+    """Return the refusal without its target, so that equal reasons are counted together."""
     return refusal.partition(": ")[2] or refusal

@@ -1,27 +1,32 @@
-"""A program on a cluster of sub-clusters, and the configurations it may run on."""
+"""A program on a cluster of sub-clusters, and the configurations on which it may run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from apps.catalog import Problem, Value, sized_problem
 from apps.errors import KernelError
-from apps.spec import Target
+from apps.programs.kernel import Value
+from apps.programs.problem import Problem, sized_problem
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import configured
-from platforms.platform import Platform
-from predictor.npt.configuration import Configuration, Limits
-from predictor.npt.space import Space
+from platforms.model.placement import configured
+from platforms.model.platform import Platform
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.space import Space
 
-# The tables of times by sub-cluster, M_i and P have so many entries (100 MB for three sub-clusters).
-MOST_PROCESSES = 256  # on a node
+# These limits bound the tables of times by sub-cluster, M_i and P (100 MB for three sub-clusters).
+MOST_PROCESSES = 256  # per node
 MOST_RANKS = 16384
 
 
 @dataclass(frozen=True)
 class Study:
-    """What may run where.  Raises UserError for limits that the platform does not have."""
+    """A program, its platform, and the limits of its configurations.
+
+    Raises:
+        UserError: The limits exceed the platform, MOST_PROCESSES or MOST_RANKS.
+    """
 
     app: str
     platform: Platform
@@ -47,30 +52,35 @@ class Study:
                 raise UserError("nodes and processes", f"{number} {what}", f"Give at most {most}")
 
     def within(self, limits: Limits) -> Study:
-        """The same with other limits."""
+        """Return the study with other limits."""
         return replace(self, limits=limits)
 
     def problem(self, size: int) -> Problem:
-        """The problem of size N."""
+        """Return the problem of size N = ``size``."""
         return sized_problem(self.app, size, **self.parameters)
 
     def target(self, configuration: Configuration, size: int) -> Target:
-        """That problem on a configuration: the first P_i nodes of each cluster, M_i consecutive ranks on each."""
+        """Return the problem on the first P_i nodes of each cluster, with M_i consecutive ranks on each node."""
         return Target(self.problem(size), self.platform, configured(self.platform, configuration.shares))
 
     def space(self, size: int) -> Space:
-        """The configurations whose number of processes the benchmark's own rule allows for this N.
+        """Return the configurations whose number of processes the program allows for this N.
 
-        Raises UserError where there is none.
+        Raises:
+            UserError: There is no such configuration.
         """
         space = Space(self.limits, self.problem(size).allows)
         if not space.allowed.any():
             remedy = "Change N, or allow more nodes and processes"
-            raise UserError(f"{self.problem(size)}", "no configuration has a fitting number of processes", remedy)
+            raise UserError(f"{self.problem(size)}", "no configuration has a number of ranks that it allows", remedy)
         return space
 
     def check_iterations(self, runs: Iterable[tuple[int, int]]) -> None:
-        """Whether it is known how many iterations runs of N on P ranks take; raises UserError where it is not."""
+        """Check that the numbers of iterations of runs (N, P ranks) are known.
+
+        Raises:
+            UserError: The number of iterations of a run is not known.
+        """
         runs, unknown = list(dict.fromkeys(runs)), []
         for size, ranks in runs:
             try:
@@ -83,7 +93,7 @@ class Study:
             raise UserError(first.where, first.problem + others, first.remedy)
 
     def homogeneous(self, sizes: Iterable[int]) -> Iterator[tuple[Configuration, int]]:
-        """What the models are made of: every size on every configuration of one sub-cluster alone."""
+        """Yield the runs to fit models to: every size on every configuration of a single sub-cluster."""
         count = self.limits.sub_clusters
         for size in sizes:
             problem = self.problem(size)

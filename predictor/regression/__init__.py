@@ -1,1 +1,4 @@
-"""Baselines: laws in the number of ranks, fitted to a few runs on a part of the target's nodes."""
+"""Baselines: laws in the number of ranks, fitted to a few runs on some of the target's nodes.
+
+Public faces: ``fits.FIT_LOG``, ``hcf_nnls.HCF_NNLS``, ``smaller_runs.smaller_runs``, ``flags.extrapolation_flags``.
+"""

@@ -1,7 +1,8 @@
 """The simplest baselines: one law in the number of ranks, fitted to the times of smaller runs.
 
-Nothing is said of who computes how fast.  The kernels give every rank the same share of the work, so that the slowest
-node decides; all runs have nodes of every cluster that the target uses, the slowest among them, and that cancels out.
+The laws ignore the speeds of the nodes.  The kernels give every rank the same share of the work, so the slowest node
+determines the time; all runs use nodes of every cluster that the target uses, including the slowest, so that its speed
+affects all runs alike.
 """
 
 from __future__ import annotations
@@ -11,31 +12,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from apps.spec import Target
+from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.evidence.targets import requests_in_range
 from predictor.regression.flags import extrapolation_flags, time_flags
 from predictor.regression.lines import fit_log_line, fit_power_law
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import AMDAHL, fit_combination
-from predictor.targets import requests_in_range
 
 
 class Law(Protocol):
-    """A fitted one; its text is the equation, in s."""
+    """A fitted law; its text is the equation, in s."""
 
     def parts(self, ranks: int) -> dict[str, float]:
-        """The terms and their values, s, which add up to the time."""
+        """Return the values of the terms, s, by name; their sum is the time."""
 
 
 @dataclass(frozen=True)
 class LawModel:
-    """Answers to all requests; a law is fitted with each prediction."""
+    """The measured runs; each prediction fits a law to them."""
 
     predictor: LawPredictor
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange for too few smaller sizes, and for runs that take no time."""
+        """Predict by a law fitted to the smaller runs.
+
+        Raises:
+            OutOfRange: There are too few smaller sizes, or a run takes no time.
+        """
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
         ranks = [one.record.ranks for one in evidence]
         times_s = [one.record.time_s for one in evidence]
@@ -57,23 +62,29 @@ class LawModel:
 
 @dataclass(frozen=True)
 class LawPredictor:
-    """The predictor: a law, ``fit_law`` of numbers of ranks and times in s."""
+    """A fitted law as a predictor."""
 
     name: str
-    fit_law: Callable[[Sequence[int], Sequence[float]], Law]
+    fit_law: Callable[[Sequence[int], Sequence[float]], Law]  # from numbers of ranks and times, s
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The runs for all targets that are in range; for the others none."""
+        """Return requests for the runs of all targets in range."""
         return requests_in_range(self.runs, targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the runs are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> LawModel:
+        """Return a model that holds the runs."""
         return LawModel(self, {one.request: one for one in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
-        """What is measured.  Raises OutOfRange for too few smaller sizes."""
+        """Return the runs to measure.
+
+        Raises:
+            OutOfRange: There are too few smaller sizes.
+        """
         return smaller_runs(target, FEW, predictor=self.name)
 
 

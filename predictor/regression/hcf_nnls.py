@@ -1,4 +1,4 @@
-"""HCF's computation, and a law for communication in place of its equation (7).
+"""HCF's computation time, with a fitted law for communication in place of equation (7).
 
 T(P) = computation by equations (2) to (6) of HCF, corrected (predictor/hcf.py), plus a non-negative combination of
 {1, log P, P, sqrt P, 1/P} fitted to the communication of runs on smaller numbers of nodes.
@@ -9,25 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.spec import Target
-from platforms.placement import probe_placement
+from apps.spec.target import Target
+from platforms.model.placement import probe_placement
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.evidence.targets import requests_in_range
 from predictor.hcf import Hcf, constant_communication_time, node_compute_time, read_probe
 from predictor.regression.flags import extrapolation_flags
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import fit_combination
-from predictor.targets import requests_in_range
 
 
 @dataclass(frozen=True)
 class HcfNnlsModel:
-    """Answers to all requests."""
+    """The probe and the measured runs; each prediction fits the law."""
 
     predictor: HcfNnls
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
-        """Raises OutOfRange for several ranks on a node, for too few smaller sizes, and where HCF does."""
+        """Predict by HCF's computation and the fitted communication.
+
+        Raises:
+            OutOfRange: A node has several ranks, there are too few smaller sizes, or HCF is out of its range.
+        """
         requests = self.predictor.runs(target)
         evidence = {request: self.answers[request] for request in (probe_request(target), *requests)}
         computation = self.predictor.computation.fit([evidence[probe_request(target)]]).predict(target)
@@ -49,27 +53,33 @@ class HcfNnlsModel:
 
 @dataclass(frozen=True)
 class HcfNnls:
-    """The predictor: HCF's probe, and the smallest runs in which all clusters take part."""
+    """The predictor: HCF's probe, and smaller runs in which all clusters take part."""
 
     name: str
 
     @property
     def computation(self) -> Hcf:
-        """HCF corrected, of which the computation is taken."""
+        """The corrected HCF, which gives the computation time."""
         return Hcf(self.name, node_compute_time, constant_communication_time)
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """The runs for all targets that are in range; for the others none."""
+        """Return requests for the probes and runs of all targets in range."""
         return requests_in_range(lambda target: (probe_request(target), *self.runs(target)), targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return no requests: the probe and the runs are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfNnlsModel:
+        """Return a model that holds the probes and runs."""
         return HcfNnlsModel(self, {one.request: one for one in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
-        """Those that communication is fitted to.  Raises OutOfRange as ``HcfNnlsModel.predict`` does."""
+        """Return the runs to whose communication the law is fitted.
+
+        Raises:
+            OutOfRange: A node has several ranks, or there are too few smaller sizes.
+        """
         if target.nranks != target.nodes:
             raise OutOfRange(
                 f"{self.name}, {target.nranks} ranks on {target.nodes} nodes",
@@ -80,7 +90,7 @@ class HcfNnls:
 
 
 def probe_request(target: Target) -> EvidenceRequest:
-    """HCF's probe of the target's platform."""
+    """Return the request for HCF's probe of the target's platform."""
     return EvidenceRequest("run", Target(target.problem, target.platform, probe_placement(target.platform)))
 
 

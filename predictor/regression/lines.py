@@ -17,7 +17,7 @@ class PowerLaw:
     b: float
 
     def parts(self, ranks: int) -> dict[str, float]:
-        """The time, s, by the name of the only term."""
+        """Return the time, s, by the name of its only term."""
         return {"a P^b": math.exp(self.a + self.b * math.log(ranks))}
 
     def __str__(self) -> str:
@@ -26,13 +26,13 @@ class PowerLaw:
 
 @dataclass(frozen=True)
 class LogLine:
-    """T = a + b log P, which leaves what times can be where it falls."""
+    """T = a + b log P, which becomes negative for large P where b < 0."""
 
     a: float
     b: float
 
     def parts(self, ranks: int) -> dict[str, float]:
-        """The values of the terms, s, by their names."""
+        """Return the values of the terms, s, by their names."""
         return {"constant": self.a, "log P": self.b * math.log(ranks)}
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class LogLine:
 
 
 def fit_power_law(ranks: Sequence[int], times_s: Sequence[float]) -> PowerLaw:
-    """Least squares of log T, so that relative errors count alike; times are positive.
+    """Fit a power law by least squares of log T, so that equal relative errors count equally; times must be positive.
 
     After B. J. Barnes et al., "A regression-based approach to scalability prediction", ICS 2008, with the number of
     ranks as the only variable.
@@ -52,12 +52,12 @@ def fit_power_law(ranks: Sequence[int], times_s: Sequence[float]) -> PowerLaw:
 
 
 def fit_log_line(ranks: Sequence[int], times_s: Sequence[float]) -> LogLine:
-    """Least squares of T."""
+    """Fit a line in log P by least squares of T."""
     return LogLine(*_line(ranks, np.asarray(times_s, float)))
 
 
 def _line(ranks: Sequence[int], y: np.ndarray) -> tuple[float, float]:
-    """a and b of y = a + b log P."""
+    """Return a and b of the least-squares line y = a + b log P."""
     design = np.stack([np.ones(len(ranks)), np.log(ranks)], axis=1)
     (a, b), *_ = np.linalg.lstsq(design, y, rcond=None)
     return float(a), float(b)

@@ -1,8 +1,8 @@
-"""Runs of a target's own problem on a part of its nodes: the same number of every cluster, so that the mix remains.
+"""Runs of the target's problem on some of its nodes, the same number from every cluster, which keeps the mix.
 
-The nodes of the target are dealt in turn, one of each cluster that it uses, again and again; a smaller run takes the
-first n of them, with the ranks that the target has there, in the target's order.  After each full round every cluster
-has given the same number, or all that the target uses of it.
+The nodes of the target are listed in rounds, one node of each cluster per round.  A smaller run takes the first n nodes
+of the list, with the ranks that the target has on them, in the target's order.  After each full round every cluster has
+given the same number of nodes, or all that the target uses of it.
 """
 
 from __future__ import annotations
@@ -11,29 +11,41 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, zip_longest
 
-from apps.catalog import Problem
 from apps.errors import KernelError
-from apps.spec import Target
+from apps.programs.problem import Problem
+from apps.spec.target import Target
 from predictor.base import EvidenceRequest, OutOfRange
-from predictor.npt.nas import NAS, nas_fits
+from predictor.npt.nas import runs_on
 
-FEW = range(2, 4)  # points, for laws of two numbers
-USUAL_SHARE, LARGEST_SHARE = 0.5, 0.75  # of the target's nodes: beyond, the run itself is nearly as cheap
+FEW = range(2, 4)  # numbers of points, for laws with two coefficients
+USUAL_SHARE, LARGEST_SHARE = 0.5, 0.75  # of the target's nodes; a larger run costs nearly as much as the target's
 
 
 def smaller_runs(target: Target, points: range, *, predictor: str) -> list[EvidenceRequest]:
-    """Runs on smaller numbers of nodes, ascending: as many as the largest of ``points``, or all that there are.
+    """Return requests for runs on smaller numbers of nodes, ascending.
 
-    On each of them every cluster takes part, and there are at least two nodes.  They are full rounds, evenly spread up
-    to half of the target's nodes; where those are too few, up to three quarters; where these are, too, other numbers
-    between them, as far from their neighbours as may be.  Raises OutOfRange where there are fewer than the smallest of
-    ``points``; ``predictor``: who says so.
+    There are as many runs as the largest of ``points``, or as many as are possible.  Every cluster takes part in each
+    run, and each run has at least two nodes.  The numbers of nodes are full rounds, evenly spread up to half of the
+    target's nodes.  If these are too few, they go up to three quarters of the nodes; if these are too few as well,
+    other numbers between them are added, as far from their neighbours as possible.
+
+    Args:
+        target: The target.
+        points: Allowed numbers of runs.
+        predictor: Name of the predictor, for the error.
+
+    Raises:
+        OutOfRange: There are fewer runs than the smallest of ``points``.
     """
     return [EvidenceRequest("run", part(target, nodes)) for nodes in sizes(target, points, predictor=predictor)]
 
 
 def sizes(target: Target, points: range, *, predictor: str) -> tuple[int, ...]:
-    """The numbers of nodes of ``smaller_runs``."""
+    """Return the numbers of nodes of ``smaller_runs``.
+
+    Raises:
+        OutOfRange: There are fewer than the smallest of ``points``.
+    """
     least, most = points.start, points.stop - 1
     counts, ranks = _counts(target), _ranks(target)
     nodes = sum(counts)
@@ -53,7 +65,7 @@ def sizes(target: Target, points: range, *, predictor: str) -> tuple[int, ...]:
     if count < least:
         raise OutOfRange(
             f"{predictor}, {target.problem} on {nodes} nodes of {target.platform.name}",
-            f"it takes runs on {least} numbers of nodes of at most {largest} on which every cluster takes part, and "
+            f"it needs runs on {least} numbers of nodes of at most {largest} on which every cluster takes part, and "
             f"there {'is' if count == 1 else 'are'} {count or 'none'}",
             "Use more nodes, or a predictor that needs no smaller runs",
         )
@@ -61,13 +73,13 @@ def sizes(target: Target, points: range, *, predictor: str) -> tuple[int, ...]:
 
 
 def part(target: Target, nodes: int) -> Target:
-    """The target's problem on the first ``nodes`` of its nodes, as they are dealt."""
+    """Return the target's problem on the first ``nodes`` nodes of the rounds."""
     kept = set(_dealt(target)[:nodes])
     return Target(target.problem, target.platform, tuple(host for host in target.placement if host in kept))
 
 
 def _filled(rounds: Sequence[int], others: Sequence[int], wanted: int) -> list[int]:
-    """``rounds`` and as many of ``others`` as are missing, each as far from what is there as may be."""
+    """Return ``rounds`` with as many of ``others`` as are missing, each as far as possible from the numbers so far."""
     chosen, left = list(rounds), list(others)
     while left and len(chosen) < wanted:
         best = max(left, key=lambda n: (min((abs(n - there) for there in chosen), default=0), -n))
@@ -77,7 +89,7 @@ def _filled(rounds: Sequence[int], others: Sequence[int], wanted: int) -> list[i
 
 
 def _dealt(target: Target) -> list[str]:
-    """The target's nodes, one of each cluster in turn; of a cluster in the order in which the ranks name them."""
+    """Return the target's nodes, one of each cluster in turn; within a cluster in the order of the ranks."""
     by_cluster: dict[str, list[str]] = {}
     for host in dict.fromkeys(target.placement):
         by_cluster.setdefault(target.platform.cluster_of(host).name, []).append(host)
@@ -86,22 +98,22 @@ def _dealt(target: Target) -> list[str]:
 
 
 def _counts(target: Target) -> list[int]:
-    """Nodes in use of each cluster in use."""
+    """Return the number of nodes in use of each cluster in use."""
     return list(Counter(target.platform.cluster_of(host).name for host in set(target.placement)).values())
 
 
 def _ranks(target: Target) -> list[int]:
-    """The number of ranks on the first n nodes, by n."""
+    """Return the number of ranks on the first n nodes of the rounds, by n."""
     on_host = Counter(target.placement)
     return list(accumulate((on_host[host] for host in _dealt(target)), initial=0))
 
 
 def _allows(problem: Problem, ranks: int) -> bool:
-    """Whether the program runs on so many ranks, and for how many iterations is known."""
-    if problem.program is None and problem.app in NAS and not nas_fits(problem, ranks):
+    """Return whether the problem runs on so many ranks and its number of iterations is known."""
+    if not runs_on(problem, ranks):
         return False
     try:
         problem.iterations_on(ranks)
-    except KernelError:  # no run with arithmetic has told
+    except KernelError:  # no run with arithmetic has given the number of iterations
         return False
-    return problem.allows(ranks)
+    return True

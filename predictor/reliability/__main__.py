@@ -1,4 +1,4 @@
-"""``python -m predictor.reliability``"""
+"""Run the command ``python -m predictor.reliability``."""
 
 import sys
 

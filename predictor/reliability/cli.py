@@ -1,8 +1,8 @@
-"""How long a run takes when nodes fail, and on how many nodes it is done soonest.
+"""Predict how long a run takes when nodes fail, and find the number of nodes that finishes it soonest.
 
-More nodes compute faster and fail more often.  For every number of nodes: the time without failures, the probability
-that no node fails meanwhile, and the expected time with a restart from scratch after each failure, or from checkpoints
-at Young's and at Daly's interval (docs/planning/reliability.md).
+More nodes compute faster but fail more often.  The command prints for every number of nodes the time without failures,
+the probability that no node fails in that time, and the expected time if the run restarts after each failure, from the
+beginning or from checkpoints at Young's and at Daly's interval (docs/planning/reliability.md).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from predictor.reliability.names import INTERVALS, SEGMENTS
@@ -20,63 +22,66 @@ if TYPE_CHECKING:
     from predictor.reliability.outlook import Failures
     from predictor.reliability.run_times import RunTimes
 
-MOST_NUMBERS = 5_000_000  # of nodes
+MOST_NUMBERS = 5_000_000  # largest length of the list of numbers of nodes
 MOST_REPEATS = 1_000_000_000
 _RATES = ("rate", "node_mtbf_years", "node_mtbf_hours", "model")
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m predictor.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    failing = parser.add_argument_group("how nodes fail", "one of the first four")
-    failing.add_argument("--rate", type=float, metavar="LAMBDA", help="failures per second of one node")
+    failing = parser.add_argument_group("failures and checkpoints", "give one of the first four options")
+    failing.add_argument("--rate", type=float, metavar="LAMBDA", help="failure rate of one node, 1/s")
     failing.add_argument("--node-mtbf-years", type=float, metavar="Y", help="mean time between failures of one node")
     failing.add_argument("--node-mtbf-hours", type=float, metavar="H", help="the same in hours")
-    failing.add_argument("--model", metavar="NAME|FILE", help="that of a block model, such as galera+")
+    failing.add_argument("--model", metavar="NAME|FILE", help="the failure rate of a block model, such as galera+")
     failing.add_argument("--checkpoint", type=float, required=True, metavar="S", help="seconds to write a checkpoint")
     failing.add_argument("--restart", type=float, default=0.0, metavar="S", help="seconds of a restart (default: 0)")
     failing.add_argument(
         "--intervals", default="young,daly", metavar="I1,I2,...",
-        help=f"between checkpoints, of {', '.join(INTERVALS)} (default: young,daly)",
+        help=f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: young,daly)",
     )  # fmt: skip
     failing.add_argument(
         "--segments", default=SEGMENTS[0], metavar="HOW",
-        help="between checkpoints: whole, as many as there are, without a checkpoint after the last (default), or "
-        "daly, T/tau of them, each with one, as in Daly's cost function",
+        help="how segments between checkpoints are counted: whole, those of a real run, without a checkpoint after the "
+        "last (default), or daly, T/tau segments, each with a checkpoint, as in Daly's cost function",
     )  # fmt: skip
-    law = parser.add_argument_group("the run's time without failures, by a law")
+    law = parser.add_argument_group("time of the run without failures, by a law")
     law.add_argument("--work", type=float, metavar="S", help="seconds that one node takes: T(P) = S (f + (1 - f)/P)")
-    law.add_argument("--serial", type=float, metavar="F", help="f, the share that stays serial (default: 0)")
+    law.add_argument("--serial", type=float, metavar="F", help="f, the serial share (default: 0)")
     table = parser.add_argument_group("or by a table")
-    table.add_argument("--times", metavar="FILE.csv", help="with the columns nodes and time_s")
+    table.add_argument("--times", metavar="FILE.csv", help="file with the columns nodes and time_s")
     _add_predictor_arguments(parser)
     parser.add_argument(
         "--nodes", metavar="A:B|N1,N2,...",
-        help="numbers of nodes (default: 1:10000 by a law; 1, 2, 4, ... and all by a predictor; those of a table)",
+        help="numbers of nodes (default: 1:10000 with a law; 1, 2, 4, ... and all with a predictor; those of a table)",
     )  # fmt: skip
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="the job is so many runs in a row (default: 1)"
+        "--repeat", type=int, default=1, metavar="N", help="number of runs in a row that make up the job (default: 1)"
     )
-    parser.add_argument("--rows", type=int, default=16, metavar="N", help="of the table, about (default: 16)")
-    parser.add_argument("--plot", metavar="FILE", help="write the figure there: .png, .svg or .pdf")
+    parser.add_argument("--rows", type=int, default=16, metavar="N", help="rows of the table, about (default: 16)")
+    parser.add_argument("--plot", metavar="FILE", help="write a figure to this file: .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only a predictor and its evidence look at."""
-    from apps.catalog import app_names
-    from apps.options import add_problem_arguments, add_runner_arguments, add_settings_arguments
-    from platforms.options import add_platform_arguments
+    """Add the options that only a predictor and its evidence use."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.arguments.runner import add_runner_arguments
+    from apps.arguments.settings import add_settings_arguments
+    from apps.programs.kernel import kernel_names
+    from platforms.arguments import add_platform_arguments
     from predictor.registry import help_text
 
     model = parser.add_argument_group("or by a predictor", "one rank per node, shared evenly among the clusters")
     add_platform_arguments(model)
-    model.add_argument("--app", metavar="NAME", help=f"of {', '.join(app_names())}")
+    model.add_argument("--app", metavar="NAME", help=f"one of {', '.join(kernel_names())}")
     add_problem_arguments(model, default_class="B")
     model.add_argument("--predictor", metavar="NAME", help=f"{help_text()} (default: dpgraph-known)")
     evidence = parser.add_argument_group("simulations for a predictor's evidence")
@@ -85,7 +90,12 @@ def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def failures_from_arguments(args: argparse.Namespace) -> Failures:
-    """Raises UserError for what does not fit."""
+    """Return the failure rate and the times of checkpoints and restarts from the options.
+
+    Raises:
+        UserError: The rate is not given exactly once, or a value is out of its range.
+    """
+    # Imported here for a quick start: they are slow to import.
     from predictor.reliability.outlook import Failures
     from predictor.reliability.report import HOUR_S, YEAR_S
 
@@ -97,6 +107,7 @@ def failures_from_arguments(args: argparse.Namespace) -> Failures:
     (name,) = given
     value = getattr(args, name)
     if name == "model":
+        # Imported here for a quick start: it is slow to import.
         from predictor.blocks.by_name import block_model
 
         rate_per_s = block_model(value).failure_rate_per_s
@@ -112,7 +123,11 @@ def failures_from_arguments(args: argparse.Namespace) -> Failures:
 
 
 def intervals_from_arguments(args: argparse.Namespace) -> list[str]:
-    """Raises UserError for an unknown one."""
+    """Return the names of the checkpoint intervals, each once.
+
+    Raises:
+        UserError: A name is not known, or there is none.
+    """
     names = [part.strip() for part in args.intervals.split(",") if part.strip()]
     for name in names:
         if name not in INTERVALS:
@@ -123,7 +138,12 @@ def intervals_from_arguments(args: argparse.Namespace) -> list[str]:
 
 
 def parse_nodes(text: str) -> list[int]:
-    """``A:B``, every number from A to B, or a list.  Raises UserError."""
+    """Parse numbers of nodes: ``A:B``, every number from A to B, or a comma-separated list.
+
+    Raises:
+        UserError: The text is not of this form, or the numbers are too many or too large.
+    """
+    # Imported here for a quick start: it is slow to import.
     from predictor.reliability.run_times import MOST_NODES
 
     try:
@@ -143,8 +163,16 @@ def parse_nodes(text: str) -> list[int]:
     return numbers
 
 
-def run_times_from_arguments(args: argparse.Namespace) -> RunTimes:
-    """Raises UserError for what does not fit, and what the engine raises for evidence that cannot be had."""
+def run_times_from_arguments(args: argparse.Namespace, said: Cautions) -> RunTimes:
+    """Return the run times without failures, from a law, a table or a predictor.
+
+    ``said`` collects the cautions about the runs that a predictor uses, which are printed.
+    Errors of the engine while a predictor gathers its evidence are passed on.
+
+    Raises:
+        UserError: The options do not fit together, or a value is wrong.
+    """
+    # Imported here for a quick start: they are slow to import.
     import numpy as np
 
     from predictor.reliability.run_times import amdahl, read_times
@@ -165,11 +193,11 @@ def run_times_from_arguments(args: argparse.Namespace) -> RunTimes:
         return read_times(args.times)
     if args.work is not None:
         return amdahl(args.work, args.serial or 0.0, np.array(parse_nodes(args.nodes or "1:10000"), float))
-    return _predicted(args)
+    return _predicted(args, said)
 
 
 def _refuse_predictor_options(args: argparse.Namespace) -> None:
-    """What only a predictor and its evidence look at is not ignored in silence."""
+    """Raise UserError for an option that only a predictor and its evidence use."""
     parser = CommandParser(add_help=False)
     _add_predictor_arguments(parser)
     for name, default in vars(parser.parse_args([])).items():
@@ -178,9 +206,11 @@ def _refuse_predictor_options(args: argparse.Namespace) -> None:
             raise UserError(option, "goes with --scenario or --platform", "Drop it, or name the platform")
 
 
-def _predicted(args: argparse.Namespace) -> RunTimes:
-    from apps.options import problem_from_arguments, runner_from_arguments, settings_from_arguments
-    from platforms.options import platform_from_arguments
+def _predicted(args: argparse.Namespace, said: Cautions) -> RunTimes:
+    # Imported here for a quick start: they are slow to import.
+    from apps.arguments.runner import runner_from_arguments
+    from apps.arguments.settings import settings_from_arguments
+    from platforms.arguments import platform_from_arguments
     from predictor.registry import predictor
     from predictor.reliability.run_times import predicted
 
@@ -193,12 +223,13 @@ def _predicted(args: argparse.Namespace) -> RunTimes:
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if args.nodes is None else parse_nodes(args.nodes)
-    with runner_from_arguments(args) as runner:
+    with runner_from_arguments(args, cautions=said) as runner:
         return predicted(model, problem, platform, nodes, settings, runner)
 
 
 def _run(args: argparse.Namespace) -> int:
-    from platforms.writing import check_picture, write_picture
+    # Imported here for a quick start: they are slow to import.
+    from platforms.files.writing import check_picture, write_picture
     from predictor.reliability.outlook import outlook
     from predictor.reliability.report import as_json, as_text
 
@@ -209,17 +240,21 @@ def _run(args: argparse.Namespace) -> int:
     if args.repeat > MOST_REPEATS:
         raise UserError(f"--repeat {args.repeat}", "too many", f"Give at most {MOST_REPEATS}")
     if args.segments not in SEGMENTS:
-        raise UserError(f"--segments {args.segments}", "no such way to count", f"Known: {', '.join(SEGMENTS)}")
+        raise UserError(f"--segments {args.segments}", "no such way to count segments", f"Known: {', '.join(SEGMENTS)}")
     if args.plot is not None:
         check_picture("--plot", args.plot)
     failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)
-    times = run_times_from_arguments(args).repeated(args.repeat)
+    said = Cautions()
+    times = run_times_from_arguments(args, said).repeated(args.repeat)
     found = outlook(times.nodes, times.time_s, failures, intervals, segments=args.segments)
     if args.json:
-        print(json.dumps(as_json(times, failures, found, args.rows)))
+        data = as_json(times, failures, found, args.rows)
+        data["cautions"] += said.lines()
+        print(json.dumps(data))
     else:
         print(as_text(times, failures, found, args.rows))
     if args.plot is not None:
+        # Imported here for a quick start: it is slow to import.
         from predictor.reliability.plot import figure
 
         write_picture("--plot", args.plot, figure(found, f"{times.source}: expected time when nodes fail"))
@@ -227,7 +262,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    from apps.options import exit_status
+    """Run the command and return its exit status."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.arguments.exit_status import exit_status
 
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,8 +1,8 @@
-"""How much work is to lie between two checkpoints.
+"""Amount of work between two checkpoints, by the formulas of Young and Daly.
 
-delta is the time that writing a checkpoint takes, M the mean time between failures of all nodes together, R the time of
-a restart; all in s, and arrays if need be.  The intervals count work alone, from the end of one checkpoint to the
-beginning of the next, and are infinite where nothing fails (M infinite).
+delta is the time to write a checkpoint, M the mean time between failures of all nodes together, and R the time of a
+restart; all in s, as numbers or arrays.  The intervals count work only, from the end of one checkpoint to the beginning
+of the next, and are infinite where nothing fails (M infinite).
 
 J. W. Young, "A first order approximation to the optimum checkpoint interval", Comm. ACM 17 (1974), 530-531.
 J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation Computer
@@ -20,7 +20,7 @@ from predictor.reliability import names
 
 
 def young(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """sqrt(2 delta M).  Young: what balances the time of checkpoints and half an interval lost per failure.
+    """Return sqrt(2 delta M), Young's balance of the time of checkpoints and half an interval lost per failure.
 
     >>> float(young(50, 40_000))
     2000.0
@@ -29,7 +29,7 @@ def young(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
 
 
 def daly_first_order(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """sqrt(2 delta (M + R)).  Daly's first model: failures during restarts and their work are in the balance too.
+    """Return sqrt(2 delta (M + R)), Daly's first model, which includes failures during restarts and their work.
 
     >>> float(daly_first_order(50, 39_000, 1_000))
     2000.0
@@ -38,10 +38,10 @@ def daly_first_order(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.n
 
 
 def daly(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """sqrt(2 delta M) (1 + sqrt(delta/2M)/3 + (delta/2M)/9) - delta for delta < 2M, else M.
+    """Return sqrt(2 delta M) (1 + sqrt(delta/2M)/3 + (delta/2M)/9) - delta for delta < 2M, else M.
 
-    Daly's higher-order estimate: the minimum of his complete cost function, in powers of sqrt(delta/2M).  R does not
-    move it.
+    This is Daly's higher-order estimate: the minimum of his complete cost function, in powers of sqrt(delta/2M).  It
+    does not depend on R.
     """
     delta, M = np.broadcast_arrays(np.asarray(delta, float), np.asarray(M, float))
     x = delta / (2 * M)
@@ -49,15 +49,16 @@ def daly(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
 
 
 def exact(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
-    """M (1 + W(-e^(-1 - delta/M))), W Lambert's function: where the derivative of Daly's cost function is 0.
+    """Return M (1 + W(-e^(-1 - delta/M))), the exact minimum of Daly's cost function, with Lambert's function W.
 
     The derivative of (e^((tau + delta)/M) - 1)/tau vanishes where (tau/M - 1) e^(tau/M - 1) = -e^(-1 - delta/M).
     """
+    # Imported here for a quick start: it is slow to import.
     from scipy.special import lambertw
 
     delta, M = np.broadcast_arrays(np.asarray(delta, float), np.asarray(M, float))
     x = delta / M
-    # Near its branch point W loses half of the digits; its series there (Corless et al. 1996, eq. 4.22) does not.
+    # Near its branch point W loses half of the digits; its series there (Corless et al. 1996, eq. 4.22) keeps them.
     q = np.sqrt(-2 * np.expm1(-x))
     series = q - q**2 / 3 + 11 * q**3 / 72 - 43 * q**4 / 540
     with np.errstate(invalid="ignore"):

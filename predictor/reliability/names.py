@@ -1,4 +1,4 @@
-"""What a command line can ask for, by name: without numpy, so that its --help is quick."""
+"""Names that the command line accepts; this module does not import numpy, so that --help is fast."""
 
-INTERVALS = ("young", "daly-first-order", "daly", "exact")  # between checkpoints: predictor.reliability.intervals
-SEGMENTS = ("whole", "daly")  # how those between checkpoints are counted: predictor.reliability.expected
+INTERVALS = ("young", "daly-first-order", "daly", "exact")  # checkpoint intervals: predictor.reliability.intervals
+SEGMENTS = ("whole", "daly")  # ways to count the segments between checkpoints: predictor.reliability.expected

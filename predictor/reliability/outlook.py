@@ -1,4 +1,4 @@
-"""What failures make of a run on each of several numbers of nodes, and the number that is best."""
+"""Expected times of a run with failures on several numbers of nodes, and the best number."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from predictor.reliability.expected import SEGMENTS, restart_from_scratch
 from predictor.reliability.intervals import INTERVALS
 
 NO_FAILURES, SCRATCH = "no failures", "scratch"
-RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node: beyond, floats end before the formulas do
+RATE_RANGE_PER_S = (1e-30, 1e9)  # of one node; outside this range the formulas exceed the range of floats
 SHORTEST_S = 1e-9  # of a checkpoint, and of a run on one node
-LONGEST_S = 1e15  # of a checkpoint, a restart, a run without failures: 30 million years
+LONGEST_S = 1e15  # of a checkpoint, a restart and a run without failures: 30 million years
 
 
 @dataclass(frozen=True)
 class Failures:
-    """How nodes fail and what is done about it."""
+    """Failure rate of the nodes, and the times of a checkpoint and a restart."""
 
     rate_per_s: float  # lambda of one node, 1/(s node): 0, or in RATE_RANGE_PER_S
-    checkpoint_s: float  # to write one, from SHORTEST_S to LONGEST_S
-    restart_s: float = 0.0  # after a failure, before the work goes on, >= 0, <= LONGEST_S
+    checkpoint_s: float  # time to write a checkpoint, from SHORTEST_S to LONGEST_S
+    restart_s: float = 0.0  # time between a failure and the continuation of the work, >= 0, <= LONGEST_S
 
     def __post_init__(self) -> None:
         low, high = RATE_RANGE_PER_S
@@ -41,16 +41,16 @@ class Failures:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Arrays over the numbers of nodes; times in s, infinite where a float does not hold them."""
+    """Arrays over the numbers of nodes; times are in s, and infinite where they exceed the range of floats."""
 
     nodes: np.ndarray
-    run_s: np.ndarray  # without any failure
-    success: np.ndarray  # probability that a run meets none
-    intervals_s: Mapping[str, np.ndarray]  # work between two checkpoints, by INTERVALS
-    expected_s: Mapping[str, np.ndarray]  # by NO_FAILURES, SCRATCH and the intervals
+    run_s: np.ndarray  # time without failures
+    success: np.ndarray  # probability that no failure occurs during a run
+    intervals_s: Mapping[str, np.ndarray]  # work between two checkpoints, by name of the interval
+    expected_s: Mapping[str, np.ndarray]  # expected times by strategy: NO_FAILURES, SCRATCH and the intervals
 
     def best(self, strategy: str) -> int | None:
-        """The place of the shortest expected time; of equal ones the first.  None where all are infinite."""
+        """Return the index of the shortest expected time, the first among equals; None where all are infinite."""
         place = int(np.argmin(self.expected_s[strategy]))
         return place if np.isfinite(self.expected_s[strategy][place]) else None
 
@@ -63,9 +63,14 @@ def outlook(
     *,
     segments: str = "whole",
 ) -> Outlook:
-    """For runs that take ``run_s``, up to LONGEST_S, on so many ``nodes``.
+    """Compute the expected times of runs with failures.
 
-    ``intervals``: of INTERVALS; ``segments``: of SEGMENTS, the formula of times with checkpoints.
+    Args:
+        nodes: Numbers of nodes.
+        run_s: Time of the run without failures on each number of nodes, s, up to LONGEST_S.
+        failures: Failure rate, and times of a checkpoint and a restart.
+        intervals: Names of checkpoint intervals, of INTERVALS.
+        segments: Formula for the times with checkpoints, of SEGMENTS.
     """
     P, T = np.asarray(nodes, float), np.asarray(run_s, float)
     rate = failures.rate_per_s * P

@@ -12,17 +12,18 @@ from predictor.reliability.report import said
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours; line styles tell them apart in grey.
+# Okabe and Ito's colours; the line styles distinguish the lines in grey.
 _STYLES = (
     ("black", (0, (1, 1.5))), ("#D55E00", "-"), ("#0072B2", "--"), ("#009E73", "-."), ("#CC79A7", (0, (5, 1))),
     ("#E69F00", (0, (3, 1, 1, 1))),
 )  # fmt: skip
-_MOST_POINTS = 600  # of a line
-_CEILING = 100.0  # times the best expected time: what is above is out of the picture
+_MOST_POINTS = 600  # per line
+_CEILING = 100.0  # upper end of the time axis, as a multiple of the best expected time
 
 
 def figure(found: Outlook, title: str) -> Figure:
-    """One line per strategy on logarithmic axes, a dot at its best number of nodes."""
+    """Draw one line per strategy on logarithmic axes, with a circle at its best number of nodes."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(8, 4.8), layout="constrained")
@@ -54,7 +55,7 @@ def figure(found: Outlook, title: str) -> Figure:
 
 
 def _places(nodes: np.ndarray) -> np.ndarray:
-    """Of the numbers of nodes that are drawn, evenly by their ratios where there are many."""
+    """Return the indices of the numbers of nodes to draw, spaced by equal ratios where there are many."""
     if len(nodes) <= _MOST_POINTS:
         return np.arange(len(nodes))
     wanted = np.geomspace(nodes[0], nodes[-1], _MOST_POINTS)

@@ -1,4 +1,4 @@
-"""What is found about runs on failing nodes, as text and as JSON."""
+"""Output of expected times on failing nodes, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from platforms.terminal.table import table_lines
 from predictor.reliability.outlook import NO_FAILURES, Failures, Outlook
 from predictor.reliability.run_times import RunTimes
 
@@ -15,7 +16,7 @@ HOUR_S = 3600.0
 
 
 def shown_rows(found: Outlook, rows: int) -> list[int]:
-    """Places of about so many numbers of nodes, evenly by their ratios, and the best of each strategy."""
+    """Return the indices of about ``rows`` numbers of nodes, spaced by equal ratios, and of each strategy's best."""
     last = len(found.nodes) - 1
     if last < rows:
         return list(range(last + 1))
@@ -26,23 +27,23 @@ def shown_rows(found: Outlook, rows: int) -> list[int]:
 
 
 def said(found: Outlook, strategy: str, place: int) -> str:
-    """A number of nodes and its expected time, for a reader."""
+    """Return a number of nodes and its expected time as text."""
     count = found.nodes[place]
     return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {found.expected_s[strategy][place]:.6g} s"
 
 
 def _edge_cautions(found: Outlook) -> list[str]:
-    """Where the best lies at the end of the range, so that another might be better."""
+    """Return cautions where the best number of nodes is an end of the range, so that another might be better."""
     texts = []
     for name in found.expected_s:
         best = found.best(name)
         if name != NO_FAILURES and len(found.nodes) > 1 and best in (0, len(found.nodes) - 1):
-            texts.append(f"{name}: the best number of nodes, {found.nodes[best]:,.0f}, ends the range")
+            texts.append(f"{name}: the best number of nodes, {found.nodes[best]:,.0f}, is an end of the range")
     return texts
 
 
 def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> str:
-    """A table of about so many rows, and the best of each strategy."""
+    """Return a table of about ``rows`` rows, and the best number of nodes of each strategy."""
     columns = [("nodes", found.nodes, "{:.0f}"), ("success", found.success, "{:.6g}")]
     for name, times_s in found.expected_s.items():
         if name in found.intervals_s:
@@ -50,14 +51,10 @@ def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> s
         columns.append((f"{name} s", times_s, "{:.6g}"))
     places = shown_rows(found, rows)
     cells = [[title, *(form.format(values[i]) for i in places)] for title, values, form in columns]
-    widths = [max(map(len, column)) for column in cells]
     lines = [
         f"{times.source}; {_failing(failures.rate_per_s)}; "
         f"checkpoint {failures.checkpoint_s:g} s, restart {failures.restart_s:g} s",
-        *(
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in zip(*cells, strict=True)
-        ),
+        *table_lines(list(zip(*cells, strict=True))),
     ]
     for name in found.expected_s:
         best = found.best(name)
@@ -76,7 +73,7 @@ def _failing(rate_per_s: float) -> str:
 
 
 def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> dict[str, Any]:
-    """The same as one object; what no float holds is None."""
+    """Return the results as JSON values; infinite values are None."""
 
     def row(i: int) -> dict[str, Any]:
         return {
@@ -99,5 +96,5 @@ def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> d
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity: null stands for it."""
+    """Return None for an infinite value, because JSON has no infinity."""
     return float(value) if math.isfinite(value) else None

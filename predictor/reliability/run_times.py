@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.commented_csv import numbered_rows
 from platforms.errors import UserError
-from platforms.reading import input_text
+from platforms.files.commented_csv import numbered_rows
+from platforms.files.reading import input_text
 from predictor.reliability.outlook import LONGEST_S, SHORTEST_S
 
 if TYPE_CHECKING:
-    from apps.catalog import Problem
-    from apps.runner import Runner
-    from apps.spec import Settings
-    from platforms.platform import Platform
+    from apps.programs.problem import Problem
+    from apps.runs.runner import Runner
+    from apps.spec.settings import Settings
+    from platforms.model.platform import Platform
     from predictor.base import Predictor
 
 _COLUMNS = ("nodes", "time_s")
@@ -29,15 +29,19 @@ MOST_NODES = 1_000_000_000
 
 @dataclass(frozen=True)
 class RunTimes:
-    """What a run takes on each number of nodes."""
+    """Time of a run on each number of nodes."""
 
     nodes: np.ndarray  # ascending
     time_s: np.ndarray
-    source: str  # for a reader
+    source: str  # description of the source, for output
     cautions: tuple[str, ...] = ()
 
     def repeated(self, times: int) -> RunTimes:
-        """So many runs in a row, as one.  Raises UserError for more than LONGEST_S of them."""
+        """Return the times of ``times`` runs in a row, as one run.
+
+        Raises:
+            UserError: The time exceeds LONGEST_S.
+        """
         longest_s = times * float(self.time_s.max())
         if longest_s > LONGEST_S:
             where = "run time" if times == 1 else f"--repeat {times}"
@@ -47,10 +51,18 @@ class RunTimes:
 
 
 def amdahl(work_s: float, serial: float, nodes: np.ndarray) -> RunTimes:
-    """T(P) = T_1 (f + (1 - f)/P), f the share that does not become faster; f = 0: T_1/P.
+    """Return T(P) = T_1 (f + (1 - f)/P), where f is the serial share; T_1/P for f = 0.
 
     G. M. Amdahl, "Validity of the single processor approach to achieving large scale computing capabilities", AFIPS
     1967.
+
+    Args:
+        work_s: T_1, the time on one node, s.
+        serial: f, from 0 to 1.
+        nodes: P, numbers of nodes.
+
+    Raises:
+        UserError: A value is out of its range.
     """
     if not SHORTEST_S <= work_s <= LONGEST_S:
         remedy = f"Give the seconds that one node takes, {SHORTEST_S:g} to {LONGEST_S:g}"
@@ -62,7 +74,11 @@ def amdahl(work_s: float, serial: float, nodes: np.ndarray) -> RunTimes:
 
 
 def read_times(path: str) -> RunTimes:
-    """A CSV file with the columns nodes and time_s; lines that begin with # are comments.  Raises UserError."""
+    """Read a CSV file with the columns nodes and time_s; lines that begin with # are comments.
+
+    Raises:
+        UserError: The file cannot be read, or a value is wrong.
+    """
     try:
         text = input_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
@@ -71,7 +87,7 @@ def read_times(path: str) -> RunTimes:
     try:
         columns, rows = numbered_rows(text)
     except csv.Error as err:
-        raise UserError(f"--times {path}", f"not CSV: {err}", "Mend it") from err
+        raise UserError(f"--times {path}", f"not CSV: {err}", "Correct the file") from err
     missing = [name for name in _COLUMNS if name not in columns]
     if missing:
         raise UserError(
@@ -106,18 +122,26 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
 def predicted(
     model: Predictor, problem: Problem, platform: Platform, nodes: Sequence[int], settings: Settings, runner: Runner
 ) -> RunTimes:
-    """A predictor's, one rank per node, nodes taken from the clusters in even shares.
+    """Predict run times with one rank per node and nodes taken in even shares from the clusters.
 
-    Numbers of nodes out of the predictor's range are left out, with a caution.  Raises UserError where all are.
+    Numbers of nodes that the kernel refuses, or that are out of the predictor's range, are left out, with a caution.
+
+    Raises:
+        UserError: No number of nodes is in the predictor's range.
     """
-    from apps.spec import Target
-    from platforms.placement import block
-    from predictor.evidence import Broker, RefusedEvidence
-    from predictor.predict import predict
+    # Imported here for a quick start: they are slow to import.
+    from apps.spec.target import Target
+    from platforms.model.placement import block
+    from predictor.answers.answers import predict
+    from predictor.evidence.broker import Broker, RefusedEvidence
+    from predictor.npt.nas import runs_on
 
     known: list[tuple[int, float]] = []
     cautions: list[str] = []
-    for count in nodes:  # each by itself: a run on few nodes may be evidence for many, but not for itself
+    for count in nodes:  # one at a time: a run on few nodes may be evidence for more nodes, but not for itself
+        if not runs_on(problem, count):
+            cautions.append(f"{count} nodes: left out: {problem} does not run on so many ranks")
+            continue
         target = Target(problem, platform, block(platform, count))
         try:
             (answer,) = predict(model, [target], Broker.of(settings, [target], runner))

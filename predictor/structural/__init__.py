@@ -1,1 +1,4 @@
-"""Run times from the structure of a program: what every rank computes and sends, and what a network does to that."""
+"""Run times from the structure of a program: the computations and messages of every rank, on a measured network.
+
+Public faces: ``predictor.STRUCTURAL``, ``recurrence``, ``schedule.flattened``.
+"""

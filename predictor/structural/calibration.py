@@ -1,8 +1,8 @@
-"""What the experiments of predictor/structural/survey.py say of a network: its paths, and the links they share.
+"""The paths of a network and the links they share, from the experiments of predictor/structural/sharing_survey.py.
 
-Assumed: the nodes of a cluster are alike; between two nodes lie their own links, what their cluster shares, and what
-the pair of clusters shares; what messages of each size suffer is the same on all paths, in proportion to the latency
-and to the rate of the path.
+The model assumes that the nodes of a cluster are alike; that a message between two nodes crosses their own links, links
+shared by their cluster, and links shared by the pair of clusters; and that the effect of a message's size is the same
+on all paths, in proportion to the latency and to the rate of the path.
 """
 
 from __future__ import annotations
@@ -12,30 +12,37 @@ from itertools import combinations
 
 import numpy as np
 
-from apps.netprobe.measure import Exchange as Message
-from apps.netprobe.measure import Measurement
+from apps.probes.network.measure import Exchange as Message
+from apps.probes.network.measure import Measurement
 from apps.traffic.steps import Exchange
-from predictor.dpgraph.survey import Layout
+from predictor.network.survey import HostsByCluster
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.schedule import flattened, rounds
 from predictor.structural.sharing import share
-from predictor.structural.survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
+from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
 
-_UNSHARED = 0.002  # an experiment that takes at most so much longer than the links known so far explain shows no other
-# Flows that share a link get rates about as their round trips have it: the time of some packets stands for that.
+# Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
+_UNSHARED = 0.002
+# Flows that share a link get rates about in inverse proportion to their round-trip times; the time of a message of this
+# size (some packets) stands for the round-trip time.
 _PENALTY_BYTES = 9000
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A network between the hosts in use: all of ``Paths`` but what depends on sizes."""
+    """A network between the hosts in use, without the effects of message sizes."""
 
     hosts: tuple[str, ...]  # cluster by cluster
     lines: Lines
-    paths: Paths  # for the sizes of the experiments under load
+    paths: Paths  # paths for the sizes of the experiments under load
 
     def at(self, sizes: Sizes, wanted_bytes: np.ndarray) -> tuple[Paths, np.ndarray]:
-        """The paths and the protocol for these sizes; between those that were measured, times are interpolated."""
+        """Return the paths and the protocol for these sizes; times are interpolated between the measured sizes.
+
+        Args:
+            sizes: The measured effects of sizes.
+            wanted_bytes: The sizes of a schedule, ascending.
+        """
         latency = np.interp(wanted_bytes, sizes.size_bytes, sizes.latency)
         reference_Bps = self.lines.rate_Bps[self.lines.row[sizes.name]]
         amount_bytes = wanted_bytes * np.interp(wanted_bytes, sizes.size_bytes, sizes.s_per_byte) * reference_Bps
@@ -47,15 +54,19 @@ class Ground:
         return paths, sizes.protocol[nearest]
 
 
-def read_ground(where: Layout, measurement: Measurement) -> Ground:
-    """The answer to survey.network_plan.  Raises OutOfRange as read_lines does."""
+def read_ground(where: HostsByCluster, measurement: Measurement) -> Ground:
+    """Return the network from the result of ``survey.network_plan``.
+
+    Raises:
+        OutOfRange: As ``read_lines``.
+    """
     return _Fit(where, read_lines(where, measurement)).ground()
 
 
 class _Fit:
-    """Finds the links one after the other: each experiment shows a link that those known so far do not explain."""
+    """Fit of the links one after the other: each experiment shows a link that the known links do not explain."""
 
-    def __init__(self, where: Layout, lines: Lines):
+    def __init__(self, where: HostsByCluster, lines: Lines):
         self.where, self.lines, self.experiments = where, lines, loads(where)
         self.clusters = list(where.hosts)
         hosts = [(c, host) for c, members in enumerate(where.hosts.values()) for host in members]
@@ -77,14 +88,15 @@ class _Fit:
         )
 
     def _row(self, c: str, d: str) -> int:
-        """Of the paths between two clusters; in a cluster of one host no path is asked for."""
+        """Return the row of the paths between two clusters; the row inside a cluster of one host is never used."""
         return self.lines.row_between(c, d) if c != d else self.lines.row.get((c, c), 0)
 
     def ground(self) -> Ground:
+        """Return the fitted network."""
         count = range(len(self.clusters))
         for c in count:
             self._fit_nodes(c)
-            for _ in range(2):  # either may explain the other, until both are known
+            for _ in range(2):  # each of the two fits depends on the result of the other
                 self.paths.capacity_Bps[self.at.inside(c)] = np.inf
                 self._fit_shared("ring", (c, c), [self.at.inside(c)])
                 self._fit_back(c)
@@ -101,7 +113,7 @@ class _Fit:
         return Ground(tuple(self.host), self.lines, self.paths)
 
     def _fit_nodes(self, c: int) -> None:
-        """The links of a node, by two messages that leave it."""
+        """Fit the links of a node, from two messages that leave it."""
         own = np.flatnonzero(self.cluster == c)
         links = np.concatenate([self.at.from_host(own), self.at.to_host(own)])
         if len(own) == 1:
@@ -117,7 +129,7 @@ class _Fit:
             self.paths.capacity_Bps[links] = max(rate_Bps, together_Bps) if seen else np.inf
 
     def _fit_back(self, c: int) -> None:
-        """What acknowledgements take of the other direction of the links of nodes, by two messages that meet."""
+        """Fit what acknowledgements take of the other direction of the nodes' links, from two opposite messages."""
         flows = self._flows("both", (c, c))
         self.paths.back[c] = 0.0
         if not len(flows):
@@ -127,7 +139,7 @@ class _Fit:
             self.paths.back[c] = min(took_s * node_Bps / LARGE_BYTES - 1, 1.0)
 
     def _fit_self(self, c: int) -> None:
-        """Whether a message to oneself uses the node's links: seen by another that leaves the node."""
+        """Decide whether a message of a node to itself uses the node's links, from another message that leaves it."""
         flows = self._flows("self", (c, c))
         if not len(flows):
             return
@@ -138,9 +150,9 @@ class _Fit:
         self.paths.self_shares[c] = distance_s[True] <= distance_s[False]
 
     def _fit_shared(self, name: LoadName, between: tuple[int, int] | None, links: list[int]) -> None:
-        """Gives a link, in one or two directions, the capacity that explains an experiment; none, if it shows none.
+        """Give a link, in one or two directions, the capacity that explains an experiment, if it shows one.
 
-        ``between``: of the messages that count, the clusters; None: all do.
+        Only messages between the clusters ``between`` count, or all messages if it is None.
         """
         if name not in self.experiments:
             return
@@ -152,7 +164,7 @@ class _Fit:
             self.paths.capacity_Bps[links] = len(flows) * LARGE_BYTES / took_s
 
     def _flows(self, name: LoadName, between: tuple[int, int] | None) -> np.ndarray:
-        """The messages of an experiment between two clusters, either way."""
+        """Return the places of an experiment's messages between two clusters, in either direction."""
         ends = [sorted(self.cluster[list(self._ends(message))].tolist()) for message in self.experiments.get(name, ())]
         return np.array([i for i, end in enumerate(ends) if between is None or end == list(between)], int)
 
@@ -160,7 +172,7 @@ class _Fit:
         return self.host[message.source], self.host[message.destination]
 
     def _measured_s(self, name: LoadName) -> np.ndarray:
-        """How long the messages of an experiment were on their way, without latencies, the answer's included."""
+        """Return the measured times of an experiment's messages, without their latencies and without the answers."""
         rows = [self._row_of(message) for message in self.experiments[name]]
         on_way_s: np.ndarray = np.array(self.lines.loads_s[name]) - self.paths.latency_s[rows, 0]
         on_way_s -= self.lines.small_s[rows]
@@ -172,7 +184,7 @@ class _Fit:
         return int(self.paths.self_row[c] if a == b else self.paths.row[c, d])
 
     def _modelled_s(self, name: LoadName) -> np.ndarray:
-        """The same as the links known so far have it."""
+        """Return the same times according to the links known so far."""
         messages = self.experiments[name]
         load = Exchange.of(((*self._ends(message), LARGE_BYTES) for message in messages), at_once=True)
         modelled_s = np.empty(len(messages))
@@ -181,8 +193,9 @@ class _Fit:
 
 
 def _flows_s(load: Exchange, paths: Paths, hosts: int) -> np.ndarray:
+    """Return the times of the flows of one exchange between hosts."""
     schedule = flattened([[load], [], [], [], []], hosts)
-    # The one size that is sent stands second: size 0 is always there.
+    # A schedule always has size 0, so the one size that is sent comes second.
     wide = paths._replace(
         latency_s=np.repeat(paths.latency_s, 2, axis=1), amount_bytes=np.repeat(paths.amount_bytes, 2, axis=1)
     )

@@ -1,6 +1,7 @@
-"""Collectives as exchanges of all ranks: the algorithms of SMPI's selector ``default`` (predictor/dpgraph/collectives).
+"""Collectives as exchanges of all ranks, by the algorithms of SMPI's selector ``default``.
 
-Equal calls give one object, so that steps that repeat are seen to.
+The algorithms are those of predictor/network/collectives.py.  Equal calls return the same object, so that repeated
+steps are recognised.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from apps.recording import Op
+from apps.recording.events import Op
+from apps.s4u.collectives import all_to_all_algorithm
 from apps.traffic.steps import AllToAll, Collective, Exchange
-from predictor.dpgraph.collectives import all_to_all_algorithm
 
 
 def exchanges(step: Collective | AllToAll, nranks: int) -> tuple[Exchange, ...]:
-    """The messages of a collective; none of one rank alone."""
+    """Return the messages of a collective; one rank alone has none."""
     if nranks == 1:
         return ()
     return _all_to_all(step) if isinstance(step, AllToAll) else _exchanges(step.op, step.size_bytes, nranks)
@@ -22,13 +23,13 @@ def exchanges(step: Collective | AllToAll, nranks: int) -> tuple[Exchange, ...]:
 
 @lru_cache(maxsize=256)
 def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
-    """Of groups that all take one algorithm: all at once, or in rounds."""
+    """Return the messages of an all-to-all; all its groups use one algorithm."""
     members = step.group.shape[1]
     chosen = {
         all_to_all_algorithm(members, float(size_bytes.max())) if even else "linear"
         for size_bytes, even in zip(step.size_bytes, step.even, strict=True)
     }
-    if len(chosen) > 1:  # blocks of a few bytes more or less, on either side of a threshold
+    if len(chosen) > 1:  # the groups' blocks lie on both sides of a threshold
         chosen = {"linear"}
     phases = {"linear": _linear, "bruck": _bruck, "pairwise": _pairwise}[chosen.pop()](members)
     found = []
@@ -42,7 +43,7 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
     return tuple(found)
 
 
-# Phases of messages among members: from, to, and which blocks, by their distance from the sender.
+# Phases of messages among members: (from, to, blocks), with blocks given by the distance of their receiver.
 _Phases = list[list[tuple[int, int, list[int]]]]
 
 
@@ -52,7 +53,7 @@ def _linear(members: int) -> _Phases:
 
 
 def _bruck(members: int) -> _Phases:
-    """In round k, to the member 2^k further, all blocks whose distance has that bit."""
+    """Each member sends, in round k, all blocks whose distance has bit k to the member 2^k further on."""
     reaches = [1 << k for k in range((members - 1).bit_length())]
     return [
         [(a, (a + reach) % members, [d for d in range(1, members) if d & reach]) for a in range(members)]
@@ -61,7 +62,7 @@ def _bruck(members: int) -> _Phases:
 
 
 def _pairwise(members: int) -> _Phases:
-    """In round k, with the member whose number differs in the bits of k."""
+    """Each member exchanges, in round k, with the member whose number differs in the bits of k."""
     return [[(a, a ^ k, [((a ^ k) - a) % members]) for a in range(members)] for k in range(1, members)]
 
 
@@ -75,13 +76,13 @@ def _to_root(size_bytes: int, nranks: int) -> Exchange:
 
 
 def _barrier(size_bytes: int, nranks: int) -> list[Exchange]:
-    """All tell rank 0, then rank 0 tells all."""
+    """All ranks send to rank 0, then rank 0 sends to all."""
     told = Exchange.of(((0, rank, size_bytes) for rank in range(1, nranks)), at_once=True)
     return [_to_root(size_bytes, nranks), told]
 
 
 def _all_reduce(size_bytes: int, nranks: int) -> list[Exchange]:
-    """To rank 0, then down a binomial tree: half of the ranks away first."""
+    """All ranks send to rank 0, then a binomial tree broadcasts, with the largest distance first."""
     found, distance = [_to_root(size_bytes, nranks)], 1
     while distance < nranks:
         distance *= 2

@@ -1,4 +1,4 @@
-"""A measured network as arrays: what a message between two hosts costs alone, and which links it shares."""
+"""A measured network as arrays: the time of a message alone between two hosts, and the links that it shares."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class PlaceOfLinks:
-    """Where the links stand among all: from each host; to each host; inside each cluster; out of each cluster, either
-    way; from each cluster to each; between each two, both ways together.
+    """The indices of the links.
+
+    The order is: from each host; to each host; inside each cluster; out of each cluster in either direction; from each
+    cluster to each cluster; between each two clusters in both directions together.
     """
 
     hosts: int
@@ -19,24 +21,31 @@ class PlaceOfLinks:
 
     @property
     def count(self) -> int:
+        """Number of links."""
         return 2 * self.hosts + 2 * self.clusters + 2 * self.clusters**2
 
     def from_host(self, host: np.ndarray) -> np.ndarray:
+        """Return the links from hosts."""
         return host
 
     def to_host(self, host: np.ndarray) -> np.ndarray:
+        """Return the links to hosts."""
         return self.hosts + host
 
     def inside(self, cluster: int) -> int:
+        """Return the link that messages inside, into and out of a cluster share."""
         return 2 * self.hosts + cluster
 
     def outside(self, cluster: int) -> int:
+        """Return the link that messages into and out of a cluster share."""
         return 2 * self.hosts + self.clusters + cluster
 
     def one_way(self, source: int, destination: int) -> int:
+        """Return the link of messages from one cluster to another."""
         return 2 * self.hosts + (2 + source) * self.clusters + destination
 
     def both_ways(self, one: int, other: int) -> int:
+        """Return the link that messages between two clusters share in both directions."""
         return 2 * self.hosts + (2 + self.clusters + min(one, other)) * self.clusters + max(one, other)
 
 
@@ -45,10 +54,10 @@ class Paths(NamedTuple):
 
     cluster: np.ndarray  # i4, by host
     row: np.ndarray  # i4, clusters x clusters: the kind of path between different hosts
-    self_row: np.ndarray  # i4, by cluster: from a host to itself
+    self_row: np.ndarray  # i4, by cluster: the kind of path from a host to itself
     latency_s: np.ndarray  # f8, rows x sizes
-    amount_bytes: np.ndarray  # f8, rows x sizes: what crosses the links
-    bound_Bps: np.ndarray  # f8, by row: of one flow
+    amount_bytes: np.ndarray  # f8, rows x sizes: amount that crosses the links
+    bound_Bps: np.ndarray  # f8, by row: upper bound of one flow's rate
     penalty: np.ndarray  # f8, by row: flows share links in proportion to 1 / penalty
     capacity_Bps: np.ndarray  # f8, by link (PlaceOfLinks)
     back: np.ndarray  # f8, by cluster: share of the other direction of its hosts' links that a flow takes
@@ -56,7 +65,7 @@ class Paths(NamedTuple):
 
 
 def no_paths(cluster: np.ndarray) -> Paths:
-    """Of hosts between which nothing is sent; ``cluster`` of each."""
+    """Return the paths of hosts between which nothing is sent, from the cluster of each host."""
     clusters = int(cluster.max()) + 1
     rows, none = np.zeros((clusters, clusters), np.int32), np.zeros((1, 1))
     links = np.full(PlaceOfLinks(len(cluster), clusters).count, np.inf)

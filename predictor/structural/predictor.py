@@ -1,8 +1,8 @@
-"""The predictor ``structural``: what a program's structure, a probe and some messages say of its run time.
+"""The predictor ``structural``: run times from a program's structure, a probe and some messages.
 
-Evidence: a run on one node per cluster, as HCF's, for how long a cluster's nodes take for an operation; messages
-between a few of the target's nodes, for latency and rate of each kind of path and for what is shared; messages of the
-program's own sizes between two nodes.  No run on as many ranks as the target has.
+Evidence: a run on one node per cluster, as for HCF, which shows the time of an operation on each cluster's nodes;
+messages between a few of the target's nodes, which show latency and rate of each kind of path and the shared links; and
+messages of the program's own sizes between two nodes.  No run has as many ranks as the target.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from apps.catalog import Problem
 from apps.errors import KernelError
-from apps.netprobe.measure import Late
-from apps.spec import Target
+from apps.probes.network.measure import LateReceive
+from apps.programs.problem import Problem
+from apps.spec.target import Target
 from apps.traffic import DECLARED, declares, traffic
-from platforms.placement import probe_placement
-from platforms.platform import Platform
+from platforms.model.placement import probe_placement
+from platforms.model.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.targets import in_range, one_per_platform
+from predictor.evidence.targets import in_range, one_per_platform
 
-if TYPE_CHECKING:  # NumPy and numba take their time
+if TYPE_CHECKING:  # NumPy and numba take long to import
     from predictor.structural.setting import Setting
 
 NAME = "structural"
@@ -31,25 +31,30 @@ NAME = "structural"
 
 @dataclass(frozen=True)
 class StructuralModel:
-    """What is known of each problem on each platform (by content hash)."""
+    """The evidence on each problem on each platform (by content hash)."""
 
     name: str
     settings: Mapping[tuple[Problem, str], Setting]
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """The recurrence's time.
+        """Return the recurrence's time.
 
-        ``slowdown``: by cluster, f_max / f of nodes that compute at another frequency than they were probed at.
+        Args:
+            target: The target.
+            slowdown: By cluster, f_max / f of nodes that compute at another frequency than in the probe.
 
-        Raises OutOfRange for programs whose traffic is not declared, for numbers of ranks that the program refuses, for
-        more ranks on a host than it has cores, for several ranks that are all on one host, and for networks whose
-        messages show no rate.
+        Raises:
+            OutOfRange: The traffic of the program is not declared, the program refuses the number of ranks, a host has
+                more ranks than cores, several ranks are all on one host, or the network's messages show no rate.
         """
         check_range(target)
         return self.settings[target.problem, target.platform.content_hash].predict([target], slowdown)[0]
 
     def predict_many(self, targets: Sequence[Target]) -> list[Prediction | OutOfRange]:
-        """The same of many, those alike but for their placement together; OutOfRange is returned, not raised."""
+        """Return the predictions of many targets; OutOfRange is returned, not raised.
+
+        Targets that differ only in their placement are evaluated together.
+        """
         found: dict[int, Prediction | OutOfRange] = {}
         groups: dict[tuple[Problem, str, int], list[int]] = {}
         for i, target in enumerate(targets):
@@ -68,11 +73,16 @@ class StructuralModel:
 
 
 def check_range(target: Target) -> None:
-    """Raises OutOfRange for a target that the model does not describe."""
-    where = f"{NAME}, {target.problem} on {target.nranks} ranks"
+    """Check that the model describes a target.
+
+    Raises:
+        OutOfRange: It does not (see ``StructuralModel.predict``).
+    """
+    where = f"{NAME}, {target.problem.on(target.nranks)}"
     if not declares(target.problem):
-        problem = f"what {target.problem.app} sends to whom is not declared"
-        raise OutOfRange(where, problem, f"Take one of {', '.join(DECLARED)}, or a predictor that records, as dpgraph")
+        problem = f"the messages of {target.problem.name} are not declared"
+        remedy = f"Use one of {', '.join(DECLARED)}, or a predictor that records, such as dpgraph"
+        raise OutOfRange(where, problem, remedy)
     try:
         traffic(target.problem, target.nranks)
     except KernelError as err:
@@ -82,7 +92,8 @@ def check_range(target: Target) -> None:
             problem = f"{ranks} ranks share the {target.platform.host(host).cores} cores of {host}"
             raise OutOfRange(where, problem, "Use at most one rank per core, or another predictor")
     if target.nodes == 1 and target.nranks > 1:
-        raise OutOfRange(where, f"all are on {target.placement[0]}", "Use two hosts at least, or another predictor")
+        problem = f"all ranks are on {target.placement[0]}"
+        raise OutOfRange(where, problem, "Use at least two hosts, or another predictor")
 
 
 @dataclass(frozen=True)
@@ -92,12 +103,14 @@ class Structural:
     name: str = NAME
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return the requests for probes and networks."""
         known = _described(targets)
         probes = dict.fromkeys(Target(t.problem, t.platform, probe_placement(t.platform)) for t in known)
         asked = [EvidenceRequest("run", probe) for probe in probes]
         return asked + [_network_request(together) for together in one_per_platform(known) if together.nodes > 1]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return the requests for messages of the problems' own sizes."""
         if any(_has_sizes(e) for e in evidence):
             return []
         asked = []
@@ -106,11 +119,13 @@ class Structural:
             here = [t for t in known if t.platform.content_hash == network.request.target.platform.content_hash]
             for problem in dict.fromkeys(t.problem for t in here):
                 ranks = sorted({t.nranks for t in here if t.problem == problem})
-                with suppress(OutOfRange):  # said by predict
+                with suppress(OutOfRange):  # predict raises it again
                     asked += _size_requests(network, problem, ranks)
         return asked
 
     def fit(self, evidence: Sequence[Evidence]) -> StructuralModel:
+        """Return the model from all evidence."""
+        # Imported here for a quick start: it is slow to import.
         from predictor.structural.setting import Setting
 
         networks = {_platform(e).content_hash: e for e in evidence if _is_network(e)}
@@ -127,18 +142,20 @@ def _described(targets: Sequence[Target]) -> list[Target]:
 
 
 def _network_request(together: Target) -> EvidenceRequest:
-    from predictor.dpgraph.survey import layout
-    from predictor.structural.survey import network_plan
+    # Imported here for a quick start: they are slow to import.
+    from predictor.network.survey import layout
+    from predictor.structural.sharing_survey import network_plan
 
     plan = network_plan(together.platform, layout(together.platform, together.placement))
     return EvidenceRequest("exchange", together, plan=plan)
 
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
-    """For the sizes that a problem sends on so many ranks; none where it sends nothing."""
+    """Return the request for the sizes that a problem sends on these numbers of ranks; none if it sends nothing."""
+    # Imported here for a quick start: they are slow to import.
     from predictor.structural.schedule import sizes_to_measure
     from predictor.structural.setting import where_of
-    from predictor.structural.survey import MOST_SIZES, read_lines, size_plan
+    from predictor.structural.sharing_survey import MOST_SIZES, read_lines, size_plan
 
     target = network.request.target
     where, sizes = where_of(network), sizes_to_measure(problem, ranks, most=MOST_SIZES)
@@ -158,7 +175,7 @@ def _is_probe(evidence: Evidence) -> bool:
 
 def _has_sizes(evidence: Evidence) -> bool:
     plan = evidence.request.plan
-    return plan is not None and isinstance(plan.experiments[-1], Late)
+    return plan is not None and isinstance(plan.experiments[-1], LateReceive)
 
 
 def _is_network(evidence: Evidence) -> bool:

@@ -1,4 +1,4 @@
-"""A program's declared traffic as flat arrays: what the recurrence over its steps reads."""
+"""A problem's declared traffic as flat arrays, over whose steps the recurrence runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from apps.catalog import Problem
-from apps.recording import Op
+from apps.programs.problem import Problem
+from apps.recording.events import Op
 from apps.traffic import traffic
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Step, Sweep
 from predictor.structural.collectives import exchanges
@@ -24,28 +24,33 @@ Plain = Compute | Exchange | Sweep  # steps without collectives
 class Schedule(NamedTuple):
     """The steps of a program; arrays by step, by message and by rank.
 
-    Segments: what lets the ranks go, before the iterations, one of them, the last one, after them.
+    The five segments are the synchronisation at the start, the steps before the iterations, one iteration, the last
+    iteration, and the steps after the iterations.
     """
 
     size_bytes: np.ndarray  # f8, distinct sizes of messages, ascending
-    segment: np.ndarray  # i8, 6: where each begins among the steps
+    segment: np.ndarray  # i8, 6: index of the first step of each segment, and the number of steps
     kind: np.ndarray  # u1, by step
-    item: np.ndarray  # i8, by step: which of its kind
+    item: np.ndarray  # i8, by step: its index among the steps of its kind
     flops: np.ndarray  # f8, computations x ranks
-    first: np.ndarray  # i8, exchanges + 1: where the messages of each begin
+    first: np.ndarray  # i8, exchanges + 1: index of the first message of each exchange
     at_once: np.ndarray  # bool, by exchange: no send waits for the one before it
-    # By message; those of an exchange in rounds: the first of every source, then the second of every source, ...
+    # By message.  Those of an exchange are in rounds: the first of every source, then the second of every source, ...
     source: np.ndarray  # i4
     destination: np.ndarray  # i4
-    size: np.ndarray  # i4, its place among size_bytes
+    size: np.ndarray  # i4, index in size_bytes
     shape: np.ndarray  # i8, sweeps x 4: width, height, forward, planes
     plane_flops: np.ndarray  # f8, sweeps x ranks
-    plane_size: np.ndarray  # i4, sweeps x 2 x ranks: of the message of a plane along x and y, as `size`
+    plane_size: np.ndarray  # i4, sweeps x 2 x ranks: index in size_bytes of a plane's message along x and y
 
 
 @lru_cache(maxsize=_KEPT)
 def schedule(problem: Problem, nranks: int) -> Schedule:
-    """That of a problem on so many ranks.  Raises KernelError where its traffic is not declared."""
+    """Return the schedule of a problem on a number of ranks.
+
+    Raises:
+        KernelError: The traffic of the problem on this number of ranks is not declared.
+    """
     declared = traffic(problem, nranks)
     start = (Collective(Op.BARRIER, 0),)
     segments = [
@@ -56,7 +61,7 @@ def schedule(problem: Problem, nranks: int) -> Schedule:
 
 
 def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
-    """The schedule of these five segments."""
+    """Return the schedule of five segments of steps."""
     steps = [step for segment in segments for step in segment]
     distinct: dict[type[Plain], dict[Plain, int]] = {Compute: {}, Exchange: {}, Sweep: {}}
     for step in steps:
@@ -93,7 +98,7 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
 
 
 def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> list[int]:
-    """The sizes that a problem sends on so many ranks, ascending; of more than ``most``, some."""
+    """Return the sizes that a problem sends on these numbers of ranks, ascending, but at most ``most`` of them."""
     sent = [s for nranks in ranks if nranks > 1 for s in schedule(problem, nranks).size_bytes.astype(np.int64)]
     sizes = np.unique(np.array(sent, np.int64))
     if len(sizes) > most:
@@ -102,7 +107,7 @@ def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> li
 
 
 def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
-    """The same with every collective as the exchanges that the MPI library makes of it."""
+    """Yield the steps, with every collective replaced by the exchanges of which the MPI library makes it."""
     for step in steps:
         if isinstance(step, Collective | AllToAll):
             yield from exchanges(step, nranks)
@@ -111,7 +116,7 @@ def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
 
 
 def partners(steps: Schedule) -> list[tuple[int, int]]:
-    """The pairs of ranks of which the first sends to the second."""
+    """Return the pairs of ranks of which the first sends to the second."""
     found = set(zip(steps.source.tolist(), steps.destination.tolist(), strict=True))
     for width, height, forward, _ in steps.shape.tolist():
         for a in range(width * height):
@@ -121,7 +126,7 @@ def partners(steps: Schedule) -> list[tuple[int, int]]:
 
 
 def rounds(source: np.ndarray) -> np.ndarray:
-    """The order of messages in which the first of every source comes first, then the second of every source, ..."""
+    """Return the order of messages in rounds: the first of every source, then the second of every source, ..."""
     order = np.argsort(source, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order)) - np.searchsorted(source[order], source[order])

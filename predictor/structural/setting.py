@@ -1,4 +1,4 @@
-"""A problem on a platform: its evidence, read, and the predictions that follow for placements of its ranks."""
+"""A problem on a platform: the evidence, and the predictions for placements of the problem's ranks."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from apps.netprobe.measure import Late
-from apps.spec import Target
+from apps.probes.network.measure import LateReceive
+from apps.spec.target import Target
 from apps.traffic import traffic
+from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
-from predictor.dpgraph.survey import Layout, layout
-from predictor.dpgraph.unmeasured import unmeasured
-from predictor.energy import host_load
+from predictor.network.survey import HostsByCluster, layout
+from predictor.network.unmeasured import unmeasured
 from predictor.structural.calibration import Ground, read_ground
 from predictor.structural.paths import Paths, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
 from predictor.structural.sharing import share
-from predictor.structural.survey import SYNCHRONOUS, Sizes, read_sizes, reference
+from predictor.structural.sharing_survey import SYNCHRONOUS, Sizes, read_sizes, reference
 
-_ALIKE = 1e-3  # relative: iterations that differ by more are not
+_ALIKE = 1e-3  # relative: iterations that differ by at most this are alike
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What does not depend on who sits where."""
+    """The data of a number of ranks that do not depend on their placement."""
 
     schedule: Schedule
     paths: Paths
     protocol: np.ndarray  # by size
-    flops: np.ndarray  # of the whole run, by rank
+    flops: np.ndarray  # by rank, of the whole run
     flags: tuple[str, ...]
 
 
 class Setting:
     """The evidence on a problem and a platform.
 
-    ``network``: None where one host is used.  ``sizes``: None where nothing is sent, or the network shows no rate.
+    Args:
+        probe: The run on one node per cluster.
+        network: The messages of the network plan; None if only one host is used.
+        sizes: The messages of the problem's sizes; None if nothing is sent or the network shows no rate.
     """
 
     def __init__(self, probe: Evidence, network: Evidence | None, sizes: Evidence | None):
@@ -51,7 +54,15 @@ class Setting:
         self._cautions: dict[tuple[str, ...], tuple[str, ...]] = {}  # by placement
 
     def predict(self, targets: Sequence[Target], slowdown: Mapping[str, float] | None = None) -> list[Prediction]:
-        """Of targets of this problem and platform, all on as many ranks.  Raises OutOfRange as the model does."""
+        """Return the predictions of targets of this problem and platform, all with the same number of ranks.
+
+        Args:
+            targets: The targets.
+            slowdown: By cluster, f_max / f of nodes that compute at another frequency than in the probe.
+
+        Raises:
+            OutOfRange: The network shows no rate, or the probe's rank of a cluster computes nothing.
+        """
         iterations, plan = targets[0].iterations, self._plan(targets[0].nranks)
         number = self._number
         host = np.array([[number[name] for name in target.placement] for target in targets], np.int32)
@@ -72,7 +83,7 @@ class Setting:
         self, target: Target, time_s: float, drift_s: float, rank_s: list[float], flags: tuple[str, ...]
     ) -> Prediction:
         if drift_s > _ALIKE * time_s:
-            flags += ("iterations do not settle: the last that were looked at stand for the rest",)
+            flags += ("iterations do not settle: the last ones evaluated stand for the rest",)
         return Prediction(
             time_s=time_s,
             parts={"compute_s": max(rank_s), "comm_s": time_s - max(rank_s)},
@@ -83,8 +94,8 @@ class Setting:
         )
 
     def _unmeasured(self, target: Target, steps: Schedule) -> tuple[str, ...]:
-        """Cautions about the platform, as dpgraph has them; its file is looked at for these alone."""
-        if self._platform.network is not None:  # a grid, whose nodes are alike by their making
+        """Return the same cautions about the platform as dpgraph; the platform file is read for these alone."""
+        if self._platform.network is not None:  # a generated grid, whose nodes are alike by construction
             return ()
         if target.placement not in self._cautions:
             self._cautions[target.placement] = unmeasured(self._platform, target.placement, partners(steps))
@@ -96,19 +107,19 @@ class Setting:
 
     @cached_property
     def _number(self) -> dict[str, int]:
-        """Of the hosts in use."""
+        """The index of each host in use."""
         hosts = self._ground.hosts if self._ground else [host.name for host in self._platform.hosts]
         return {host: i for i, host in enumerate(hosts)}
 
     @cached_property
     def _cluster_names(self) -> list[str]:
-        """In the order of Paths.cluster."""
+        """The clusters' names in the order of Paths.cluster."""
         used = [self._platform.cluster_of(host).name for host in self._number]
         return list(dict.fromkeys(used))
 
     @cached_property
     def _probed(self) -> dict[str, float]:
-        """By cluster, s per operation: HCF's T_cp (eq. 2 to 6) over what the rank of the probe has to do there."""
+        """Seconds per operation by cluster: HCF's T_cp (eq. 2 to 6) over the flops of the probe's rank there."""
         target, record = self._probe.request.target, self._probe.record
         flops = traffic(self._problem, target.nranks).totals(target.iterations).flops
         return {
@@ -118,13 +129,13 @@ class Setting:
 
     @cached_property
     def _s_per_flop(self) -> np.ndarray:
-        """By cluster.  Raises OutOfRange where the probe's rank had nothing to compute."""
+        """Seconds per flop by cluster; OutOfRange if the probe's rank computes nothing."""
         found = np.array([self._probed[name] for name in self._cluster_names])
         if np.isnan(found).any():
             name = self._cluster_names[int(np.flatnonzero(np.isnan(found))[0])]
             raise OutOfRange(
                 f"structural, probe of {self._problem} on {self._platform.name}",
-                f"its rank on cluster {name} computes nothing, so that no speed is known",
+                f"its rank on cluster {name} computes nothing, so that the nodes' speed is unknown",
                 "Use a predictor that follows the program's events, such as dpgraph",
             )
         return found
@@ -147,34 +158,38 @@ class Setting:
         return np.array([names[self._platform.cluster_of(host).name] for host in self._number], np.int32)
 
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
-        """Between the hosts in use, for the sizes that are sent; and the protocol of each size."""
+        """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
         if self._network is None or self._sizes is None:
-            raise ValueError(f"{self._problem} sends messages on {self._platform.name}, of which no evidence was given")
+            raise ValueError(f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing")
         ground = ground_of(self._network)
         return ground.at(_sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
 @lru_cache(maxsize=64)
 def ground_of(network: Evidence) -> Ground:
-    """The network that was measured.  Raises OutOfRange where its messages show no rate."""
+    """Return the measured network.
+
+    Raises:
+        OutOfRange: Its messages show no rate.
+    """
     return read_ground(where_of(network), network.measurement)
 
 
 def _sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:
     if sizes.request.plan is None:
         raise ValueError("evidence of an exchange comes with its plan")
-    measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, Late)]
+    measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, LateReceive)]
     return read_sizes(ground.lines, reference(where_of(network), ground.lines), measured, sizes.measurement)
 
 
-def where_of(network: Evidence) -> Layout:
-    """The hosts that were measured."""
+def where_of(network: Evidence) -> HostsByCluster:
+    """Return the hosts of a measured network."""
     return layout(network.request.target.platform, network.request.target.placement)
 
 
 def _flags(steps: Schedule, protocol: np.ndarray) -> tuple[str, ...]:
     if (protocol[steps.plane_size] == SYNCHRONOUS).any():
-        return ("senders of a plane wait for its receivers: how that holds up a pipeline is only estimated",)
+        return ("senders of a plane wait for its receivers: the delay of the pipeline is only estimated",)
     return ()
 
 

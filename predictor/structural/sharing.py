@@ -1,18 +1,18 @@
-"""How long messages take that share links: in proportion to the load of the links, in closed form (numba).
+"""The times of messages that share links, from the load of the links in closed form (compiled by numba).
 
-All ranks enter an exchange together.  Flow i of amount a_i is on its way from the end of its latency on, and of the
-messages before it that its sender has to wait for, for T_i seconds.  Flows that share a link of capacity C get it in
-proportion to 1 / p, p their penalties (their round trips).  While flow i is on its way, flow j, which meets it for o_ij
-seconds, moves
+All ranks enter an exchange together.  Flow i of amount a_i begins when its latency is over and when the earlier
+messages for which its sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates
+in proportion to 1 / p, where p are their penalties (their round-trip times).  While flow i is on its way, flow j, which
+overlaps it for o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 
-by its own pace, its bound b_j, and its share; and
+limited by its own rate, its bound b_j, and its share of the link; and
 
     T_i = max(a_i / b_i, max over links of  sum over j of w_j m_ij / C)
 
-with w the share of a link that a flow takes (its acknowledgements take some of the other direction).  For flows that
-are alike and share one link this is exact: n a / C.
+where w is the share of its rate that a flow uses of a link (its acknowledgements use some of the other direction).  For
+equal flows that share one link this is exact: n a / C.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numba import njit
 
 from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
-from predictor.structural.survey import SYNCHRONOUS
+from predictor.structural.sharing_survey import SYNCHRONOUS
 
-# What is compiled below into the code that numba keeps, until this file changes.
+# The numbers and fields that the compiled code depends on; numba does not notice when they change in another file.
 if (
     SYNCHRONOUS != 2
     or " ".join(Schedule._fields)
@@ -38,35 +38,77 @@ if (
 
 _compiled = njit(cache=True, error_model="numpy")
 _SAME = 3e-3  # relative: times that differ by less are equal
-_NOTHING = 0.02  # of the latency: a load that takes less time is none
-_MOST_LINKS = 10  # of a message
-MOST_SHARED = 4  # of them, by others too, and with more than they can do at once
-_ROUNDS = 3  # of when messages begin whose senders wait
-_PASSES = 3  # of the equation above; what a link does to one flow leaves more of another link to others
-
-
-Arrays = tuple[np.ndarray, ...]  # whose places the functions that take it name
+_NOTHING = 0.02  # relative to the latency: a load that lengthens a message by less is ignored
+_MOST_LINKS = 10  # most links that a message crosses
+MOST_SHARED = 4  # most links of a message that are overloaded and shared between clusters
+_ROUNDS = 3  # number of times that the beginnings of messages are found whose senders wait for earlier ones
+_PASSES = 3  # iterations of the equation above: a flow that one link delays leaves more of another link to others
 
 
 class Shares(NamedTuple):
-    """What sharing does to the messages of placements.  Links are those that clusters share, from the first one on."""
+    """The effects of sharing on the messages of placements.
+
+    Links are those that clusters share, numbered from the first one on.
+    """
 
     latency_s: np.ndarray  # f8, placements x messages
-    flow_s: np.ndarray  # f8, placements x messages: on their way, after that
+    flow_s: np.ndarray  # f8, placements x messages: time on the links, after the latency
     link: np.ndarray  # i4, placements x messages x MOST_SHARED: links that the message shares; -1: none
-    own_s: np.ndarray  # f8, the same: what it alone takes of the link
-    load_s: np.ndarray  # f8, placements x exchanges x links: what an exchange takes of a shared link
-    flows: np.ndarray  # i4, the same: how many messages that is
-    # Placements x sweeps x 2 x ranks: what a rank sends of a plane, along x and along y.
-    plane_s: np.ndarray  # f8, the message alone
-    plane_load_s: np.ndarray  # f8, what all messages of a plane take of a link that this one uses
+    own_s: np.ndarray  # f8, as `link`: time of the link that the message takes alone
+    load_s: np.ndarray  # f8, placements x exchanges x links: time of a shared link that an exchange takes
+    flows: np.ndarray  # i4, as `load_s`: number of the exchange's messages on the link
+    # Placements x sweeps x 2 x ranks: a rank's message of a plane, along x and along y.
+    plane_s: np.ndarray  # f8, time of the message alone
+    plane_load_s: np.ndarray  # f8, time that all messages of a plane take of the most loaded link of this message
+
+
+class _Work(NamedTuple):
+    """The messages of an exchange and the links that they share, in arrays that serve for all exchanges.
+
+    Functions that are called often use it to their end, or return nothing: else numba counts the references to all its
+    arrays at each call (predictor/dpgraph/fluid.py).
+    """
+
+    # By message.
+    link: np.ndarray  # i4, messages x _MOST_LINKS: the links on its way
+    weight: np.ndarray  # f8, as `link`: share of its rate that it uses of the link
+    links: np.ndarray  # i4, number of these links
+    source: np.ndarray  # i4, rank that sends
+    held: np.ndarray  # bool, the next message of its sender waits for it
+    amount: np.ndarray  # f8, bytes
+    bound: np.ndarray  # f8, bytes/s
+    penalty: np.ndarray  # f8
+    latency: np.ndarray  # f8, s
+    begin: np.ndarray  # f8, time at which it begins to use the links
+    time: np.ndarray  # f8, s that it uses the links
+    ready: np.ndarray  # f8, by rank: time at which it can send its next message
+    # By link.  The link number t of those that may lengthen a message has users -1 - t, once it is known.
+    users: np.ndarray  # i4, number of messages that use the link
+    load: np.ndarray  # f8, bytes that all messages together take of it
+    # By number t of the links that may lengthen a message ("tight").
+    tight: np.ndarray  # i4, the link
+    since: np.ndarray  # i4, its users are at the places since[t] to since[t + 1]
+    kinds: np.ndarray  # i4, number of different kinds of users
+    # By place among the users of the tight links.
+    user: np.ndarray  # i4, message
+    part: np.ndarray  # f8, its weight on the link
+    kind: np.ndarray  # i4, its kind among the link's users: messages of equal amount and beginning
+    # By kind of the users of one tight link.
+    one: np.ndarray  # i4, a message of the kind
+    number: np.ndarray  # f8, number of its messages
+    together: np.ndarray  # f8, sum of their weights
+    mean_s: np.ndarray  # f8, mean of their times
 
 
 @_compiled
 def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray) -> Shares:
-    """The Shares of placements: ``hosts``, placements x ranks, by number in ``paths``.
+    """Return the effects of sharing on the messages of some placements.
 
-    ``protocol``: BUFFERED, EAGER or SYNCHRONOUS, by size.
+    Args:
+        schedule: The steps of the program.
+        paths: The network.
+        hosts: The host of each rank, placements x ranks, by its number in ``paths``.
+        protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
     """
     count, messages, exchanges = len(hosts), len(schedule.source), len(schedule.at_once)
     links = len(paths.capacity_Bps) - 2 * len(paths.cluster)
@@ -88,28 +130,42 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
 
 
 @_compiled
-def _one(shares: Shares, i: int) -> Arrays:
-    """Of one placement."""
-    return (shares.latency_s[i], shares.flow_s[i], shares.link[i], shares.own_s[i], shares.load_s[i], shares.flows[i])
+def _one(shares: Shares, i: int) -> Shares:
+    """Return the Shares of one placement, whose arrays lack the first axis."""
+    return Shares(
+        shares.latency_s[i],
+        shares.flow_s[i],
+        shares.link[i],
+        shares.own_s[i],
+        shares.load_s[i],
+        shares.flows[i],
+        shares.plane_s[i],
+        shares.plane_load_s[i],
+    )
 
 
 @_compiled
-def _fill(schedule: Schedule, paths: Paths, host: np.ndarray, protocol: np.ndarray, shares: Arrays) -> None:
-    """Of one placement."""
+def _fill(schedule: Schedule, paths: Paths, host: np.ndarray, protocol: np.ndarray, shares: Shares) -> None:
+    """Write the Shares of the exchanges of one placement."""
     most = 0
     for e in range(len(schedule.first) - 1):
         most = max(most, schedule.first[e + 1] - schedule.first[e])
-    work = _work(most, len(paths.capacity_Bps))
-    ready = np.empty(len(host))
+    work = _work(most, len(host), len(paths.capacity_Bps))
     for e in range(len(schedule.first) - 1):
-        _share(schedule, paths, host, protocol, e, shares, ready, work)
+        _read(schedule, paths, host, protocol, e, work)
+        n = schedule.first[e + 1] - schedule.first[e]
+        count = _find_tight(paths.capacity_Bps, n, work)
+        if count > 0:
+            _list_users(n, count, work)
+            _press_all(paths.capacity_Bps, n, count, work)
+        _write(schedule, paths, e, shares, work)
 
 
 @_compiled
 def _fill_sweep(
     schedule: Schedule, paths: Paths, host: np.ndarray, sweep: int, plane_s: np.ndarray, plane_load_s: np.ndarray
 ) -> None:
-    """The messages of one plane: the time of each alone, and what all together take of the most loaded link it uses."""
+    """Find the time of each message of a plane alone, and the load of all of them on its most loaded link."""
     width, height, forward, _ = schedule.shape[sweep]
     ahead = 1 if forward else -1
     link, weight = np.empty(_MOST_LINKS, np.int32), np.empty(_MOST_LINKS)
@@ -135,135 +191,143 @@ def _fill_sweep(
 
 
 @_compiled
-def _work(messages: int, links: int) -> Arrays:
-    """Arrays to work with: by message and place on its way; by message; by link; by place on all ways together; by
-    kind of flow."""
-    return (
-        np.empty((messages, _MOST_LINKS), np.int32),
-        np.empty((messages, _MOST_LINKS)),
-        np.empty((2, messages), np.int32),
-        np.empty((6, messages)),
-        np.zeros(links, np.int32),
-        np.zeros(links),
-        np.empty(messages * _MOST_LINKS, np.int32),
-        np.empty(messages * _MOST_LINKS),
-        np.empty((3, messages * 2)),
-        np.empty(messages * 2, np.int32),
+def _work(messages: int, ranks: int, links: int) -> _Work:
+    """Return room for exchanges of up to so many messages."""
+    places = messages * _MOST_LINKS
+    return _Work(
+        link=np.empty((messages, _MOST_LINKS), np.int32),
+        weight=np.empty((messages, _MOST_LINKS)),
+        links=np.empty(messages, np.int32),
+        source=np.empty(messages, np.int32),
+        held=np.empty(messages, np.bool_),
+        amount=np.empty(messages),
+        bound=np.empty(messages),
+        penalty=np.empty(messages),
+        latency=np.empty(messages),
+        begin=np.empty(messages),
+        time=np.empty(messages),
+        ready=np.empty(ranks),
+        users=np.zeros(links, np.int32),
+        load=np.zeros(links),
+        tight=np.empty(places, np.int32),
+        since=np.empty(places + 1, np.int32),
+        kinds=np.empty(places, np.int32),
+        user=np.empty(places, np.int32),
+        part=np.empty(places),
+        kind=np.empty(places, np.int32),
+        one=np.empty(messages * 2, np.int32),
+        number=np.empty(messages * 2),
+        together=np.empty(messages * 2),
+        mean_s=np.empty(messages * 2),
     )
 
 
 @_compiled
-def _share(
-    schedule: Schedule,
-    paths: Paths,
-    host: np.ndarray,
-    protocol: np.ndarray,
-    exchange: int,
-    shares: Arrays,
-    ready: np.ndarray,
-    work: Arrays,
-) -> None:
-    """Of the messages of an exchange."""
-    link, weight, (source, nlinks), flow, users, load, _, _, _, _ = work
-    amount, bound, penalty, latency, _, time = flow
+def _read(schedule: Schedule, paths: Paths, host: np.ndarray, protocol: np.ndarray, exchange: int, work: _Work) -> None:
+    """Write the messages of an exchange, each as if it were alone, and the load of the links."""
     first = schedule.first[exchange]
-    n = schedule.first[exchange + 1] - first
-    held = np.zeros(n, np.bool_)
-    for i in range(n):
+    for i in range(schedule.first[exchange + 1] - first):
         m = first + i
         a, b = host[schedule.source[m]], host[schedule.destination[m]]
         row = paths.row[paths.cluster[a], paths.cluster[b]] if a != b else paths.self_row[paths.cluster[a]]
-        source[i] = schedule.source[m]
-        held[i] = protocol[schedule.size[m]] == SYNCHRONOUS and not schedule.at_once[exchange]
-        amount[i] = paths.amount_bytes[row, schedule.size[m]]
-        bound[i] = paths.bound_Bps[row]
-        penalty[i] = paths.penalty[row]
-        latency[i] = paths.latency_s[row, schedule.size[m]]
-        time[i] = amount[i] / bound[i]
-        nlinks[i] = _links_of(paths, a, b, link[i], weight[i])
-        for k in range(nlinks[i]):
-            users[link[i, k]] += 1
-            load[link[i, k]] += weight[i, k] * amount[i]
-    _press_all(paths.capacity_Bps, n, held, ready, work)
-    latency_s, flow_s, shared, own_s, load_s, flows = shares
-    own_links = 2 * len(paths.cluster)  # those of the hosts
+        work.source[i] = schedule.source[m]
+        work.held[i] = protocol[schedule.size[m]] == SYNCHRONOUS and not schedule.at_once[exchange]
+        work.amount[i] = paths.amount_bytes[row, schedule.size[m]]
+        work.bound[i] = paths.bound_Bps[row]
+        work.penalty[i] = paths.penalty[row]
+        work.latency[i] = paths.latency_s[row, schedule.size[m]]
+        work.time[i] = work.amount[i] / work.bound[i]
+        work.links[i] = _links_of(paths, a, b, work.link[i], work.weight[i])
+        for k in range(work.links[i]):
+            work.users[work.link[i, k]] += 1
+            work.load[work.link[i, k]] += work.weight[i, k] * work.amount[i]
+
+
+@_compiled
+def _write(schedule: Schedule, paths: Paths, exchange: int, shares: Shares, work: _Work) -> None:
+    """Write the Shares of an exchange, and take its load from the links."""
+    first = schedule.first[exchange]
+    n = schedule.first[exchange + 1] - first
+    own_links = 2 * len(paths.cluster)  # the links of the hosts
     for i in range(n):
-        latency_s[first + i], flow_s[first + i] = latency[i], time[i]
+        m = first + i
+        shares.latency_s[m], shares.flow_s[m] = work.latency[i], work.time[i]
         place = 0
-        for k in range(nlinks[i]):
-            name = link[i, k]
-            if name >= own_links and users[name] < 0 and place < MOST_SHARED:
-                shared[first + i, place] = name - own_links
-                own_s[first + i, place] = weight[i, k] * amount[i] / paths.capacity_Bps[name]
-                load_s[exchange, name - own_links] += own_s[first + i, place]
-                flows[exchange, name - own_links] += 1
+        for k in range(work.links[i]):
+            name = work.link[i, k]
+            if name >= own_links and work.users[name] < 0 and place < MOST_SHARED:
+                shares.link[m, place] = name - own_links
+                shares.own_s[m, place] = work.weight[i, k] * work.amount[i] / paths.capacity_Bps[name]
+                shares.load_s[exchange, name - own_links] += shares.own_s[m, place]
+                shares.flows[exchange, name - own_links] += 1
                 place += 1
     for i in range(n):
-        for k in range(nlinks[i]):
-            users[link[i, k]] = 0
-            load[link[i, k]] = 0.0
+        for k in range(work.links[i]):
+            work.users[work.link[i, k]] = 0
+            work.load[work.link[i, k]] = 0.0
 
 
 @_compiled
-def _press_all(capacity_Bps: np.ndarray, n: int, held: np.ndarray, ready: np.ndarray, work: Arrays) -> None:
-    """Lengthens the times of flows by what the links do, until they stay."""
-    link, weight, (source, nlinks), flow, users, load, user, part, of_kind, one = work
-    amount, bound, _, latency, begin, time = flow
-    # Links whose load, all of it together, could lengthen a message.
-    count, places = 0, 0
-    tight = np.empty(n * _MOST_LINKS, np.int32)
-    since = np.empty(n * _MOST_LINKS + 1, np.int32)
-    for i in range(n):
-        for k in range(nlinks[i]):
-            name = link[i, k]
-            if users[name] > 0 and load[name] > capacity_Bps[name] * (time[i] + _NOTHING * latency[i]):
-                tight[count] = name
-                since[count] = places
-                places += users[name]
-                users[name] = -1 - count  # its place among them
-                count += 1
-    if count == 0:
-        return
-    since[count] = places
-    filled = since[:count].copy()
-    for i in range(n):
-        for k in range(nlinks[i]):
-            t = -1 - users[link[i, k]]
-            if t >= 0:
-                user[filled[t]], part[filled[t]] = i, weight[i, k]
-                filled[t] += 1
-    kind, kinds = np.empty(places, np.int32), np.empty(count, np.int32)
-    for _ in range(_ROUNDS if held[:n].any() else 1):
-        ready[:] = 0.0
+def _press_all(capacity_Bps: np.ndarray, n: int, count: int, work: _Work) -> None:
+    """Lengthen the times of flows by the effects of the tight links, until the times stay."""
+    for _ in range(_ROUNDS if work.held[:n].any() else 1):
+        work.ready[:] = 0.0
         for i in range(n):
-            begin[i] = ready[source[i]] + latency[i]
-            if held[i]:
-                ready[source[i]] = begin[i] + time[i]
+            work.begin[i] = work.ready[work.source[i]] + work.latency[i]
+            if work.held[i]:
+                work.ready[work.source[i]] = work.begin[i] + work.time[i]
         for i in range(n):
-            time[i] = amount[i] / bound[i]
+            work.time[i] = work.amount[i] / work.bound[i]
         for t in range(count):
-            kinds[t] = _sort_kinds(since[t], since[t + 1], user, flow, kind, one)
-        for _ in range(_PASSES):
-            change = 0.0
+            work.kinds[t] = _sort_kinds(t, work)
+        passes, change = 0, np.inf
+        while passes < _PASSES and change >= _SAME:
+            passes, change = passes + 1, 0.0
             for t in range(count):
-                capacity, shortest = capacity_Bps[tight[t]], np.inf
-                for x in range(since[t], since[t + 1]):
-                    shortest = min(shortest, time[user[x]])
-                if load[tight[t]] <= capacity * shortest * (1 + _SAME):  # all of it together would not lengthen any
-                    continue
-                longer = _press(capacity, since[t], since[t + 1], user, part, kind, kinds[t], flow, of_kind, one)
-                change = max(change, longer)
-            if change < _SAME:
-                break
+                capacity = capacity_Bps[work.tight[t]]
+                if work.load[work.tight[t]] > capacity * _shortest_s(t, work) * (1 + _SAME):  # else it lengthens none
+                    _sum_kinds(t, work)
+                    _lengthen_kinds(capacity, t, work)
+                    change = max(change, _lengthen_users(t, work))
 
 
 @_compiled
-def _sort_kinds(first: int, end: int, user: np.ndarray, flow: np.ndarray, kind: np.ndarray, one: np.ndarray) -> int:
-    """Tells apart the flows of a link that differ in amount or beginning; returns how many kinds they are."""
-    amount, _, _, _, begin, _ = flow
+def _find_tight(capacity_Bps: np.ndarray, n: int, work: _Work) -> int:
+    """Number the links whose whole load at once could lengthen a message, and return how many they are."""
+    count, places = 0, 0
+    for i in range(n):
+        for k in range(work.links[i]):
+            name = work.link[i, k]
+            limit_s = work.time[i] + _NOTHING * work.latency[i]
+            if work.users[name] > 0 and work.load[name] > capacity_Bps[name] * limit_s:
+                work.tight[count] = name
+                work.since[count] = places
+                places += work.users[name]
+                work.users[name] = -1 - count
+                count += 1
+    work.since[count] = places
+    return count
+
+
+@_compiled
+def _list_users(n: int, count: int, work: _Work) -> None:
+    """List the messages that use each of the tight links."""
+    filled = work.since[:count].copy()
+    for i in range(n):
+        for k in range(work.links[i]):
+            t = -1 - work.users[work.link[i, k]]
+            if t >= 0:
+                work.user[filled[t]], work.part[filled[t]] = i, work.weight[i, k]
+                filled[t] += 1
+
+
+@_compiled
+def _sort_kinds(t: int, work: _Work) -> int:
+    """Sort the users of a tight link into kinds of equal amount and beginning; return the number of kinds."""
+    amount, begin, one, kind = work.amount, work.begin, work.one, work.kind
     count = 0
-    for x in range(first, end):
-        i = user[x]
+    for x in range(work.since[t], work.since[t + 1]):
+        i = work.user[x]
         kind[x] = count
         for known in range(count):
             if amount[one[known]] == amount[i] and begin[one[known]] == begin[i]:
@@ -276,57 +340,71 @@ def _sort_kinds(first: int, end: int, user: np.ndarray, flow: np.ndarray, kind: 
 
 
 @_compiled
-def _press(
-    capacity: float,
-    first: int,
-    end: int,
-    user: np.ndarray,
-    part: np.ndarray,
-    kind: np.ndarray,
-    kinds: int,
-    flow: np.ndarray,
-    of_kind: np.ndarray,
-    one: np.ndarray,
-) -> float:
-    """Lengthens the times of the flows on a link to what its load makes of them; returns the largest change."""
-    amount, bound, penalty, _, begin, time = flow
-    count, weight, mean_s = of_kind
-    for x in range(kinds):
-        count[x] = weight[x] = mean_s[x] = 0.0
-    for x in range(first, end):
-        count[kind[x]] += 1
-        weight[kind[x]] += part[x]
-        mean_s[kind[x]] += time[user[x]]
-        one[kind[x]] = user[x]
-    for x in range(kinds):
-        mean_s[x] /= count[x]
-    for x in range(kinds):
-        i = one[x]
-        if amount[i] == 0.0:
-            continue
-        moved = weight[x] * amount[i]
-        share = penalty[i] * amount[i] / mean_s[x]
-        until = begin[i] + mean_s[x]
-        for y in range(kinds):
-            j = one[y]
-            meets = min(until, begin[j] + mean_s[y]) - max(begin[i], begin[j])
-            if x != y and meets > 0:
-                moved += weight[y] * meets * min(amount[j] / mean_s[y], bound[j], share / penalty[j])
-        mean_s[x] = max(mean_s[x], moved / capacity)
+def _shortest_s(t: int, work: _Work) -> float:
+    """Return the shortest time of the users of a tight link."""
+    shortest_s = np.inf
+    for x in range(work.since[t], work.since[t + 1]):
+        shortest_s = min(shortest_s, work.time[work.user[x]])
+    return shortest_s
+
+
+@_compiled
+def _lengthen_users(t: int, work: _Work) -> float:
+    """Lengthen the times of the users of a tight link to those of their kinds; return the largest relative change."""
     change = 0.0
-    for x in range(first, end):
-        i = user[x]
-        if mean_s[kind[x]] > time[i] * (1 + _SAME):
-            change = max(change, mean_s[kind[x]] / time[i] - 1)
-            time[i] = mean_s[kind[x]]
+    for x in range(work.since[t], work.since[t + 1]):
+        i = work.user[x]
+        mean_s = work.mean_s[work.kind[x]]
+        if mean_s > work.time[i] * (1 + _SAME):
+            change = max(change, mean_s / work.time[i] - 1)
+            work.time[i] = mean_s
     return change
 
 
 @_compiled
-def _links_of(paths: Paths, a: int, b: int, link: np.ndarray, weight: np.ndarray) -> int:
-    """Fills in the links from host a to host b and the share of each that a flow takes; returns how many they are.
+def _sum_kinds(t: int, work: _Work) -> None:
+    """Find number, weight and mean time of each kind of the users of a tight link."""
+    number, together, mean_s, kind = work.number, work.together, work.mean_s, work.kind
+    for x in range(work.kinds[t]):
+        number[x] = together[x] = mean_s[x] = 0.0
+    for x in range(work.since[t], work.since[t + 1]):
+        number[kind[x]] += 1
+        together[kind[x]] += work.part[x]
+        mean_s[kind[x]] += work.time[work.user[x]]
+        work.one[kind[x]] = work.user[x]
+    for x in range(work.kinds[t]):
+        mean_s[x] /= number[x]
 
-    In the order of paths.PlaceOfLinks.
+
+@_compiled
+def _lengthen_kinds(capacity: float, t: int, work: _Work) -> None:
+    """Lengthen the mean times of the kinds as the load of the link requires."""
+    for x in range(work.kinds[t]):
+        if work.amount[work.one[x]] != 0.0:
+            work.mean_s[x] = max(work.mean_s[x], _moved(x, work.kinds[t], work) / capacity)
+
+
+@_compiled
+def _moved(x: int, kinds: int, work: _Work) -> float:
+    """Return the bytes that a link moves while a message of kind ``x`` is on its way: the sum over w_j m_ij."""
+    amount, bound, penalty, begin = work.amount, work.bound, work.penalty, work.begin
+    together, mean_s, i = work.together, work.mean_s, work.one[x]
+    moved = together[x] * amount[i]
+    share = penalty[i] * amount[i] / mean_s[x]
+    until = begin[i] + mean_s[x]
+    for y in range(kinds):
+        j = work.one[y]
+        meets = min(until, begin[j] + mean_s[y]) - max(begin[i], begin[j])
+        if x != y and meets > 0:
+            moved += together[y] * meets * min(amount[j] / mean_s[y], bound[j], share / penalty[j])
+    return moved
+
+
+@_compiled
+def _links_of(paths: Paths, a: int, b: int, link: np.ndarray, weight: np.ndarray) -> int:
+    """Write the links from host a to host b and the share of each that a flow uses; return the number of links.
+
+    Links are numbered as in paths.PlaceOfLinks.
     """
     hosts, clusters = len(paths.cluster), len(paths.self_row)
     c, d = paths.cluster[a], paths.cluster[b]

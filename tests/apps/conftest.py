@@ -1,4 +1,4 @@
-"""Runs of the official kernels on the reference platform, each made once per worker."""
+"""Runs of the official kernels on the reference platform; each worker makes each run once."""
 
 import csv
 import functools
@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import problem, sized_problem
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import read_platform
+from apps.programs.problem import problem, sized_problem
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.model.placement import block
+from platforms.read.read import read_platform
 
 DATA = Path(__file__).parent / "data"
 
 
 @functools.cache
 def reference_rows(name):
-    """The rows of one of the reference tables, numbers as numbers."""
+    """Return the rows of a reference table, with numbers converted."""
     with open(DATA / f"{name}.csv", newline="") as file:
         return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
 
@@ -33,7 +34,7 @@ def _value(text):
 
 @functools.cache
 def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=()):
-    """The record of so many iterations (None: all of them), with block mapping on the reference platform."""
+    """Return the record of so many iterations (None: all), with block mapping on the reference platform."""
     platform = read_platform(DATA / "platform-grid-ref.xml")
     target = Target(problem(app, preset), platform, block(platform, ranks))
     spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)
@@ -44,7 +45,7 @@ def run_kernel(app, preset, ranks, *, mode="skeleton", compute="none", efficienc
 def run_sized(
     app, size, ranks, *, mode="skeleton", compute="none", efficiency=1.0, iterations=None, options=(), **parameters
 ):
-    """The same for a kernel of free sizes: N, and parameters in place of its defaults."""
+    """Return the same for a kernel of free sizes: N, and parameters that replace its defaults."""
     platform = read_platform(DATA / "platform-grid-ref.xml")
     target = Target(sized_problem(app, size, **parameters), platform, block(platform, ranks))
     spec = RunSpec(target, mode=mode, compute=compute, efficiency=efficiency, options=options)
@@ -67,7 +68,7 @@ def reference():
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of one run go to one worker, which makes it once (pytest-xdist, --dist loadgroup)."""
+    """Send all tests of a run to the same worker, which makes it once (pytest-xdist, --dist loadgroup)."""
     for item in items:
         params = getattr(item, "callspec", None) and item.callspec.params
         if params and {"app", "preset", "ranks"} <= params.keys():

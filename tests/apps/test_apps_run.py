@@ -12,7 +12,7 @@ import pytest
 from apps.calibrate import kernel_flops
 from apps.errors import KernelError
 from apps.run import main
-from platforms.caching import cache_folder
+from platforms.files.caching import cache_folder
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,10 +53,11 @@ def test_no_computation_takes_no_time(capsys):
 
 
 def test_two_ranks_on_one_core_take_twice_as_long(tmp_path, capsys):
-    # EP-like limit: on one host each of two ranks has half the core.  CG's share of two ranks is half each.
+    # Limit of a program like EP: on one host each of two ranks has half the core.  In CG each of two ranks has half the
+    # work.
     (tmp_path / "hosts").write_text("c1-0\nc1-0\n")
     shared = run_json(capsys, f"--app cg --class S --scenario grid4x2 --hostfile {tmp_path}/hosts --network ideal")
-    # To three digits: a rank that waits for a message leaves the core to the other.
+    # Only to three digits, because a rank that waits for a message leaves the core to the other rank.
     assert shared["time_s"] == pytest.approx(66.654e6 / (0.041 * 40e9), rel=1e-3)
 
 
@@ -72,14 +73,14 @@ def test_fewer_iterations_are_run_when_asked(capsys):
     record = run_json(capsys, "--app lu --class S --ranks 4 --scenario grid4x2 --iterations 6")
     assert [len(ends) for ends in record["iteration_s"]] == [6] * 4
     assert record["extrapolation"]["simulated"] == 6
-    # The record is of all 50 iterations, and an iteration of LU sends what every other one sends.
+    # The record is of all 50 iterations, and all iterations of LU send the same messages.
     assert record["messages"] == [50 * n for n in record["iteration_messages"]]
     assert record["flops"] == pytest.approx(102.298408e6, rel=1e-9)  # NPB 3.3.1
     assert record["verified"] is None
 
 
 def test_a_failed_verification_is_status_1(capsys, monkeypatch):
-    from apps import catalog
+    from apps.programs import problem as catalog
 
     wrong = catalog.Problem("cg", (*catalog.problem("cg", "S").params[:-1], ("zeta", 8.6)), "S")
     monkeypatch.setattr("apps.run.problem_from_arguments", lambda *_, **__: wrong)
@@ -112,14 +113,14 @@ def test_bad_input_gets_one_line_and_status_2(arguments, message, capsys):
 
 
 def test_measured_efficiency_asks_for_calibration_first(capsys, tmp_path, monkeypatch):
-    (tmp_path / "compiled").symlink_to(cache_folder() / "compiled")  # but nothing that was measured
+    (tmp_path / "compiled").symlink_to(cache_folder() / "compiled")  # but no measured values
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
     assert main("--app cg --scenario grid4x2 --efficiency measured".split()) == 2
     assert "python -m apps.calibrate" in capsys.readouterr().err
 
 
 def test_a_program_that_is_no_benchmark_is_not_timed():
-    with pytest.raises(KernelError, match="app sendmodes: it is no benchmark"):
+    with pytest.raises(KernelError, match="app sendmodes: it has no problem to be timed"):
         kernel_flops("sendmodes")
 
 

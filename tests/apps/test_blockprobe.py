@@ -1,23 +1,24 @@
-"""Times of single blocks against times by hand."""
+"""Times of single blocks, compared with times calculated by hand."""
 
 from functools import cache
 
 import pytest
 
-from apps.blockprobe.measure import BlockPlan, Disk, Experiment, disks_of, measure_blocks, mpi_plan
-from apps.catalog import problem
-from apps.errors import KernelError, SimulationError
-from apps.runner import Runner
-from apps.spec import Settings, Target
+from apps.errors import OptionError, SimulationError
+from apps.probes.blocks.measure import BlockPlan, Disk, Experiment, disks_of, measure_blocks, mpi_plan
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store
 from platforms.errors import PlatformError
-from platforms.grid import Grid, GridCluster, Wire
-from platforms.platform import Power
-from platforms.read import materialise, read_platform
+from platforms.grids.grid import Grid, GridCluster, Wire
+from platforms.model.platform import Power
+from platforms.read.read import materialise, read_platform
 from predictor.base import EvidenceRequest
-from predictor.evidence import Broker
+from predictor.evidence.broker import Broker
 
-LATENCY_S = 100e-6  # two node links of 50 us, a backbone of none
+LATENCY_S = 100e-6  # two node links of 50 us, a backbone without latency
 BANDWIDTH_BPS = 1e8
 ENVELOPE_BYTES = 16  # SMPI adds to each message
 SPEED_FLOPS = 1e9
@@ -32,7 +33,7 @@ PLAIN = (
 
 @cache
 def crossbar():
-    """Nine hosts of two cores on a switch that blocks nobody."""
+    """Nine hosts of two cores on a non-blocking switch."""
     cluster = GridCluster("c1", 9, SPEED_FLOPS, Wire(BANDWIDTH_BPS, 50e-6), Wire(1e12, 0.0), cores=2)
     return materialise(Grid("crossbar", "made up", (cluster,), "mesh", (), PLAIN))
 
@@ -64,7 +65,8 @@ def test_a_sender_is_held_from_64_kib_on():
 
 
 def test_a_binomial_broadcast_to_eight_takes_three_steps():
-    # Held senders: 0 to 4; 0 to 2, 4 to 6; 0 to 1 and so on.  Others: 0 to 4, 2, 1 at once, then 4 to 6, 5; 6 to 7.
+    # With held senders: 0 to 4; 0 to 2, 4 to 6; 0 to 1 and so on.  Otherwise: 0 to 4, 2, 1 at once, then 4 to 6, 5;
+    # 6 to 7.
     large, small = times_s(Experiment("bcast", hosts(8), 1_000_000), Experiment("bcast", hosts(8), 10_000))
     assert large == pytest.approx(3 * (LATENCY_S + transfer_s(1_000_000)), rel=1e-9)
     assert small == pytest.approx(3 * LATENCY_S + (3 + 2 + 1) * transfer_s(10_000), rel=1e-9)
@@ -141,7 +143,7 @@ def test_hosts_and_options_are_checked():
     with pytest.raises(PlatformError, match="no host 'x'"):
         measure_blocks(BlockPlan(crossbar(), (Experiment("barrier", (*hosts(1), "x")),)))
     options = (("network/model", "CM02"),)
-    with pytest.raises(KernelError, match="set by the engine"):
+    with pytest.raises(OptionError, match="set by the engine"):
         measure_blocks(BlockPlan(crossbar(), (Experiment("barrier", hosts(2)),), options))
 
 
@@ -159,7 +161,7 @@ READ_BPS, WRITE_BPS = 2e8, 1e8
 
 @cache
 def with_disk(folder, properties=""):
-    """A server with a disk, whose properties are this XML."""
+    """A server with a disk; ``properties`` is the XML of the disk's properties."""
     path = folder / "disk.xml"
     path.write_text(
         '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -184,7 +186,7 @@ def test_a_network_disk_is_a_request_the_disk_and_the_network(tmp_path_factory):
         Experiment("disk_read", ("server",), size, disk),
         platform=platform,
     )
-    network_s = 2 * LATENCY_S + (size + 1) / BANDWIDTH_BPS  # and a note of one byte; S4U adds no envelope
+    network_s = 2 * LATENCY_S + (size + 1) / BANDWIDTH_BPS  # includes a request of one byte; S4U adds no envelope
     assert read_s == pytest.approx(network_s + size / READ_BPS, rel=1e-9)
     assert write_s == pytest.approx(network_s + size / WRITE_BPS, rel=1e-9)
     assert own_s == pytest.approx(size / READ_BPS, rel=1e-9)

@@ -1,4 +1,4 @@
-"""Which share of this machine's speed kernels sustain: measured, kept, and taken by --efficiency measured."""
+"""The measured share of this machine's speed that kernels sustain, its storage, and --efficiency measured."""
 
 import json
 import platform as machine
@@ -7,24 +7,26 @@ import re
 import pytest
 
 from apps import calibrate
-from apps.catalog import problem
-from apps.errors import KernelError
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.errors import KernelError, OptionError
+from apps.programs.problem import problem
+from apps.spec import machine_speed
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """The folder where calibrations are kept; compiled kernels stay where they are."""
-    monkeypatch.setattr(calibrate, "cache_folder", lambda: tmp_path)
+    """The folder of calibrations; compiled kernels stay in the usual cache."""
+    monkeypatch.setattr(machine_speed, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
 def test_a_kernel_s_share_is_its_speed_over_that_of_the_product_of_matrices(kept, monkeypatch, capsys):
     monkeypatch.setattr(calibrate, "dgemm_flops", lambda: 1e12)
-    monkeypatch.setattr(calibrate, "app_names", lambda: ("himeno", "sendmodes"))  # the latter is no benchmark
+    monkeypatch.setattr(calibrate, "kernel_names", lambda: ("himeno", "sendmodes"))  # sendmodes is no benchmark
     monkeypatch.setattr(calibrate, "_RUNS", 1)
     assert calibrate.main([]) == 0
     said = capsys.readouterr().out
@@ -36,7 +38,7 @@ def test_a_kernel_s_share_is_its_speed_over_that_of_the_product_of_matrices(kept
 
 
 def test_a_program_that_is_no_benchmark_is_not_timed():
-    with pytest.raises(KernelError, match="app sendmodes: it is no benchmark that could be timed"):
+    with pytest.raises(KernelError, match="app sendmodes: it has no problem to be timed"):
         calibrate.kernel_flops("sendmodes")
 
 
@@ -51,19 +53,19 @@ def test_a_program_that_is_no_benchmark_is_not_timed():
     ],
 )
 def test_a_calibration_that_says_nothing_of_this_machine_is_not_taken(kept, monkeypatch, content, said):
-    monkeypatch.setattr(calibrate, "_machine", lambda: "mine")
+    monkeypatch.setattr(machine_speed, "_machine", lambda: "mine")
     if content is not None:
         (kept / "efficiency.json").write_text(content)
     platform = materialise(named_grid("grid4x2"))
-    with pytest.raises(KernelError, match=f"--efficiency measured: .*{said}. Run python -m apps.calibrate first"):
+    with pytest.raises(OptionError, match=f"--efficiency measured: .*{said}. Run python -m apps.calibrate first"):
         Settings(efficiency="measured").spec(Target(problem("cg", "S"), platform, block(platform, 2)))
 
 
 def test_the_speed_of_this_computer_is_measured_once(kept, monkeypatch):
-    monkeypatch.setattr(calibrate, "_DGEMM", calibrate._DGEMM.replace("2000", "200"))
-    speed_flops = calibrate.host_speed_flops()
+    monkeypatch.setattr(machine_speed, "_DGEMM", machine_speed._DGEMM.replace("2000", "200"))
+    speed_flops = machine_speed.host_speed_flops()
     assert 1e6 < speed_flops < 1e14
     known = json.loads((kept / "host-speed.json").read_text())
     assert known == {"machine": f"{machine.node()} {machine.machine()}", "dgemm_flops": speed_flops}
-    monkeypatch.setattr(calibrate, "_DGEMM", "raise SystemExit('asked again')")
-    assert calibrate.host_speed_flops() == speed_flops
+    monkeypatch.setattr(machine_speed, "_DGEMM", "raise SystemExit('asked again')")
+    assert machine_speed.host_speed_flops() == speed_flops

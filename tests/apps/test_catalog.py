@@ -1,25 +1,27 @@
-"""Problems of free size, and what a benchmark's own rule allows."""
+"""Problems of free size, and the benchmarks' own rules for the number of ranks."""
 
 import re
 
 import pytest
 
-from apps import catalog
-from apps.catalog import Problem, app, app_names, problem, sized_names, sized_problem
 from apps.errors import KernelError
-from apps.launch import launch
-from apps.rank_rules import RANK_RULES
+from apps.programs import kernel as kernels
+from apps.programs.kernel import kernel_names, named_kernel, sized_names
+from apps.programs.problem import Problem, problem, sized_problem
+from apps.programs.rank_rules import RANK_RULES
 from apps.run import main
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.engines import run_iterations
+from apps.smpi.launch import launch
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 def test_every_kernel_has_classes_or_sizes_and_a_known_rule():
-    for name in app_names():
-        kernel = app(name)
+    for name in kernel_names():
+        kernel = named_kernel(name)
         assert bool(kernel.classes) != (kernel.size_parameter is not None), name
         assert kernel.rank_rule in RANK_RULES, name
 
@@ -39,7 +41,7 @@ def test_a_size_and_what_differs_from_the_defaults_name_a_problem():
         ("himeno", 0, {}, "size 0: not a size"),
         ("himeno", 3_000_000, {}, "size 3000000: too large for himeno. Give an integer from 1 to 46340"),
         ("himeno", 64, {"size": "5"}, "parameter 'size': himeno has no such parameter. Known: niter"),
-        ("himeno", 64, {"app_name": "x"}, "parameter 'app_name': himeno has no such parameter"),
+        ("himeno", 64, {"kernel_name": "x"}, "parameter 'kernel_name': himeno has no such parameter"),
         ("himeno", 64, {"iterations": "3"}, "himeno has no such parameter. Known: niter"),
         ("himeno", 64, {"niter": "many"}, "parameter niter=many: not an integer"),
         ("himeno", 64, {"niter": 2.5}, "parameter niter=2.5: not an integer"),
@@ -60,7 +62,7 @@ def test_a_sized_kernel_has_no_classes():
     ("name", "size", "allowed"),
     [
         ("himeno", 64, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
-        ("himeno", 8, [1, 2, 3, 4, 5, 6, 8, 9, 10, 12]),  # six points along an axis: 7 and 11 are primes above
+        ("himeno", 8, [1, 2, 3, 4, 5, 6, 8, 9, 10, 12]),  # six points along an axis; the primes 7 and 11 are larger
         # Ichikawa, Takahashi, Kawai, section 5.2: N must be a multiple of P; 5.4: of P^2, P a power of two.
         ("fem", 72, [1, 2, 3, 4, 6, 8, 9, 12]),
         ("fft", 64, [1, 2, 4, 8]),
@@ -85,8 +87,8 @@ def one_rank(asked, **how):
 
 @pytest.mark.parametrize("name", [name for name in sized_names() if name != "fem"])
 def test_the_largest_size_is_the_kernels_own(name):
-    # Powers of two, for FFT, and for the others the next number.
-    kernel = app(name)
+    # Powers of two for FFT, the next larger number for the others.
+    kernel = named_kernel(name)
     more = 2 * kernel.most_size if name == "fft" else kernel.most_size + 1
     params = {**dict(sized_problem(name, kernel.most_size).params), kernel.size_parameter: more}
     with pytest.raises(KernelError, match=f"n is {more}, not "):
@@ -97,8 +99,8 @@ def test_too_little_memory_for_a_reference_is_said(monkeypatch):
     def none(params, nranks):
         raise MemoryError
 
-    monkeypatch.setattr("apps.fft.reference.references", none)
-    with pytest.raises(KernelError, match="fft 64: no memory for what the results are compared with"):
+    monkeypatch.setattr("apps.kernels.fft.reference.references", none)
+    with pytest.raises(KernelError, match="fft 64: not enough memory to compute the reference results"):
         launch(one_rank(sized_problem("fft", 64), mode="verify"), 1)
 
 
@@ -124,8 +126,8 @@ def test_bad_sizes_and_parameters_get_one_line(capsys, arguments, said):
 def test_a_kernel_file_without_its_keys_is_said(tmp_path, monkeypatch):
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "kernel.toml").write_text('title = "t"\ncolour = "red"\n')
-    monkeypatch.setattr(catalog, "_HERE", tmp_path)
-    monkeypatch.setattr(catalog, "app_names", lambda: ("odd",))
-    catalog.app.cache_clear()
+    monkeypatch.setattr(kernels, "_HERE", tmp_path)
+    monkeypatch.setattr(kernels, "kernel_names", lambda: ("odd",))
+    kernels.named_kernel.cache_clear()
     with pytest.raises(KernelError, match=r"odd/kernel\.toml: missing or unknown keys: .*colour"):
-        catalog.app("odd")
+        kernels.named_kernel("odd")

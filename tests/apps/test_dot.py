@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.dot import reference
 from apps.errors import KernelError
+from apps.kernels.dot import reference
 
 CASES = [(1, 1), (1, 4), (3, 5), (1000, 7), (100_003, 12)]
 
@@ -17,7 +17,7 @@ def test_the_product_is_numpys(sized, size, ranks):
 
 
 def test_the_reference_is_that_of_the_benchmarks_random_numbers():
-    # Number k of the generator, NAS report RNR-94-007, 2.3: 5^(13 k) times the seed mod 2^46, here less 1/2.
+    # Number k of the generator, NAS report RNR-94-007, 2.3: 5^(13 k) times the seed mod 2^46, here minus 1/2.
     numbers = [314159265 * pow(5**13, k, 2**46) % 2**46 / 2**46 - 0.5 for k in range(1, 9)]
     by_hand = sum(x * y for x, y in zip(numbers[:4], numbers[4:], strict=True))
     assert reference.references({"n": 4}, 2)["product"] == pytest.approx(by_hand, rel=1e-12)

@@ -1,4 +1,4 @@
-"""The energy that records tell, against watts and seconds by hand, and between the ways of counting it."""
+"""Energy in records, compared with watts and seconds by hand, and between the ways of counting it."""
 
 import json
 from dataclasses import replace
@@ -6,25 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from apps.build import kernel_program
-from apps.catalog import app, own_problem, problem
-from apps.energy import counted, packed, unpacked
-from apps.engine import simulate
-from apps.launch import launch
+from apps.programs.compile import kernel_program
+from apps.programs.kernel import named_kernel
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.results.energy import counted, packed, unpacked
 from apps.run import summary
-from apps.runner import Runner
-from apps.s4u.engine import run_iterations as run_s4u
-from apps.smpi import run_identity, run_iterations
-from apps.spec import RunSpec, Target
+from apps.runs.engines import run_iterations
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.smpi.launch import launch
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from apps.store.codec import as_fields
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
 
 DATA = Path(__file__).parent / "data"
 JACOBI = Path(__file__).parents[2] / "examples" / "jacobi" / "jacobi.c"
-# Hosts whose watts differ where none, some and all of their cores are busy; "cold" has no watts.
+# Hosts with different watts for no, some and all busy cores; "cold" has no watts.
 HOSTS = {
     "one": 'speed="1Gf"><prop id="wattage_per_state" value="10:40"/>',
     "two": 'speed="1Gf" core="2"><prop id="wattage_per_state" value="10:20:40"/>',
@@ -35,7 +36,7 @@ HOSTS = {
 
 @pytest.fixture
 def hand_made(tmp_path):
-    """``hand_made(link)``: a platform of the HOSTS, joined by one link each, of which ``link`` are properties."""
+    """``hand_made(link)`` returns a platform of the HOSTS, each joined by a link with the properties ``link``."""
 
     def make(link=""):
         hosts = "".join(f'<host id="{name}" {rest}</host>' for name, rest in HOSTS.items())
@@ -56,7 +57,7 @@ def hand_made(tmp_path):
 
 
 def work(platform, hosts, arguments, full=None, **more):
-    """The spec of work.c with one rank per name in ``hosts``."""
+    """Return the spec of work.c with one rank per name in ``hosts``."""
     asked = own_problem(read_program(DATA / "work.c", arguments, full))
     return RunSpec(Target(asked, platform, tuple(hosts.split())), **more)
 
@@ -66,15 +67,15 @@ def grid(name):
     return materialise(named_grid(name, speeds_flops=speeds[name]))
 
 
-def grid_spec(app_name, preset, grid_name, ranks, **more):
+def grid_spec(kernel_name, preset, grid_name, ranks, **more):
     platform = grid(grid_name)
     hosts = [host.name for host in platform.hosts]
-    placement = tuple(hosts[rank * len(hosts) // ranks] for rank in range(ranks))  # several on a host, if need be
-    return RunSpec(Target(problem(app_name, preset), platform, placement), efficiency=0.05, **more)
+    placement = tuple(hosts[rank * len(hosts) // ranks] for rank in range(ranks))  # several ranks per host if necessary
+    return RunSpec(Target(problem(kernel_name, preset), platform, placement), efficiency=0.05, **more)
 
 
 def without_energy(monkeypatch):
-    for module in ("smpi", "user_run", "s4u.engine"):
+    for module in ("smpi.engine", "smpi.user_run", "s4u.engine"):
         monkeypatch.setattr(f"apps.{module}.counted", lambda platform: ())
 
 
@@ -87,19 +88,19 @@ def without_energy(monkeypatch):
         ("one", 1, {"one": 40 * 1}),
         ("two", 1, {"two": 30 * 1}),  # one of two cores: 20 + (40 - 20) / 2
         ("two two", 2, {"two": 40 * 1 + 30 * 1}),
-        # Three on two cores: they share them for 1.5 s, until the first has had its 1e9 flop; then each has one.
+        # Three ranks share two cores for 1.5 s, until the first has done its 1e9 flop; then each has a core.
         ("two two two", 3.5, {"two": 40 * 1.5 + 40 * 1 + 30 * 1}),
         ("one fast", 1, {"one": 40 * 1, "fast": 90 * 1}),
         ("fast one", 2, {"fast": 90 * 0.5 + 15 * 1.5, "one": 40 * 2}),  # done early, and then idle
-        ("one cold cold", 5, {"one": 40 * 1 + 10 * 4}),  # 2e9 and 3e9 flop share the core that has no watts
+        ("one cold cold", 5, {"one": 40 * 1 + 10 * 4}),  # 2e9 and 3e9 flop share the core of the host without watts
     ],
 )
 def test_power_times_time_by_hand(hand_made, hosts, last_s, busy_j):
     record = simulate(work(hand_made(), hosts, "1 alone"))
     assert record.energy_span_s == record.time_s == pytest.approx(last_s, rel=1e-12)
-    idle_j = {"one": 10 * last_s, "two": 10 * last_s, "fast": 15 * last_s}  # those without ranks
+    idle_j = {"one": 10 * last_s, "two": 10 * last_s, "fast": 15 * last_s}  # hosts without ranks
     assert record.energy_j == pytest.approx(idle_j | busy_j, rel=1e-12)
-    assert list(record.energy_j) == list(idle_j)  # in the order of the platform
+    assert list(record.energy_j) == list(idle_j)  # in the platform's order
     assert record.total_energy_j == pytest.approx(sum((idle_j | busy_j).values()), rel=1e-12)
     assert record.used_energy_j == (None if "cold" in hosts else pytest.approx(sum(busy_j.values()), rel=1e-12))
 
@@ -127,8 +128,8 @@ def test_without_computation_all_hosts_idle():
 
 @pytest.mark.parametrize("engine", ["smpi", "s4u"])
 def test_a_link_takes_power_by_its_load_as_the_plugin_sees_it(hand_made, tmp_path, engine):
-    # Factors 1 and a window that does not matter.  One message of 1e8 + 16 bytes over both links: 2 ms, then 1 GB/s.
-    # The plugin takes the load of the end of the message, 1, for the whole of it.
+    # Factors of 1, and a window that has no effect.  One message of 1e8 + 16 bytes over both links: 2 ms, then 1 GB/s.
+    # The plugin uses the load at the end of the message, 1, for its whole duration.
     (tmp_path / "send.c").write_text(SEND)
     (tmp_path / "send.py").write_text(SEND_BY_S4U)
     platform = hand_made(link='<prop id="wattage_range" value="1:3"/>')
@@ -171,7 +172,7 @@ int main(int argc, char **argv)
 """
 
 
-# --- what it must not change ---
+# --- effects that counting energy must not have ---
 
 
 @pytest.mark.parametrize(("name", "ranks"), [("cg", 8), ("mg", 16), ("lu", 12), ("is", 8), ("ft", 8)])
@@ -187,9 +188,9 @@ def test_counting_energy_changes_no_time_by_a_bit(monkeypatch, name, ranks):
 def test_nor_of_programs_on_s4u_or_of_the_user(monkeypatch, hand_made):
     s4u = grid_spec("cg", "S", "grid4x2", 5, engine="s4u")
     own = work(hand_made(), "one two two fast", "4 marked")
-    metered = run_s4u(s4u, 2, identity=run_identity(s4u)), simulate(own)
+    metered = run_iterations(s4u, 2), simulate(own)
     without_energy(monkeypatch)
-    for one, other in zip(metered, (run_s4u(s4u, 2, identity=run_identity(s4u)), simulate(own)), strict=True):
+    for one, other in zip(metered, (run_iterations(s4u, 2), simulate(own)), strict=True):
         _only_energy_differs(one, other)
 
 
@@ -209,26 +210,45 @@ def test_a_platform_without_watts_has_no_energy_and_loads_no_plugin():
 
 
 def test_a_kernel_a_users_program_and_python_tell_the_same():
-    # Two iterations of CG in C; the same program as one of the user's; and the kernel in Python.
+    # Two iterations of CG in C, of the same source as a user's program, and of the kernel in Python.
     spec = grid_spec("cg", "S", "grid4x2", 5)
     kernel = run_iterations(spec, 2)
     arguments = " ".join(launch(spec, 2).arguments)
-    program = own_problem(read_program(kernel_program(app("cg")), arguments))
+    program = own_problem(read_program(kernel_program(named_kernel("cg")), arguments))
     own = run_iterations(RunSpec(replace(spec.target, problem=program)), 1)
-    python = run_s4u(replace(spec, engine="s4u"), 2, identity={})
+    python = run_iterations(replace(spec, engine="s4u"), 2)
     for other in (own, python):
         assert other.energy_j == pytest.approx(kernel.energy_j, rel=1e-12)
         assert other.energy_span_s == pytest.approx(kernel.energy_span_s, rel=1e-12)
 
 
 def test_python_programs_without_a_section_count_from_the_beginning(tmp_path):
-    # By hand: a rank of 2e9 flop on a node of 40 Gflop/s that takes 4 W idle and 24 W busy, another that does nothing.
+    # By hand: a rank with 2e9 flop on a node of 40 Gflop/s, 4 W idle and 24 W busy, and a node that does nothing.
     (tmp_path / "some.py").write_text("def main(rank):\n    rank.compute(2e9 * (1 - rank.rank))\n")
     platform = materialise(named_grid("grid1x2", speeds_flops=[40e9]))
     target = Target(own_problem(read_program(tmp_path / "some.py")), platform, block(platform, 2))
     record = simulate(RunSpec(target, engine="s4u"))
     assert record.energy_span_s == pytest.approx(0.05, rel=1e-12)
     assert list(record.energy_j.values()) == pytest.approx([24 * 0.05, 4 * 0.05], rel=1e-12)
+
+
+def test_energy_counts_from_the_last_start_of_the_section(tmp_path):
+    # By hand, as above: what the first of two sections consumes is not counted.
+    (tmp_path / "twice.py").write_text(
+        "def main(rank):\n"
+        "    for _ in range(2):\n"
+        "        rank.start()\n"
+        "        rank.compute(2e9 * (1 - rank.rank))\n"
+        "        rank.barrier()\n"
+    )
+    platform = materialise(named_grid("grid1x2", speeds_flops=[40e9]))
+    record = simulate(
+        RunSpec(Target(own_problem(read_program(tmp_path / "twice.py")), platform, block(platform, 2)), engine="s4u")
+    )
+    span_s = record.energy_span_s
+    assert span_s == pytest.approx(record.time_s, rel=0.01)
+    assert 0.05 < span_s < 0.06
+    assert list(record.energy_j.values()) == pytest.approx([20 * 0.05 + 4 * span_s, 4 * span_s], rel=1e-12)
 
 
 # --- extrapolation ---
@@ -250,20 +270,22 @@ def several_cores(tmp_path):
     return read_platform(tmp_path / "cores.xml")
 
 
-@pytest.mark.parametrize("app_name", ["cg", "mg", "lu"])
+@pytest.mark.parametrize("kernel_name", ["cg", "mg", "lu"])
 @pytest.mark.parametrize("where", ["grid4x2", "grid2x8", MULTI])
-def test_extrapolated_energy_is_that_of_the_full_run_within_its_bound(tmp_path, app_name, where):
-    preset = {"cg": "S", "mg": "W", "lu": "S"}[app_name]
+def test_extrapolated_energy_is_that_of_the_full_run_within_its_bound(tmp_path, kernel_name, where):
+    preset = {"cg": "S", "mg": "W", "lu": "S"}[kernel_name]
     platform = several_cores(tmp_path) if where == MULTI else grid(where)
-    hosts = [host.name for host in platform.hosts][:6]  # others idle
+    hosts = [host.name for host in platform.hosts][:6]  # the other hosts are idle
     placement = tuple(host for host in hosts[:4] for _ in range(2)) if where == MULTI else tuple(hosts)
-    params = tuple({**dict(problem(app_name, preset).params), **({"nit": 20} if app_name == "mg" else {})}.items())
-    asked = replace(problem(app_name, preset), params=params)
+    params = tuple(
+        {**dict(problem(kernel_name, preset).params), **({"nit": 20} if kernel_name == "mg" else {})}.items()
+    )
+    asked = replace(problem(kernel_name, preset), params=params)
     spec = RunSpec(Target(asked, platform, placement), efficiency=0.05, iterations="steady")
     steady, full = simulate(spec), simulate(replace(spec, iterations="full"))
     _within_bound(steady, full, platform)
     assert steady.extrapolation.energy_bound_rel < 1e-5
-    rough = simulate(replace(spec, iterations=3))  # the others are taken to be like the last; no bound
+    rough = simulate(replace(spec, iterations=3))  # the missing iterations are treated like the last; no bound
     assert rough.extrapolation.energy_bound_rel is None
     assert rough.energy_j == pytest.approx(full.energy_j, rel=1e-3)
 
@@ -272,7 +294,7 @@ def _within_bound(steady, full, platform):
     how = steady.extrapolation
     assert how is not None and full.extrapolation is None
     # An odd iteration after those that were simulated is the exception that docs/validation/steady-state.md states; CG
-    # on grid2x8 has one, of 4 ns.  They pass at full power at most.
+    # on grid2x8 has one, of 4 ns.  Odd iterations take full power at most.
     off_rel = abs(steady.time_s / full.time_s - 1)
     odd_rel = off_rel if off_rel > how.bound_rel else 0.0
     assert odd_rel < 1e-8
@@ -288,7 +310,7 @@ def test_iterations_that_are_found_and_not_marked_have_their_energy_too(argument
     platform = grid("grid4x2")
     asked = own_problem(read_program(JACOBI, arguments, 40))
     spec = RunSpec(Target(asked, platform, block(platform, 6)), iterations="steady")
-    steady, full = simulate(spec), simulate(replace(spec, iterations="full"))
+    steady, full = simulate(spec, full_below_messages=0), simulate(replace(spec, iterations="full"))
     assert steady.extrapolation.simulated == 5
     _within_bound(steady, full, platform)
 
@@ -297,7 +319,7 @@ def test_marked_iterations_of_hosts_without_computation_or_watts(hand_made):
     # By hand: every iteration takes as long as the slowest rank, 3e9 flop on "cold"; the barrier takes a little more.
     platform = hand_made()
     spec = work(platform, "two fast cold", "{iterations} marked", 30, iterations="steady")
-    steady, full = simulate(spec), simulate(replace(spec, iterations="full"))
+    steady, full = simulate(spec, full_below_messages=0), simulate(replace(spec, iterations="full"))
     _within_bound(steady, full, platform)
     assert full.energy_j["two"] == pytest.approx(30 * (30 * 1 + 10 * 2), rel=1e-2)
 
@@ -305,7 +327,7 @@ def test_marked_iterations_of_hosts_without_computation_or_watts(hand_made):
 def test_links_are_extrapolated_where_iterations_are_marked_and_else_simulated(hand_made):
     platform = hand_made(link='<prop id="wattage_range" value="1:3"/>')
     marked = work(platform, "one two fast", "{iterations} marked", 30, iterations="steady")
-    steady, full = simulate(marked), simulate(replace(marked, iterations="full"))
+    steady, full = simulate(marked, full_below_messages=0), simulate(replace(marked, iterations="full"))
     _within_bound(steady, full, platform)
     assert steady.link_energy_j == pytest.approx(full.link_energy_j, rel=1e-9)
     unmarked = simulate(replace(marked, target=work(platform, "one two fast", "{iterations} unmarked", 30).target))

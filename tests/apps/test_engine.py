@@ -1,4 +1,4 @@
-"""Success and failure of simulations, and that nothing is left running."""
+"""Success and failure of simulations; no process is left running."""
 
 import os
 import signal
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.errors import KernelError, SimulationError, Stopped
-from apps.process import run_bounded
-from apps.verdict import final_record
-from platforms.compiling import compile_once
+from apps.child.process import run_bounded
+from apps.child.verdict import final_record
+from apps.errors import OptionError, SimulationError, Stopped
+from platforms.simgrid.compiling import compile_once
 
 DATA = Path(__file__).parent / "data"
 
@@ -54,12 +54,12 @@ def test_a_deadlock_ends_with_status_0_which_therefore_proves_nothing(program, t
 
 
 def test_unknown_simgrid_options_are_bad_input(program, tmp_path):
-    with pytest.raises(KernelError, match="no/such"):
+    with pytest.raises(OptionError, match="no/such"):
         final_record(smpirun(program, "well", tmp_path, options=["--cfg=no/such:1"]), "it")
 
 
 def processes_of(program):
-    """Process numbers whose command line names the program."""
+    """Return the numbers of processes whose command line names the program."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -78,7 +78,7 @@ def wait_until(condition, limit_s=20.0):
 
 
 def simulates(process_number):
-    """Whether it is a simulator: smpirun and the subshells that it forks name the program too."""
+    """Return whether a process is a simulator; smpirun and its subshells name the program too."""
     try:
         return Path(f"/proc/{process_number}/cmdline").read_bytes().partition(b"\0")[0].endswith(b"smpimain")
     except OSError:
@@ -87,7 +87,7 @@ def simulates(process_number):
 
 @pytest.fixture
 def own_program(program, tmp_path):
-    """The program under a name of this test's own, to tell its processes from others'."""
+    """The program under a name of this test, which distinguishes its processes from others."""
     own = tmp_path / "misbehave-here"
     own.symlink_to(program)
     return own
@@ -129,10 +129,10 @@ def test_endless_output_is_bounded(own_program, tmp_path):
 
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path, death):
-    """smpirun starts the simulator as a child of its own, which a kill of smpirun alone would leave running."""
+    """smpirun starts the simulator as a child process, which would survive a kill of smpirun alone."""
     script = (
-        "import sys; from pathlib import Path; from apps.process import run_bounded\n"
-        "from platforms.process import die_with_parent\n"
+        "import sys; from pathlib import Path; from apps.child.process import run_bounded\n"
+        "from platforms.simgrid.child import die_with_parent\n"
         "import shlex; program, folder, platform = sys.argv[1:]\n"
         "wrapper = ['-wrapper', shlex.join(die_with_parent())]\n"
         "run_bounded(['smpirun', *wrapper, '-np', '2', '-hostfile', 'hosts', '-platform', platform, '-no-privatize',\n"

@@ -1,28 +1,30 @@
-"""EP and FT: what the tables for all kernels do not hold (data/README.md says where the figures are from)."""
+"""EP and FT, beyond the tables for all kernels (data/README.md gives the sources of the figures)."""
 
 import math
 import subprocess
 
 import pytest
 
-from apps.catalog import Problem, app, problem
 from apps.errors import KernelError
-from apps.record import RunRecord
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem
+from apps.results.record import RunRecord
 from apps.run import main
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 PAIRS_PER_BATCH = 2**16
 
 
-def on_nodes(app_name, preset, ranks, **options) -> RunRecord:
-    """The record of one iteration on a single cluster of that many nodes."""
+def on_nodes(kernel_name, preset, ranks, **options) -> RunRecord:
+    """Return the record of one iteration on a single cluster of that many nodes."""
     platform = materialise(named_grid(f"grid1x{ranks}", speeds_flops=[1e9]))
     return run_iterations(
-        RunSpec(Target(problem(app_name, preset), platform, block(platform, ranks)), **options), iterations=1
+        RunSpec(Target(problem(kernel_name, preset), platform, block(platform, ranks)), **options), iterations=1
     )
 
 
@@ -31,7 +33,7 @@ def traffic_rows(reference, bench):
 
 
 def used(record, kind):
-    """Calls and bytes of a collective, which here are the same on every rank."""
+    """Return the calls and bytes of a collective, which are the same on every rank here."""
     entry = record.collectives.get(kind, {"calls": 0, "bytes": [0] * record.ranks})
     assert len(set(entry["bytes"])) == 1
     return entry["calls"], entry["bytes"][0]
@@ -99,7 +101,7 @@ def test_collectives_are_those_of_the_simulators_own_trace(kernel, tmp_path, nam
 @pytest.mark.parametrize("ranks", [1, 5, 48])
 @pytest.mark.parametrize("preset", "SWABC")
 def test_ft_flops_are_the_official_formula(kernel, preset, ranks):
-    params = app("ft").classes[preset]
+    params = named_kernel("ft").classes[preset]
     n = params["nx"] * params["ny"] * params["nz"]
     # README of the reference figures, "ft"; natural logarithms.
     before, each = n * (14.8157 + 7.19641 * math.log(n)), n * (5.23518 + 7.21113 * math.log(n))
@@ -111,7 +113,7 @@ def test_ft_flops_are_the_official_formula(kernel, preset, ranks):
 @pytest.mark.parametrize(("preset", "ranks"), [("S", 1), ("S", 48), ("A", 7), ("D", 48)])
 def test_ep_counts_the_official_random_numbers(kernel, preset, ranks):
     record = kernel("ep", preset, ranks)
-    m = app("ep").classes[preset]["m"]
+    m = named_kernel("ep").classes[preset]["m"]
     assert record.flops == 2 ** (m + 1)
     # Batches of 2^16 pairs, as evenly as possible, the first ranks one more.
     batches, extra = divmod(2 ** (m - 16), ranks)
@@ -125,10 +127,10 @@ def test_ft_checksums_are_those_of_the_official_sources(reference):
     rows = reference("ft-checksums")
     assert len(rows) == 3 * 6 + 2 * 20
     for row in rows:
-        ours = app("ft").classes[row["class"]]
+        ours = named_kernel("ft").classes[row["class"]]
         for part in ("real", "imaginary"):
             assert ours[f"{part}{row['iteration']}"] == row[part]
-    for preset, ours in app("ft").classes.items():
+    for preset, ours in named_kernel("ft").classes.items():
         assert sum(name.startswith("real") for name in ours) == ours["niter"], preset
 
 
@@ -149,13 +151,13 @@ def test_a_wrong_digit_in_a_published_value_fails_the_verification(name):
 )
 def test_an_ft_transposition_of_slabs_moves_every_point_once_and_leaves_each_rank_its_share(preset, ranks):
     record = on_nodes("ft", preset, ranks)
-    params = app("ft").classes[preset]
+    params = named_kernel("ft").classes[preset]
     n = params["nx"] * params["ny"] * params["nz"]
     (kind,) = set(record.iteration_collectives) - {"reduce"}
     moved = record.iteration_collectives[kind]
     assert moved["calls"] == 1
     assert sum(moved["bytes"]) == 16 * n
-    # What a rank sends back is what it owned: whole columns, so many that nobody has two more than another.
+    # A rank sends back what it owned: whole columns, whose numbers differ by at most one between ranks.
     assert all(abs(size_bytes - 16 * n / ranks) <= 16 * params["nz"] for size_bytes in moved["bytes"])
 
 
@@ -167,7 +169,7 @@ def test_an_ft_transposition_of_slabs_moves_every_point_once_and_leaves_each_ran
 )
 def test_more_ranks_than_planes_transpose_twice_in_a_grid(preset, ranks, calls):
     record = on_nodes("ft", preset, ranks)
-    params = app("ft").classes[preset]
+    params = named_kernel("ft").classes[preset]
     moved = [entry for kind, entry in record.iteration_collectives.items() if kind != "reduce"]
     assert sum(entry["calls"] for entry in moved) == calls
     assert sum(sum(entry["bytes"]) for entry in moved) == calls * 16 * params["nx"] * params["ny"] * params["nz"]
@@ -202,7 +204,7 @@ def test_the_summary_of_ep_has_no_iterations(capsys):
     said = capsys.readouterr().out
     assert "allreduce     3 with 768 bytes\n" in said  # by hand: 8 ranks x (8 + 8 + 80) bytes
     assert "iteration" not in said
-    assert "messages" not in said  # it sends none but those of the sums
+    assert "messages" not in said  # the sums' messages are its only ones
 
 
 def test_the_summary_of_ft_has_its_collectives(capsys):

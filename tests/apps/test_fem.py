@@ -1,4 +1,4 @@
-"""Finite elements: the solution, the method and its cost, computed again with numpy and scipy."""
+"""Finite elements: solution, method and cost, recomputed with numpy and scipy."""
 
 import itertools
 
@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from apps.catalog import app, sized_problem
-from apps.engine import simulate
-from apps.errors import KernelError
-from apps.fem import reference
-from apps.iterations_table import read_table
+from apps.errors import KernelError, OptionError
+from apps.kernels.fem import reference
+from apps.programs.iterations_table import read_table
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import sized_problem
 from apps.run import main
-from apps.spec import RunSpec, Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 CASES = [  # N, ranks, layers: odd numbers of ranks, one plane per rank, cubes
     (1, 1, 1),
@@ -32,7 +35,7 @@ def target(n, ranks, **parameters):
     return Target(sized_problem("fem", n, **parameters), platform, block(platform, ranks))
 
 
-# --- what is compared with ---
+# --- reference values ---
 
 
 def test_the_element_resists_no_rigid_motion_and_has_the_stiffness_of_hand_calculation():
@@ -99,7 +102,7 @@ def test_a_solution_that_has_not_converged_fails_the_verification(sized):
 
 
 def test_a_run_that_comes_to_the_limit_fails_the_verification(monkeypatch):
-    monkeypatch.setattr("apps.spec.MOST_ITERATIONS", 10)
+    monkeypatch.setattr("apps.spec.run_spec.MOST_ITERATIONS", 10)
     record = simulate(RunSpec(target(6, 3), mode="verify"))
     assert record.verified is False
     assert record.checks["iterations"] == [10, 10]
@@ -112,7 +115,7 @@ def test_more_iterations_than_needed_do_no_harm(sized):
 
 
 def incomplete_inverse(A, count):
-    """x -> M^-1 x for the block factors without fill-in of A, of count nodes: eliminated node by node."""
+    """Return x -> M^-1 x for the block factors of A without fill-in, for count nodes, by elimination node by node."""
     blocks = {(i, j): A[3 * i : 3 * i + 3, 3 * j : 3 * j + 3].copy() for i in range(count) for j in range(count)}
     there = {key for key, value in blocks.items() if abs(value).max() > 0 or key[0] == key[1]}
     for k in range(count):
@@ -182,7 +185,7 @@ def test_a_skeleton_costs_what_arithmetic_does(sized, n, ranks, layers):
 
 def test_messages_are_the_planes_between_neighbours(sized):
     record = sized("fem", 12, 4, layers=2, niter=5)
-    # By hand: a plane of 13 x 3 nodes, three numbers of 8 bytes each, to either neighbour.
+    # By hand: a plane of 13 x 3 nodes, three numbers of 8 bytes each, to each neighbour.
     plane = 13 * 3 * 3 * 8
     assert record.iteration_messages == (1, 2, 2, 1)
     assert record.iteration_bytes == (plane, 2 * plane, 2 * plane, plane)
@@ -215,7 +218,7 @@ def test_the_largest_flat_domain_of_the_paper_takes_little_memory():
     assert record.extrapolation.simulated <= 10
 
 
-# --- how many iterations ---
+# --- numbers of iterations ---
 
 
 @pytest.mark.parametrize(("n", "ranks", "layers"), [(72, 4, 1), (12, 6, 12)])
@@ -227,7 +230,7 @@ def test_a_skeleton_takes_as_many_iterations_as_arithmetic_did(sized, n, ranks, 
 
 
 def test_the_table_is_sorted_and_holds_every_number_of_ranks_that_divides_a_size():
-    columns, rows = read_table(app("fem").folder / "iterations.csv")
+    columns, rows = read_table(named_kernel("fem").folder / "iterations.csv")
     assert columns == ("n", "layers", "ranks")
     assert list(rows) == sorted(rows)
     for n in (72, 84, 96, 120):
@@ -238,7 +241,7 @@ def test_the_table_is_sorted_and_holds_every_number_of_ranks_that_divides_a_size
 
 @pytest.mark.parametrize("parameters", [{"layers": 5}, {"tolerance": 1e-6}, {"poisson": 0.2}])
 def test_a_problem_that_the_table_does_not_have_is_refused(parameters):
-    with pytest.raises(KernelError, match=r"no run with arithmetic .* Give them: --param niter=K"):
+    with pytest.raises(KernelError, match=r"no run with arithmetic .* Give the number: --param niter=K"):
         RunSpec(target(72, 4, **parameters), iterations=5)
 
 
@@ -251,7 +254,7 @@ def test_ranks_that_the_rule_excludes_are_not_looked_up():
 
 @pytest.mark.parametrize("iterations", [5, "steady"])
 def test_arithmetic_until_convergence_is_not_cut_short(iterations):
-    with pytest.raises(KernelError, match="itself sees when it is done"):
+    with pytest.raises(OptionError, match="stops by itself when it has converged"):
         RunSpec(target(72, 4), mode="verify", iterations=iterations)
 
 

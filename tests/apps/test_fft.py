@@ -8,20 +8,22 @@ import subprocess
 import numpy as np
 import pytest
 
-from apps.catalog import app, sized_problem
-from apps.common.random import centred, states
+from apps.kernels.harness.random import centred, states
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import sized_problem
 from apps.run import main
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 POINT_BYTES = 16
 
 
 def numbers_by_definition(count):
-    """5^(13 k) 314159265 mod 2^46 as fractions less 1/2, k = 1, 2 ... (RNR-94-007, 2.3), in Python's integers."""
+    """5^(13 k) 314159265 mod 2^46 as fractions minus 1/2, k = 1, 2 ... (RNR-94-007, 2.3), in Python's integers."""
     state, numbers = 314159265, []
     for _ in range(count):
         state = state * 5**13 % 2**46
@@ -41,7 +43,7 @@ def computed(record, name):
 # --- verification ---
 
 
-# P^2 = N; lengths of which one is 1; powers of 2 of all remainders modulo 3, which decides how N is split.
+# P^2 = N; lengths with one equal to 1; exponents with all remainders modulo 3, which determine how N is split.
 CASES = [(2, 1), (4, 2), (8, 1), (8, 2), (64, 8), (128, 4), (512, 2), (1024, 32), (4096, 1), (8192, 16), (32768, 4)]
 
 
@@ -74,8 +76,8 @@ def test_the_transform_is_the_sum_that_defines_it(sized):
 def test_the_inverse_returns_the_input_as_hpc_challenge_asks(sized, n, ranks):
     error, limit = sized("fft", n, ranks, mode="verify").checks["inverse_error"]
     assert limit == 16
-    assert error < 1  # of rounding alone
-    assert error > 0 or n <= 4  # whose roots of unity are exact
+    assert error < 1  # only from rounding
+    assert error > 0 or n <= 4  # their roots of unity are exact
 
 
 def test_the_references_start_from_the_generators_own_numbers():
@@ -83,7 +85,7 @@ def test_the_references_start_from_the_generators_own_numbers():
 
 
 def repeat(record, tmp_path, **changed):
-    """What the kernel prints when some of its arguments are changed."""
+    """Return the output of the kernel with some changed arguments."""
     (tmp_path / "HOSTS").write_text("".join(f"{host}\n" for host in record.host))
     command = [
         f"{name}={changed[name]}" if (name := word.partition("=")[0]) in changed else word for word in record.command
@@ -101,8 +103,8 @@ def test_a_wrong_digit_in_a_reference_fails_the_verification(sized, tmp_path, na
 
 
 def test_the_transforms_of_lines_that_ft_has_too_belong_to_the_programs_identity():
-    kernel = app("fft")
-    shared = app("ft").folder
+    kernel = named_kernel("fft")
+    shared = named_kernel("ft").folder
     assert {shared / "fft.c", shared / "fft.h"} <= {path.resolve() for path in (*kernel.sources, *kernel.headers)}
 
 

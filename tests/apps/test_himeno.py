@@ -6,17 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.build import FLAGS
-from apps.catalog import app, sized_problem
-from apps.engine import simulate
 from apps.errors import KernelError
-from apps.himeno import reference
+from apps.kernels.himeno import reference
+from apps.programs.compile import FLAGS
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import sized_problem
 from apps.run import main
-from apps.spec import RunSpec, Target
-from platforms.compiling import compile_once
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from platforms.simgrid.compiling import compile_once
 
 DATA = Path(__file__).parent / "data"
 # The most even factors, by hand.
@@ -29,7 +31,7 @@ RUN = {"compute": "injected", "efficiency": 0.01, "niter": 7}
 
 
 def owned(n, ranks):
-    """Points of each rank along x, y, z: the n - 2 inner ones split evenly, the first places one more."""
+    """Return each rank's points along x, y, z: the n - 2 inner points split evenly, one more for the first places."""
     px, py, pz = GRIDS[ranks]
     share = [[(n - 2) // p + (i < (n - 2) % p) for i in range(p)] for p in (px, py, pz)]
     return [(x, y, z) for x in share[0] for y in share[1] for z in share[2]]
@@ -53,7 +55,7 @@ def test_ranks_arrive_at_the_pressure_of_serial_arithmetic(sized, size, ranks):
 
 
 def test_the_pressure_has_the_same_bits_on_any_number_of_ranks(sized):
-    # Sums of doubles in another order differ by some 1e-16.  One point at 1/2 that is off in its last place would make
+    # Sums of doubles in another order differ by about 1e-16.  An error in the last place of one point at 1/2 would make
     # 2^-24 of a sum of 1e4: 6e-12.
     for ranks in (8, 48):
         checks = sized("himeno", 33, ranks, mode="verify", **RUN).checks
@@ -99,7 +101,7 @@ def test_a_wrong_reference_fails_the_verification(sized, monkeypatch, key, error
         return {**values, key: values[key] * (1 + error)}
 
     monkeypatch.setattr(reference, "references", wrong)
-    record = sized.__wrapped__("himeno", 17, 8, mode="verify", niter=3)  # made anew
+    record = sized.__wrapped__("himeno", 17, 8, mode="verify", niter=3)  # not from the cache
     assert record.verified is False
 
 
@@ -116,7 +118,7 @@ def varied(array, n):
 
 
 def serial_general(n, iterations):
-    """What himeno_general.c does, by whole arrays: gosa of the last iteration, the sums of p and of p^2."""
+    """Do the same as himeno_general.c with whole arrays: gosa of the last iteration, and the sums of p and p^2."""
     arrays = [varied(i, n)[1:-1, 1:-1, 1:-1] for i in range(11)]
     a, b, c, source = arrays[:4], arrays[4:7], arrays[7:10], arrays[10]
     x, y, z = np.ogrid[1 : n - 1, 1 : n - 1, 1 : n - 1]
@@ -142,7 +144,7 @@ def serial_general(n, iterations):
 
 @pytest.mark.parametrize("ranks", [1, 5, 12, 27, 48])
 def test_the_stencil_has_19_points_and_halos_have_edges(sized, tmp_path, ranks):
-    kernel = app("himeno")
+    kernel = named_kernel("himeno")
     sources = [path for path in kernel.sources if path.name != "himeno.c"]
     program = compile_once(
         "himeno_general",
@@ -188,7 +190,7 @@ def test_halos_are_whole_planes_to_every_neighbour(sized, size, ranks):
     record = sized("himeno", size, ranks, iterations=2)
     messages, sent = [], []
     for own, place in zip(owned(size, ranks), places(ranks), strict=True):
-        # To either side where there is a rank: a plane, with one more point at each end of its two sides.
+        # To each neighbouring rank: a plane, with one more point at each end of its two sides.
         neighbours = [(at > 0) + (at < p - 1) for at, p in zip(place, GRIDS[ranks], strict=True)]
         x, y, z = (points + 2 for points in own)
         messages.append(sum(neighbours))
@@ -236,7 +238,7 @@ def test_computation_takes_its_flops_over_the_sustained_speed(sized):
     assert record.time_s == pytest.approx(7 * 34 * 64**3 / (0.01 * 40e9), rel=1e-12)
 
 
-# --- what is refused ---
+# --- refusals ---
 
 
 @pytest.mark.parametrize("mode", ["skeleton", "verify"])

@@ -8,17 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.catalog import app, sized_problem
 from apps.errors import KernelError
-from apps.hpl import reference
+from apps.kernels.hpl import reference
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import sized_problem
 from apps.run import main
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
-# N, ranks, rows of the grid, nb, broadcast: sizes that are no multiple of nb, more ranks than panels, any grids.
+# N, ranks, rows of the grid, nb, broadcast: sizes that are not multiples of nb, more ranks than panels, various grids.
 CASES = [
     (1, 3, 1, 64, "ring"),
     (130, 1, 1, 64, "ring"),
@@ -34,12 +36,12 @@ each_case = pytest.mark.parametrize(("size", "ranks", "grid_rows", "nb", "broadc
 
 
 def blocks(size, nb):
-    """First row and number of rows of each panel."""
+    """Return the first row and the number of rows of each panel."""
     return [(start, min(nb, size - start)) for start in range(0, size, nb)]
 
 
 def owned(first, end, nb, place, places):
-    """Rows or columns from first to end - 1 that a place owns, by looking at each."""
+    """Return the number of rows or columns from first to end - 1 that a place owns, by counting."""
     return sum(i // nb % places == place for i in range(first, end))
 
 
@@ -60,7 +62,7 @@ def test_the_solution_is_lapacks(sized, size, ranks, grid_rows, nb, broadcast):
     for name in ("x_largest_error", "x_mean_error"):
         error, limit = record.checks[name]
         assert error <= 1e-11
-        assert limit < 1e-6  # what a residual of 16 would allow
+        assert limit < 1e-6  # the error that a residual of 16 allows
 
 
 def test_the_reference_is_the_solution_of_the_benchmarks_random_numbers():
@@ -100,13 +102,15 @@ def test_a_wrong_reference_fails_the_verification(sized, monkeypatch, key, facto
     ],
 )
 def test_the_residual_shows_an_error_in_the_arithmetic(sized, tmp_path, grid_rows, file, text, error):
-    folder = app("hpl").folder
-    shutil.copytree(folder.parent / "common", tmp_path / "common")
-    shutil.copytree(folder, tmp_path / "hpl")
-    source = (tmp_path / "hpl" / file).read_text()
+    folder = named_kernel("hpl").folder
+    shutil.copytree(folder.parents[1] / "common", tmp_path / "common")
+    shutil.copytree(folder.parent / "harness", tmp_path / "kernels" / "harness")
+    copy = tmp_path / "kernels" / "hpl"
+    shutil.copytree(folder, copy)
+    source = (copy / file).read_text()
     assert source.count(text) == 1
-    (tmp_path / "hpl" / file).write_text(source.replace(text, error))
-    sources = [*(tmp_path / "hpl").glob("*.c"), *(tmp_path / "common").glob("*.c")]
+    (copy / file).write_text(source.replace(text, error))
+    sources = [*copy.glob("*.c"), *(copy.parent / "harness").glob("*.c"), *(tmp_path / "common").glob("*.c")]
     subprocess.run(["smpicc", "-std=gnu11", *sources, "-lm", "-o", tmp_path / "faulty"], check=True)
 
     record = sized("hpl", 200, 3, mode="verify", grid_rows=grid_rows, nb=16)
@@ -177,11 +181,11 @@ def test_a_grid_exchanges_pivots_and_rows_in_its_columns(sized, size, grid, nb):
     rows, columns = grid
     record = sized("hpl", size, rows * columns, grid_rows=rows, nb=nb)
     power = 2 ** (rows.bit_length() - 1)
-    pairs = power * (power.bit_length() - 1) + 2 * (rows - power)  # messages that merge what all rows of the grid have
+    pairs = power * (power.bit_length() - 1) + 2 * (rows - power)  # messages that merge the data of all grid rows
     panels = blocks(size, nb)
     messages = numbers = 0
     for start, width in panels:
-        messages += width * pairs  # for every column its candidates
+        messages += width * pairs  # the candidates of every column
         numbers += width * pairs * (2 * width + 2)
         messages += rows * (columns - 1)  # the panel
         below = size - start - width
@@ -214,7 +218,7 @@ def test_a_binomial_broadcast_has_as_many_messages_and_takes_fewer_steps(ranks):
         return run_iterations(RunSpec(target, compute="none"), 1)
 
     ring, binomial = run("ring"), run("binomial")
-    # Column N + 1 begins a block of its own, which rank 1 owns, and comes back to rank 0.
+    # Column N + 1 begins a new block, which rank 1 owns and sends back to rank 0.
     assert ring.messages == (1, 2, *(1,) * (ranks - 3), 0)
     # Place i sends to i + 1, i + 2, i + 4, ... as far as its lowest bit, or the end, allows.
     sends = [sum(i + d < ranks for d in (1, 2, 4, 8) if i == 0 or d < (i & -i)) for i in range(ranks)]
@@ -279,7 +283,7 @@ def test_every_operation_is_charged_to_the_owner_of_its_element(sized, size, gri
     for k in range(size):
         charge(k, k, 1)  # x[k] is divided by the pivot
         for i in range(k + 1, size):
-            charge(i, k, 1)  # so is what is below it
+            charge(i, k, 1)  # and the elements below it
             for j in range(k + 1, size + 1):
                 if i // nb == k // nb and (j // nb != k // nb or j == size):
                     operations[:, j // nb % columns] += 2 / rows  # the triangular solve, which all process rows repeat

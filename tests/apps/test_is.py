@@ -1,23 +1,25 @@
-"""Integer sort: who sends how many keys to whom, recounted here from the specification (RNR-94-007, 2.3 and 2.6)."""
+"""Integer sort: the keys that ranks send each other, counted from the specification (RNR-94-007, 2.3 and 2.6)."""
 
 import subprocess
 
 import numpy as np
 import pytest
 
-from apps.catalog import Problem, app, problem
 from apps.errors import KernelError
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 ITERATIONS = 10
 
 
 def sequence(total, max_key):
-    """All keys, one by one: x' = 5^13 x mod 2^46 from 314159265; four numbers in (0, 1) per key."""
+    """Return all keys, computed one by one: x' = 5^13 x mod 2^46 from 314159265; four numbers in (0, 1) per key."""
     x, keys = 314159265, []
     for _ in range(total):
         mean = 0.0
@@ -29,7 +31,7 @@ def sequence(total, max_key):
 
 
 def sent_keys(keys, ranks, iteration, *, max_key, num_buckets, **_):
-    """Matrix of keys that rank i sends to rank j in an iteration, counted from 1."""
+    """Return the matrix of keys that rank i sends to rank j in an iteration, counted from 1."""
     keys = keys.copy()
     for i in range(1, iteration + 1):
         keys[i], keys[i + ITERATIONS] = i, max_key - i
@@ -48,7 +50,7 @@ def sent_keys(keys, ranks, iteration, *, max_key, num_buckets, **_):
 
 
 def traced_keys(record, folder):
-    """By iteration, the matrix of alltoallv counts in SMPI's time-independent trace."""
+    """Return for each iteration the matrix of alltoallv counts in SMPI's time-independent trace."""
     folder.mkdir()
     (folder / "HOSTS").write_text("".join(f"{host}\n" for host in record.host))
     command = [record.command[0], "-trace-ti", "-trace-file", "trace", *record.command[1:]]
@@ -63,7 +65,7 @@ def traced_keys(record, folder):
 
 @pytest.fixture(scope="module")
 def keys_s():
-    params = app("is").classes["S"]
+    params = named_kernel("is").classes["S"]
     return sequence(params["total_keys"], params["max_key"])
 
 
@@ -73,7 +75,7 @@ def test_every_rank_sends_the_keys_that_the_specification_gives_it(kernel, keys_
     traced = traced_keys(kernel("is", "S", ranks, mode=mode), tmp_path / "run")
     assert traced.shape == (ITERATIONS, ranks, ranks)
     for i in range(ITERATIONS):
-        np.testing.assert_array_equal(traced[i], sent_keys(keys_s, ranks, i + 1, **app("is").classes["S"]))
+        np.testing.assert_array_equal(traced[i], sent_keys(keys_s, ranks, i + 1, **named_kernel("is").classes["S"]))
 
 
 @pytest.mark.parametrize("ranks", [3, 27, 48])
@@ -91,7 +93,7 @@ def test_collectives_are_the_benchmarks_for_any_number_of_ranks(kernel, ranks):
 
 
 def test_operations_are_charged_to_owner_and_receiver(kernel, keys_s):
-    sent = sent_keys(keys_s, 7, 1, **app("is").classes["S"])
+    sent = sent_keys(keys_s, 7, 1, **named_kernel("is").classes["S"])
     charged = 0.8 * sent.sum(axis=1) + 0.2 * sent.sum(axis=0)
     assert kernel("is", "S", 7, iterations=1).iteration_flops == pytest.approx(charged, rel=1e-12)
 

@@ -1,7 +1,7 @@
-"""Kernels with arithmetic touch no memory that is not theirs and do nothing that C leaves undefined.
+"""Kernels with arithmetic have no invalid memory accesses and no undefined behaviour.
 
-AddressSanitizer and UndefinedBehaviorSanitizer on every kernel, valgrind's memcheck on the same; SMPI's ranks are
-threads here, because neither follows stacks that SimGrid switches by itself.
+AddressSanitizer, UndefinedBehaviorSanitizer and valgrind's memcheck run on every kernel.  SMPI's ranks are threads
+here, because the tools do not follow stacks that SimGrid switches itself.
 """
 
 import shlex
@@ -10,18 +10,20 @@ import subprocess
 
 import pytest
 
-from apps.build import FLAGS
-from apps.catalog import app, app_names, problem, sized_problem
-from apps.launch import launch, repeatable
-from apps.spec import RunSpec, Target
-from platforms.compiling import compile_once
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.compile import FLAGS
+from apps.programs.kernel import kernel_names, named_kernel
+from apps.programs.problem import problem, sized_problem
+from apps.smpi.launch import launch, repeatable
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from platforms.simgrid.compiling import compile_once
 
 SIZES = {"himeno": 18, "fem": 12, "hpl": 160, "fft": 4096, "summa": 130, "dot": 1000}
-RANKS = {"fft": 4, "fem": 3, "lu": 6}  # else 5: no power of two, so that blocks are uneven
-WITH_ARITHMETIC = [name for name in app_names() if name != "sendmodes"]
+RANKS = {"fft": 4, "fem": 3, "lu": 6}  # otherwise 5, which is no power of two, so blocks are uneven
+WITH_ARITHMETIC = [name for name in kernel_names() if name != "sendmodes"]
 UNDEFINED = "-fsanitize=address,undefined"
 THREADS = "--cfg=contexts/factory:thread"
 
@@ -53,7 +55,7 @@ def library(name):
 
 
 def compiled(name, *flags):
-    kernel = app(name)
+    kernel = named_kernel(name)
     return compile_once(
         f"{name}-checked", kernel.sources, compiler=["smpicc"], flags=[*FLAGS, "-g", *flags],
         libraries=["-lm", "-ldl"], headers=kernel.headers,
@@ -61,7 +63,7 @@ def compiled(name, *flags):
 
 
 def run_sanitized(program, spec, folder):
-    """SimGrid's own memory at the end is not looked at: it is not the kernel's."""
+    """Memory that SimGrid has not freed at the end is ignored; it does not belong to the kernel."""
     checks = ["ASAN_OPTIONS=detect_leaks=0:exitcode=99", "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99"]
     return run(program, spec, folder, ["env", f"LD_PRELOAD={library('libasan.so')}:{library('libubsan.so')}", *checks])
 
@@ -101,9 +103,9 @@ def test_sanitizers_would_find_a_mistake(mistake, said, tmp_path):
     assert done.returncode != 0 and said in done.stderr
 
 
-@pytest.mark.parametrize("name", app_names())
+@pytest.mark.parametrize("name", kernel_names())
 def test_a_kernel_compiles_without_warnings(name, tmp_path):
-    kernel = app(name)
+    kernel = named_kernel(name)
     done = subprocess.run(
         ["smpicc", *FLAGS, "-Wall", "-Wextra", "-fsyntax-only", *map(str, kernel.sources)],
         cwd=tmp_path, capture_output=True, text=True, check=True,

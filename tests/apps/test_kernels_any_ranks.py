@@ -1,4 +1,4 @@
-"""Traffic and shares for numbers of ranks that the official programs do not run on."""
+"""Traffic and shares for numbers of ranks that the official programs do not support."""
 
 import functools
 import math
@@ -7,18 +7,19 @@ import subprocess
 
 import pytest
 
-from apps.catalog import problem
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 APPS = ("cg", "mg", "lu")
 
 
 def block_of(n, p, place):
-    """Points of place ``place`` of ``p`` along an axis in MG: floor(i n / p) up to floor((i + 1) n / p)."""
+    """Return the points of place ``place`` of ``p`` along an axis in MG: floor(i n / p) up to floor((i + 1) n / p)."""
     return (place + 1) * n // p - place * n // p
 
 
@@ -35,15 +36,18 @@ def test_bytes_per_rank_lie_between_the_neighbouring_powers_of_two(kernel, app, 
 
 @functools.cache
 def mean_bytes(app, ranks):
-    """Sent by a rank in an iteration of class W."""
+    """Return the traffic of a rank in an iteration of class W."""
     platform = materialise(named_grid("grid4x16", speeds_flops=[40e9] * 4))  # 64 ranks fit
     spec = RunSpec(Target(problem(app, "W"), platform, block(platform, ranks)), compute="none")
     return statistics.mean(run_iterations(spec, 1).iteration_bytes)
 
 
 def check_prime_lu(kernel, ranks):
-    """A prime number of ranks has only the grid P x 1, whose P - 1 cuts carry a whole face each; a square grid's
-    2 (sqrt(P) - 1) cuts carry no more each.  By hand: (P - 1) / P of the 2 cuts on 4 ranks, per rank."""
+    """Check the bytes per rank on a prime number of ranks, by hand (P - 1) / P of the 2 cuts on 4 ranks.
+
+    A prime number of ranks has only the grid P x 1, whose P - 1 cuts carry a whole face each.  The 2 (sqrt(P) - 1) cuts
+    of a square grid carry no more each.
+    """
     four = sum(kernel("lu", "W", 4, iterations=1).iteration_bytes)
     assert sum(kernel("lu", "W", ranks, iterations=1).iteration_bytes) == four * (ranks - 1) // 2
 
@@ -79,7 +83,7 @@ def test_mg_bytes_are_the_surfaces_of_its_blocks(kernel, ranks, grid):
     surfaces = 0
     for level in range(1, 8):  # W: 2 to 128 points in each direction
         n = 2**level
-        exchanges = 2 if level == 1 else 3  # restriction and smoothing; elsewhere the residual too
+        exchanges = 2 if level == 1 else 3  # restriction and smoothing, on other levels also the residual
         for place in range(ranks):
             x, rest = place % grid[0], place // grid[0]
             own = [block_of(n, p, i) for p, i in zip(grid, (x, rest % grid[1], rest // grid[1]), strict=True)]
@@ -87,7 +91,7 @@ def test_mg_bytes_are_the_surfaces_of_its_blocks(kernel, ranks, grid):
                 faces = own[1] * own[2] + (own[0] + 2) * own[2] + (own[0] + 2) * (own[1] + 2)
                 surfaces += exchanges * 2 * 8 * faces
     sent = sum(kernel("mg", "W", ranks, iterations=1).iteration_bytes)
-    # What is more are the few faces for ranks that own points of a level and none of the next coarser one.
+    # The difference is the few faces for ranks that own points of a level and none of the next coarser one.
     assert surfaces <= sent <= 1.03 * surfaces
 
 

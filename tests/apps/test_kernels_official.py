@@ -1,4 +1,4 @@
-"""The kernels against the official NAS Parallel Benchmarks (data/README.md says where the figures are from)."""
+"""The kernels, compared with the official NAS Parallel Benchmarks (data/README.md gives the sources of the figures)."""
 
 import csv
 import subprocess
@@ -10,9 +10,9 @@ from apps.errors import KernelError
 
 DATA = Path(__file__).parent / "data"
 APPS = ("cg", "mg", "lu", "is", "ep", "ft")
-WHOLE = ("mg", "ep", "ft")  # that have work outside their iterations, or no iterations
+WHOLE = ("mg", "ep", "ft")  # kernels with work outside their iterations, or without iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
-# Full runs that take many seconds; others of the same program, of two numbers of ranks at least, do the same.
+# Full runs that take many seconds.  Other runs of the same program, on at least two numbers of ranks, test the same.
 LONG = {("lu", "W", ranks) for ranks in range(1, 49) if ranks not in (2, 4)} | {
     *(("cg", "W", ranks) for ranks in range(27, 49)),
     *(("cg", "S", ranks) for ranks in (36, 48)),
@@ -28,7 +28,7 @@ def cases(name, presets):
 
 
 def runnable(presets, ranks):
-    """All combinations but those that LU refuses, which another test checks."""
+    """Return all combinations except those that LU refuses, which another test checks."""
     return [
         (app, preset, p)
         for app in APPS
@@ -49,7 +49,7 @@ def row_of(rows, app, preset, ranks=None):
 
 
 def least_iterations(app):
-    """That show all that a kernel does: for some a full run, for others one that is like all."""
+    """Return a number of iterations that exercises all of a kernel's code: all or one, depending on the kernel."""
     return None if app in WHOLE else 1
 
 
@@ -71,7 +71,7 @@ def check_time(kernel, reference, app, preset, ranks, mode):
 
 @pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_long(cases("npb-comm-time", "SW")))
 def test_communication_takes_the_official_time(kernel, reference, app, preset, ranks):
-    mode = "verify" if ranks in RANKS else "skeleton"  # the run that the verification has made
+    mode = "verify" if ranks in RANKS else "skeleton"  # the same run as in the verification
     check_time(kernel, reference, app, preset, ranks, mode)
 
 
@@ -109,7 +109,7 @@ def test_one_iteration_sends_the_official_messages(kernel, reference, app, prese
 
 @pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", (4, 8, 27)))
 def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
-    iterations = {"cg": 3, "lu": 5}.get(app)  # each is like another
+    iterations = {"cg": 3, "lu": 5}.get(app)  # all iterations are alike
     runs = [
         kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=0.05, iterations=iterations)
         for mode in ("skeleton", "verify")
@@ -142,14 +142,14 @@ def test_large_skeletons_on_48_ranks_stay_below_200_mb(kernel, app, preset, rank
 
 
 def test_class_parameters_are_those_of_the_official_sources(reference):
-    from apps.catalog import app as catalog_app
+    from apps.programs.kernel import named_kernel
 
     renamed = {"isiz01": "n", "nx": "n"}
     unused = {"isiz02", "isiz03", "inorm", "ny", "nz", "lt", "c0", "c1", "c2", "c3", "pairs"}
     for row in reference("npb-classes"):
         if row["class"] == "E" or (row["bench"], row["class"]) == ("ft", "D"):
             continue
-        ours = catalog_app(row["bench"]).classes[row["class"]]
+        ours = named_kernel(row["bench"]).classes[row["class"]]
         cells = ("parameters",) if row["bench"] == "ft" else ("parameters", "verification")  # FT: test_ep_ft.py
         pairs = (pair.split("=") for cell in cells for pair in row[cell].split(";"))
         for name, text in pairs:
@@ -158,7 +158,7 @@ def test_class_parameters_are_those_of_the_official_sources(reference):
 
 
 def sends_in_trace(record, folder):
-    """Point-to-point messages and bytes of the whole program as SMPI's time-independent trace has them, by rank."""
+    """Return point-to-point messages and bytes of the whole program by rank, from SMPI's time-independent trace."""
     folder.mkdir()
     (folder / "HOSTS").write_text("".join(f"{host}\n" for host in record.host))
     command = [record.command[0], "-trace-ti", "-trace-file", "trace", *record.command[1:]]
@@ -166,7 +166,7 @@ def sends_in_trace(record, folder):
     sent = []
     for path in sorted((folder / "trace_files").iterdir(), key=lambda path: int(path.stem.rpartition("-")[2])):
         lines = [line.split() for line in path.read_text().splitlines()]
-        sizes = [8 * int(words[4]) for words in lines if words[1] in ("send", "isend")]  # all are doubles
+        sizes = [8 * int(words[4]) for words in lines if words[1] in ("send", "isend")]  # all items are doubles
         sent.append((len(sizes), sum(sizes)))
     return sent
 

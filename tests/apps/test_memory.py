@@ -1,13 +1,14 @@
-"""Memory that simulations of the largest classes take."""
+"""Memory use of simulations of the largest classes."""
 
 import pytest
 
-from apps.catalog import problem
-from apps.smpi import run_iterations
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.engines import run_iterations
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 # With its data MG D would hold 8 GB in each of its three fields (1024^3 doubles), LU D 2.7 GB in its unknowns alone
@@ -19,5 +20,5 @@ from platforms.scenario import named_grid
 def test_skeletons_of_large_classes_take_less_than_1_gb_on_48_ranks(app, preset):
     platform = materialise(named_grid("grid4x12", speeds_flops=(40e9, 50e9, 60e9, 70e9)))
     target = Target(problem(app, preset), platform, block(platform, 48))
-    # One iteration, so that LU D is done within seconds; three of IS D take 0.1 % more memory.
+    # One iteration, so that LU D takes only seconds; three iterations of IS D take 0.1 % more memory.
     assert run_iterations(Settings().spec(target), 1).peak_memory_bytes < 1e9

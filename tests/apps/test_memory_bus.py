@@ -5,17 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from apps.catalog import app_names, problem, sized_problem
-from apps.engine import simulate
-from apps.errors import KernelError
-from apps.record_events import record_events
+from apps.programs.kernel import kernel_names
+from apps.programs.problem import problem, sized_problem
 from apps.run import main
-from apps.smpi import run_identity, run_iterations
-from apps.spec import RunSpec, Settings, Target
-from platforms.errors import PlatformError
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid, read_grid
+from apps.runs.engines import run_identity, run_iterations
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.errors import PlatformError, UserError
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
 
 SPEED, BUS = 15.4e9, 77e9  # bwUniCluster, Kredel, Kruse, Richling 2015: flop/s of a core, byte/s of a node
 
@@ -36,7 +38,7 @@ def test_q_ranks_of_a_node_share_its_memory_as_in_eq_1(cluster, q):
     record = run_iterations(spec(cluster, sized_problem("dot", n), q, q, memory_bus=BUS), 1)
     op = 2 * n - 1
     by_hand_s = op / (q * SPEED) + 8 * op / BUS
-    assert max(record.compute_s) == pytest.approx(by_hand_s, rel=2e-5)  # the barrier lets go rank after rank
+    assert max(record.compute_s) == pytest.approx(by_hand_s, rel=2e-5)  # ranks leave the barrier one after the other
     if q == 1:
         assert record.compute_s[0] == pytest.approx(by_hand_s, rel=1e-12)
         assert record.time_s == pytest.approx(by_hand_s, rel=1e-9)
@@ -106,12 +108,12 @@ def test_what_is_extrapolated_is_what_is_simulated(cluster, app, preset, iterati
 
 def test_every_kernel_declares_its_bytes(cluster):
     sizes = {"himeno": 33, "fem": 64, "hpl": 200, "fft": 2**12, "summa": 200, "dot": 1000}
-    for name in set(app_names()) - {"sendmodes"}:
+    for name in set(kernel_names()) - {"sendmodes"}:
         asked = sized_problem(name, sizes[name]) if name in sizes else problem(name, "S")
         one = spec(cluster, asked, 2, 2, memory_bus=1e9)
         assert one.moved_bytes_per_flop == asked.bytes_per_flop
         assert (one.moved_bytes_per_flop == 0) == (name == "ep"), name
-    # A panel of 64 columns: 16 bytes for each element of C, 128 operations.
+    # A panel of 64 columns: 16 bytes and 128 operations for each element of C.
     assert sized_problem("hpl", 1000).bytes_per_flop == 0.125
     assert sized_problem("fft", 2**20).bytes_per_flop == 3.2
 
@@ -131,13 +133,13 @@ def test_the_bus_and_the_bytes_belong_to_a_runs_identity(cluster):
 
 def test_programs_of_ones_own_and_other_engines_have_no_bus(cluster, tmp_path):
     asked = problem("cg", "S")
-    with pytest.raises(KernelError, match="engine s4u has no memory bus"):
+    with pytest.raises(UserError, match="engine s4u has no memory bus"):
         spec(cluster, asked, 2, memory_bus=BUS, engine="s4u")
-    with pytest.raises(KernelError, match="with --compute none computation is free"):
+    with pytest.raises(UserError, match="with --compute none computation is free"):
         spec(cluster, asked, 2, memory_bus=BUS, compute="none")
-    with pytest.raises(KernelError, match="recorded events say what is computed"):
+    with pytest.raises(UserError, match="a recording has the computation"):
         record_events(Settings(memory_bus=BUS).spec(Target(asked, cluster, block(cluster, 2))), 2)
-    with pytest.raises(KernelError, match="goes with --memory-bus"):
+    with pytest.raises(UserError, match="goes with --memory-bus"):
         spec(cluster, asked, 2, bytes_per_flop=2.0)
 
 
@@ -147,7 +149,7 @@ def test_programs_of_ones_own_and_other_engines_have_no_bus(cluster, tmp_path):
         ("--memory-bus 0", "not a bandwidth"),
         ("--memory-bus nan", "not a bandwidth"),
         ("--memory-bus fast", "--memory-bus fast: neither a number nor a known word"),
-        ("--memory-bus platform", "does not say it of host c1-0"),
+        ("--memory-bus platform", "gives no memory bandwidth of host c1-0"),
         ("--memory-bus 5 --bytes-per-flop -1", "not a number from 0 on"),
         ("--bytes-per-flop 1", "goes with --memory-bus"),
     ],

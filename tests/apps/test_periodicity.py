@@ -1,12 +1,12 @@
-"""Iterations found in recordings that are written by hand, rank by rank."""
+"""Iterations found in hand-written recordings."""
 
 from itertools import chain, pairwise
 
 import numpy as np
 import pytest
 
-from apps.periodicity import find_iterations, marked_iterations, told_apart, with_marks, without_marks
-from apps.recording import EVENT, Kind, Mark, Op, Recording
+from apps.recording.events import EVENT, Kind, Mark, Op, Recording
+from apps.recording.iterations import find_iterations, marked_iterations, told_apart, with_marks, without_marks
 
 
 class Writer:
@@ -57,7 +57,7 @@ def pieces(events, starts):
 
 
 def pair(count, *, flops=lambda rank, i: 1e6, before=None, after=None, rarely=None):
-    """Two ranks: rank 0 computes and sends, rank 1 receives and computes, then a sum."""
+    """Return two ranks: rank 0 computes and sends, rank 1 receives and computes, then both sum."""
     first, second = Writer(), Writer()
     for rank in (first, second):
         if before:
@@ -116,13 +116,13 @@ def test_a_loop_of_nothing_but_collectives():
 
 
 def test_ranks_whose_own_part_repeats_faster_agree_with_the_others():
-    # Rank 0 sends the same twice per iteration; rank 1 receives the two from different places of its own iteration.
+    # Rank 0 sends the same message twice per iteration; rank 1 receives the two at different points of its iteration.
     first, second = Writer(), Writer()
     for _ in range(8):
         for size in (8, 16):
             first.message(Kind.SEND, 1)
             second.message(Kind.RECV, 0)
-            second.collective(Op.SCAN, size=size)  # on a communicator of its own, say
+            second.collective(Op.SCAN, size=size)  # for example on another communicator
     found = find_iterations(recording(first, second))
     assert found.count == 8
     assert [int(np.diff(starts)[0]) for starts in found.starts] == [4, 6]
@@ -163,7 +163,7 @@ def test_no_iterations_are_found_where_there_are_none():
     for i in range(20):
         lonely.collective(size=8 * i)
     assert find_iterations(recording(lonely)) is None
-    # Most of what it does does not repeat.
+    # Most of its calls do not repeat.
     mostly = pair(4, before=lambda rank: [rank.collective(Op.BCAST, size=i) for i in range(100)])
     assert find_iterations(recording(*mostly)) is None
 
@@ -196,11 +196,11 @@ def test_a_known_number_of_iterations_is_told_apart_with_another_first_one():
         ]
         assert compute[0] >= 7e6 and compute[2:5] == [1e6] * 3
     assert told_apart(made, 11) is None
-    assert told_apart(made, 3).count == 3  # three of two equal parts each
+    assert told_apart(made, 3).count == 3  # three iterations of two equal parts each
 
 
 def test_what_precedes_the_loop_may_be_like_it():
-    made = recording(*pair(7))  # one of them before the loop, says who knows
+    made = recording(*pair(7))  # one of them before the loop, as the known number shows
     assert told_apart(made, 6).count == 6
 
 

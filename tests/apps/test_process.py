@@ -1,19 +1,25 @@
-"""Processes that run simulations: they end, and what they said is kept."""
+"""Processes that run simulations: they end, and their output is kept."""
 
-import subprocess
+import os
 
-from apps import process
+import pytest
 
-
-def test_a_keeper_that_does_not_end_is_killed(monkeypatch):
-    monkeypatch.setattr(process, "_PATIENCE_S", 0.3)
-    words = ["sh", "-c", "trap '' TERM; echo on; while :; do sleep 0.05; done"]
-    keeper = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE)
-    keeper.stdout.readline()
-    process._end(keeper)
-    keeper.stdout.close()
-    assert keeper.returncode == -9
+from apps.child import process
+from apps.child.process import run_bounded
+from apps.errors import SimulationError
 
 
-def test_output_that_found_no_room_is_none(tmp_path):
-    assert process._kept(tmp_path / "none", 10, 10) == ""
+def test_a_keeper_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    keeper = tmp_path / "keeper"
+    keeper.write_text("#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 0.05; done\n")
+    keeper.chmod(0o755)
+    monkeypatch.setattr(process, "keeper_program", lambda: keeper)
+    monkeypatch.setattr(process, "_PATIENCE_S", 0.3)  # else the test takes 10 s
+    with pytest.raises(SimulationError, match="its keeper process ended with status -9"):
+        run_bounded(["true"], folder=tmp_path, time_limit_s=0.3)
+
+
+def test_output_that_could_not_be_written_is_empty(tmp_path):
+    done = run_bounded(["echo", "lost"], folder=tmp_path / "none", time_limit_s=None, working_folder=tmp_path)
+    assert (done.status, done.output, done.log) == (0, "", "")
+    assert done.lost == os.strerror(2)

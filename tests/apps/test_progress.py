@@ -1,16 +1,17 @@
-"""How far runs have come, on a terminal."""
+"""Progress of runs on a terminal."""
 
 import io
 import sys
 
 import pytest
 
-import apps.progress
-from apps.catalog import problem
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+import apps.runs.run_progress
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 class Terminal(io.StringIO):
@@ -26,12 +27,12 @@ def spec():
 
 def test_runs_are_a_bar_on_a_terminal(monkeypatch, spec):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    progress = apps.progress.Progress()
+    progress = apps.runs.run_progress.RunProgress()
     progress.expect(1)
     progress.expect(2)
     progress(spec, known=True)
     progress(spec, known=False)
-    progress.waits(spec)  # would tear the bar
+    progress.waits(spec)  # a line would break the bar
     progress.close()
     last = sys.stderr.getvalue().rpartition("\r")[2]
     assert " 67%" in last and "2/3" in last and str(spec.target.problem) in last and last.endswith("\n")

@@ -1,4 +1,4 @@
-"""Recordings of small programs against what their source says, counted by hand."""
+"""Recordings of small programs, compared with counts by hand from their source."""
 
 import shutil
 import subprocess
@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem
 from apps.errors import KernelError, SimulationError
-from apps.record_events import neutral_platform, record_events
-from apps.recording import Kind, Mark, Mode, Op
-from apps.spec import RunSpec, Target
-from apps.user_program import read_program
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.recording.events import Kind, Mark, Mode, Op
+from apps.runs.neutral import neutral_platform
+from apps.runs.record_events import record_events
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 
 DATA = Path(__file__).parent / "data"
 INT, DOUBLE = 4, 8  # bytes
@@ -32,7 +34,7 @@ def every_call():
 
 
 def messages(events, kind):
-    """What was sent or received: peer, tag, communicator, bytes, and of a send the mode."""
+    """Return the messages sent or received: peer, tag, communicator, bytes, and the mode of a send."""
     names = ("peer", "tag", "comm", "size_bytes", *(["mode"] if kind == Kind.SEND else []))
     return [tuple(int(event[name]) for name in names) for event in events[events["kind"] == kind]]
 
@@ -65,7 +67,7 @@ def expected_sends(rank):
 
 
 def expected_receives(rank):
-    """What others send to this rank, in the order in which its source receives."""
+    """Return the messages to this rank, in the order in which its source receives them."""
     right, left = (rank + 1) % 3, (rank + 2) % 3
     early = {
         0: [(1, 14, 0, 0)],
@@ -74,7 +76,7 @@ def expected_receives(rank):
     }[rank]
     halos = [(left, 20, 0, 4 * INT), (right, 21, 0, 4 * INT)]
     halos += [(rank - 1, 22, 0, INT)] if rank > 0 else []
-    halos += [(left, 30, 0, 80), (left, 31, 0, 40), (left, 32, 0, 48)]  # what came, not the 800 bytes that had room
+    halos += [(left, 30, 0, 80), (left, 31, 0, 40), (left, 32, 0, 48)]  # received bytes, not the buffer's 800
     halos += [(left, tag, 0, INT) for tag in (40, 41, 50, 50, 50, 50)]
     group = [(2 - rank, 70, 2, INT)] if rank != 1 else []
     return early + halos, group
@@ -91,7 +93,7 @@ def test_receives_tell_what_really_came(rank):
     found = messages(every_call().events[rank], Kind.RECV)
     probed = found[len(before) : len(found) - len(group)]
     assert found == [*before, *probed, *group]
-    # Rank 2 hears of the two others in an order that is theirs; the cancelled receive of rank 0 is none.
+    # Rank 2 receives from the two others in any order; the cancelled receive of rank 0 does not count.
     from_all = [(0, 60, 0, INT), (1, 60, 0, 2 * INT)]
     assert (sorted(probed[:2]), probed[2:]) == ((from_all, [(0, 61, 0, INT)]) if rank == 2 else ([], []))
 
@@ -104,7 +106,7 @@ def test_probes_precede_the_receives_of_their_messages():
             if one["kind"] == Kind.PROBE and other["kind"] == Kind.RECV
         ]
         assert probes == ([(True, True, True)] * 3 if rank == 2 else [])
-        assert (events["kind"] == Kind.PROBE).sum() == len(probes)  # those in vain are none
+        assert (events["kind"] == Kind.PROBE).sum() == len(probes)  # unsuccessful probes do not count
 
 
 def test_every_operation_is_waited_for_once_and_after_its_start():
@@ -302,7 +304,7 @@ def test_more_threads_than_can_be_recorded_are_refused(tmp_path):
             "MPI_Finalize();",
         ),
         ("ended with status 7", "if (rank) exit(7);", "MPI_Finalize();"),
-        ("not one start and one stop", "if (rank) MPI_Pcontrol(1000);", "MPI_Finalize();"),
+        ("not every rank marked one start and one stop", "if (rank) MPI_Pcontrol(1000);", "MPI_Finalize();"),
     ],
 )
 def test_a_program_that_does_not_end_well_says_so(what, body, end, tmp_path):

@@ -1,4 +1,4 @@
-"""The recorder against SimGrid's own trace (-trace-ti), and against what must be conserved."""
+"""Recordings of kernels, compared with SimGrid's own trace (-trace-ti) and with conservation of messages."""
 
 import os
 import subprocess
@@ -8,14 +8,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from apps.catalog import problem
-from apps.launch import launch, prepare
-from apps.record_events import neutral_platform, record_events
-from apps.recorder_library import recorder_library
-from apps.recording import Kind, Mark, Op
-from apps.recording_io import from_bytes, to_bytes
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
+from apps.programs.problem import problem
+from apps.recording.events import Kind, Mark, Op
+from apps.recording.files import from_bytes, to_bytes
+from apps.recording.recorder.library import recorder_library
+from apps.runs.engines import run_iterations
+from apps.runs.neutral import neutral_platform
+from apps.runs.record_events import record_events
+from apps.smpi.launch import launch, prepare
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from apps.store import Store
 
 RANKS, ITERATIONS = 8, 3
@@ -62,7 +64,7 @@ def test_every_rank_did_what_the_simulators_own_trace_says(name, tmp_path):
 
 
 def messages(recording, kind):
-    """Sizes of the messages of each (sender, receiver, tag, communicator), in order."""
+    """Return the message sizes of each (sender, receiver, tag, communicator), in order."""
     found = {}
     for rank, events in enumerate(recording.events):
         for event in events[events["kind"] == kind]:
@@ -139,11 +141,11 @@ def same(one, other):
 def test_a_recording_is_made_once(tmp_path, monkeypatch):
     with Store(tmp_path) as store:
         made = record_events(spec_of("mg"), 1, store=store)
-        monkeypatch.setattr("apps.record_events._record", lambda *_: pytest.fail("recorded again"))
+        monkeypatch.setattr("apps.runs.record_events.run_recorded", lambda *_, **__: pytest.fail("recorded again"))
         assert same(record_events(spec_of("mg"), 1, store=store), made)
         (entry,) = store.entries()
-        assert entry.kind == "trace"
-        assert store.get("trace", entry.key) is None  # it is no JSON
+        assert entry.kind == "recording"
+        assert store.get("recording", entry.key) is None  # it is not JSON
 
 
 def test_bytes_bring_a_recording_back_whole():

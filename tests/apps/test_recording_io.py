@@ -1,4 +1,4 @@
-"""Recordings as they are kept: what is read back, and what is no recording."""
+"""Stored recordings: reading them back, and refusing content that is no recording."""
 
 import io
 import zipfile
@@ -6,20 +6,20 @@ import zipfile
 import numpy as np
 import pytest
 
-from apps.recording import EVENT, Recording
-from apps.recording_io import Incomplete, _by_rank, from_bytes, to_bytes
+from apps.recording.events import EVENT, Recording
+from apps.recording.files import Incomplete, from_bytes, read_events, to_bytes
 
 
 def rows(count):
     return np.zeros(count, EVENT)
 
 
-# Two ranks with 2 events and 1, counts of the second alone, and the halves of MPI_COMM_WORLD.
+# Two ranks with 2 events and 1 event, counts of the second rank only, and the two halves of MPI_COMM_WORLD.
 KEPT = to_bytes(Recording((rows(2), rows(1)), (np.zeros(0, np.int64), np.array([8])), ((0, 1), (0,), (1,)), True))
 
 
 def changed(**arrays):
-    """The archive with other arrays; None: without."""
+    """Return the archive with replaced arrays; None removes an array."""
     with np.load(io.BytesIO(KEPT)) as file:
         everything = {**{name: file[name] for name in file.files}, **arrays}
     content = io.BytesIO()
@@ -40,10 +40,10 @@ def test_ranks_and_communicators_come_back_apart():
     [
         ({"ends": np.array([2, 1])}, "parts"),
         ({"ends": np.array([2, 4])}, "parts"),
-        ({"ends": np.array([2])}, "parts"),  # of one rank, and events of nobody
+        ({"ends": np.array([2])}, "parts"),  # only one rank, and events without a rank
         ({"counts_ends": np.array([-1, 1])}, "parts"),
         ({"members_ends": np.zeros(0, np.int64)}, "parts"),
-        ({"event_tag": np.zeros(1, np.int32)}, "columns of 1 to 3 events"),  # not one tag for all of them
+        ({"event_tag": np.zeros(1, np.int32)}, "columns of 1 to 3 events"),  # one tag for several events
         ({"event_kind": np.zeros(3)}, "event_kind is 1-dimensional, of float64"),
         ({"members": np.zeros((2, 2), np.int32)}, "members is 2-dimensional"),
         ({"measured": np.array([True, False])}, "measured is 1-dimensional"),
@@ -64,7 +64,7 @@ def test_what_is_cut_off_is_no_recording(content):
 
 
 def promising(shape, version=(1, 0)):
-    """The archive with an array of counts whose header promises another shape than there is."""
+    """Return the archive with an array of counts whose header promises another shape than its data have."""
     header = io.BytesIO()
     write = {(1, 0): np.lib.format.write_array_header_1_0, (2, 0): np.lib.format.write_array_header_2_0}[version]
     write(header, {"descr": "<i8", "fortran_order": False, "shape": shape})
@@ -94,5 +94,5 @@ def test_too_little_memory_does_not_make_a_recording_a_broken_one(monkeypatch):
 
 def test_a_recording_that_lacks_ranks_is_not_complete(tmp_path):
     (tmp_path / "1.events").write_bytes(b"")
-    with pytest.raises(Incomplete, match="2 of 3 ranks did not reach MPI_Finalize, rank 0 for one"):
-        _by_rank(tmp_path, 3, "events", EVENT)
+    with pytest.raises(Incomplete, match="2 of 3 ranks did not reach MPI_Finalize, for example rank 0"):
+        read_events(tmp_path, 3, measured=False)

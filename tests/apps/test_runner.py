@@ -1,4 +1,4 @@
-"""Many runs at once: each once, from the store where it can be, and none left running."""
+"""Many runs in parallel: each is made once or comes from the store, and none is left running."""
 
 import os
 import signal
@@ -8,21 +8,24 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from apps import engine
-from apps.catalog import own_problem, problem
-from apps.engine import simulate
 from apps.errors import SimulationError, Stopped
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
+from apps.probes.network.measure import Measurement
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.runs import simulate as simulating
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from apps.store import Store
-from apps.user_program import read_program
-from platforms.part import part_hash
-from platforms.placement import block, probe_placement
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block, probe_placement
+from platforms.read.read import materialise
+from platforms.read.visible_resources import part_hash
 
 
 def spec_of(scenario, placement=None, **fields):
@@ -32,7 +35,7 @@ def spec_of(scenario, placement=None, **fields):
 
 @pytest.fixture
 def counting():
-    """A simulate function that counts its calls."""
+    """Return a simulate function that counts its calls."""
     calls = []
 
     def count(spec, *, stop):
@@ -64,7 +67,7 @@ def test_equal_probes_of_different_grids_run_once(counting):
         records = [runner.record(spec) for spec in probes]
     assert len(counting.calls) == 1
     assert len({record.time_s for record in records}) == 1
-    # Each record says which platform it is for, and simulating there gives the same.
+    # Each record names its own platform, and a simulation there gives the same.
     assert [r.identity["platform_hash"] for r in records] == [s.target.platform.content_hash for s in probes]
     assert simulate(probes[2]).time_s == records[2].time_s
 
@@ -80,7 +83,7 @@ def test_the_store_saves_the_second_simulation(counting, tmp_path):
 
 
 class Counts:
-    """A progress that notes what it is told."""
+    """A progress that notes its calls."""
 
     def __init__(self):
         self.total, self.done, self.seen = 0, 0, []
@@ -105,7 +108,7 @@ def test_runs_are_expected_before_the_first_is_finished():
         runner.start([*specs, specs[0]])  # one of them twice
         for spec in specs:
             runner.record(spec)
-        runner.record(spec_of("grid3x9"))  # one that was not begun
+        runner.record(spec_of("grid3x9"))  # a run that has not been begun
     assert progress.seen == [(1, 2), (2, 2), (3, 3)]
 
 
@@ -125,7 +128,7 @@ def test_a_failed_run_is_not_kept(tmp_path):
 
 
 def test_jobs_run_side_by_side():
-    meeting = threading.Barrier(2, timeout=30)  # passed only by two at a time
+    meeting = threading.Barrier(2, timeout=30)  # only two runs at the same time pass it
 
     def meet(spec, *, stop):
         meeting.wait()
@@ -143,13 +146,13 @@ def test_leaving_ends_a_run_between_two_of_its_tries(monkeypatch):
 
     def run(spec, iterations, *, time_limit_s, stop):
         tries.append(iterations)
-        record = run_smpi(spec, iterations, time_limit_s=time_limit_s, stop=stop)
+        record = run_iterations(spec, iterations, time_limit_s=time_limit_s, stop=stop)
         between.set()
-        stop.wait(60)  # the first try is over, and no process is there to be ended
+        stop.wait(60)  # the first try is over, and there is no process to end
         return replace(record, iteration_s=tuple((1.0, 2.0, 3.5, 4.0, 6.0) for _ in record.iteration_s))  # irregular
 
-    run_smpi = engine.run_smpi
-    monkeypatch.setattr(engine, "run_smpi", run)
+    run_iterations = simulating.run_iterations
+    monkeypatch.setattr(simulating, "run_iterations", run)
     target = Target(problem("cg", "S"), *placed("grid4x2"))
     with Runner(jobs=1) as runner:
         runner.start([RunSpec(target, iterations="steady")])
@@ -166,7 +169,7 @@ def placed(scenario):
 
 
 def test_nothing_is_begun_once_a_runner_is_left():
-    # By whatever engine.
+    # For any engine.
     stop = threading.Event()
     stop.set()
     jacobi = own_problem(read_program(Path(__file__).parents[2] / "examples/jacobi/jacobi.c", "100 5 charged", None))
@@ -188,14 +191,14 @@ TRIES = """
 import sys
 import tempfile
 from pathlib import Path
-from apps.catalog import problem
-from apps.process import run_bounded
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
+from apps.programs.problem import problem
+from apps.child.process import run_bounded
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec, Target
 from platforms.command import exit_status
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from platforms.grids.scenario import named_grid
 
 def tries(spec, *, stop):
     while True:
@@ -221,7 +224,7 @@ def test_an_interrupted_command_stops_runs_that_would_try_for_ever(death):
         for _ in range(10):
             assert parent.stdout.readline() == "try\n"
         parent.send_signal(death)
-        _, err = parent.communicate(timeout=30)  # two runs go on without end, and a third waits for its turn
+        _, err = parent.communicate(timeout=30)  # two runs never end, and a third waits for its turn
     finally:
         parent.kill()
     assert (parent.returncode, err) == (130, "interrupted\n")
@@ -236,7 +239,7 @@ def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_p
         [sys.executable, *arguments, str(tmp_path / "store")], env=environment, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    for line in parent.stderr:  # until some runs are finished
+    for line in parent.stderr:  # until some runs have finished
         if "] 5 of" in line:
             break
     os.kill(parent.pid, death)
@@ -259,3 +262,24 @@ def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_p
     assert left() == []
     with Store(tmp_path / "store") as store:
         assert len(store.entries()) >= 4
+
+
+@pytest.mark.parametrize("by", ["now", "an earlier version"])
+def test_a_probe_is_stored_as_a_probe_and_carried_out_once(tmp_path, monkeypatch, by):
+    made = Measurement(((0.5, 0.25),), node_s=2.0, wall_s=0.1)
+    plan = SimpleNamespace(identity=lambda: {"experiments": "ab12"}, experiments=(1,))
+    plan.platform = SimpleNamespace(name="small", changes=())
+    calls = []
+    monkeypatch.setattr("apps.runs.runner.carry_out", lambda plan, time_limit_s: calls.append(plan) or made)
+    with Store(tmp_path) as store:
+        with Runner(jobs=1, store=store) as runner:
+            assert runner.measure(plan) == made
+        (entry,) = store.entries()
+        assert entry.kind == "probe"
+        if by != "now":
+            known = store.get("probe", entry.key)
+            store.remove([entry])
+            store.put("measurement", entry.key, entry.identity, known)
+        with Runner(jobs=1, store=store) as runner:
+            assert runner.measure(plan) == made
+    assert calls == [plan]

@@ -1,17 +1,21 @@
-"""What a run is, and what none can be."""
+"""Test descriptions of runs, valid and invalid."""
 
 from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem, problem
-from apps.errors import KernelError
-from apps.s4u.limits import check_limits
-from apps.spec import RunSpec, Settings, Target, check_host_names
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
+from apps.errors import OptionError
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.spec.engine_options import check_host_names
+from apps.spec.run_spec import RunSpec
+from apps.spec.s4u_limits import check_limits
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
 
 JACOBI = Path(__file__).parents[2] / "examples" / "jacobi" / "jacobi.c"
 
@@ -44,7 +48,7 @@ def own_spec(target, **how):
     ],
 )
 def test_a_run_that_cannot_be_is_refused(target, make, said):
-    with pytest.raises(KernelError) as error:
+    with pytest.raises(UserError) as error:
         make(target)
     assert said in str(error.value)
 
@@ -57,7 +61,7 @@ def test_a_platform_whose_options_runs_cannot_have_is_refused(tmp_path):
         '<zone id="w" routing="None"><host id="h" speed="1Gf"/></zone></platform>'
     )
     platform = read_platform(path)
-    with pytest.raises(KernelError, match="its <config> sets smpi/simulate-computation to yes, but runs need no"):
+    with pytest.raises(OptionError, match="its <config> sets smpi/simulate-computation to yes, but runs need no"):
         Settings().spec(Target(problem("cg", "S"), platform, ("h",)))
 
 

@@ -1,4 +1,4 @@
-"""Steady state: periods found in made-up and in simulated runs, and what is made of them."""
+"""Steady state: periods found in invented and in simulated runs, and their extrapolation."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -6,22 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem, problem
-from apps.engine import simulate
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Settings, Target
-from apps.steady import SETTLED_BOUND, added_s, extrapolate, find_period, next_try, settle
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.random_grid import random_grid
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.results.steady.period import added_s, find_period, next_try
+from apps.results.steady.settle import SETTLED_BOUND, extrapolate, settle
+from apps.runs.engines import run_iterations
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 DATA = Path(__file__).parent / "data"
 
 
 def ends(durations, offset=0.0):
-    """End times of iterations of these durations."""
+    """Return the end times of iterations of these durations."""
     total, result = offset, []
     for duration in durations:
         total += duration
@@ -38,7 +41,7 @@ def template():
 
 
 def made_up(template, durations, offsets=(0.0, 0.5), after=0.0, compute_share=0.25):
-    """A record of two ranks that run iterations of these durations, offset against each other."""
+    """Return a record of two ranks that run iterations of these durations, offset against each other."""
     rows = tuple(ends(durations, offset) for offset in offsets)
     computing = tuple(tuple(compute_share * end for end in ends(durations)) for _ in offsets)
     return replace(
@@ -109,13 +112,13 @@ def test_whole_runs_follow_from_their_beginning(template, simulated, pattern, to
     assert found.messages == whole.messages
     assert found.simulated_s == begun.time_s
     assert found.extrapolation.simulated == simulated
-    # Where half a period is left over, the bound has the difference of the halves: 0.5 s of 45 to 50 s.
+    # If half a period is left over, the bound includes the difference of the halves: 0.5 s of 45 to 50 s.
     halved = len(pattern) == 2 and (total - simulated) % 2
     assert found.extrapolation.bound_rel == pytest.approx(0.5 / found.time_s if halved else 0, abs=1e-9)
 
 
 def settling(template, durations):
-    """Settles a made-up run of these durations; the record, and how many iterations each try simulated."""
+    """Settle an invented run of these durations; return the record and the number of iterations of each try."""
     tries = []
 
     def run(iterations):
@@ -195,11 +198,12 @@ def test_a_simulated_period_of_two_is_extrapolated_as_such(total):
     platform = materialise(named_grid("grid4x2"))
     asked = own_problem(read_program(DATA / "alternating.c", "{iterations}", total))
     steady, full = (
-        simulate(RunSpec(Target(asked, platform, block(platform, 8)), iterations=policy))
+        simulate(RunSpec(Target(asked, platform, block(platform, 8)), iterations=policy), full_below_messages=0)
         for policy in ("steady", "full")
     )
     how = steady.extrapolation
-    assert (how.simulated, how.period) == (5 + (total - 5) % 2, 2)  # the run ends in the same half of a period
+    # Three periods and the last iteration, and the run ends in the same half of a period.
+    assert (how.simulated, how.period) == (7 + (total - 7) % 2, 2)
     assert abs(steady.time_s - full.time_s) <= how.bound_rel * full.time_s
     assert steady.comm_s == pytest.approx(full.comm_s, rel=1e-9)
     # By hand: the slowest hosts have 40 Gflop/s; half of the iterations are long, and the first is a short one.
@@ -220,7 +224,7 @@ def test_lu_that_is_irregular_is_not_taken_for_settled(number, ranks):
     assert spec.target.nranks == ranks
     begun = run_iterations(spec, 5)
     assert extrapolate(begun, 250).extrapolation.bound_rel > SETTLED_BOUND
-    # What the irregularity shows as the bound covers.
+    # The bound covers the irregularity.
     longer = run_iterations(spec, 12)
     found = extrapolate(begun, 12)
     assert abs(found.time_s - longer.time_s) <= found.extrapolation.bound_rel * longer.time_s
@@ -252,10 +256,10 @@ def test_mg_may_alternate_and_is_extrapolated_by_pairs_of_iterations():
     assert lasting_s[11] / lasting_s[10] != pytest.approx(1, abs=2e-3)
     assert lasting_s[12] / lasting_s[10] == pytest.approx(1, abs=1e-9)
     how = steady.extrapolation
-    # Six: what follows the last iteration takes 1.2 ms more or less after an odd number of them.
+    # Six, because the work after an odd number of iterations takes 1.2 ms more or less.
     assert (how.period, how.simulated) == (2, 6)
     assert abs(steady.time_s - full.time_s) <= how.bound_rel * full.time_s
-    # So does energy; 7 of 20 iterations leave half a period over.
+    # The same holds for energy; 7 of 20 iterations leave half a period over.
     half = simulate(replace(spec, iterations=7))
     for record in (steady, half):
         bound_rel = record.extrapolation.energy_bound_rel
@@ -287,6 +291,6 @@ def test_many_messages_to_come_leave_room_for_an_odd_iteration(template):
 def test_a_change_of_the_rule_makes_extrapolated_records_anew(monkeypatch):
     steady, full = specs("cg", "S", 8)
     before = steady.identity(), full.identity()
-    monkeypatch.setattr("apps.spec.RULE", 10**6)
+    monkeypatch.setattr("apps.spec.run_spec.RULE", 10**6)
     assert steady.identity() != before[0]
     assert full.identity() == before[1]

@@ -1,4 +1,4 @@
-"""python -m apps.store, on stores that are small enough to be checked by eye."""
+"""python -m apps.store on small stores."""
 
 import json
 import math
@@ -10,10 +10,11 @@ import time
 import pandas as pd
 import pytest
 
-from apps.store import Store, export
+from apps.store import Entry, Store
 from apps.store.cli import main
 from apps.store.cli import main as store_command
 from apps.store.database import DATABASE
+from apps.store.export import flat_row
 from apps.store.store import FILE_BYTES
 
 
@@ -43,7 +44,7 @@ def folder(tmp_path):
         store.put("record", "aa01", identity("cg"), payload(1 / 3), summary="0.333333 s")
         store.put("record", "aa02", identity("lu", **{"class": "W"}), payload(2.0, verified=True))
         store.put("measurement", "bb01", identity("mg", platform_hash="cd34"), payload(7.0, source="measurement"))
-        store.put("trace", "bb01", {"app": "cg"}, {"text": "x" * FILE_BYTES})
+        store.put("recording", "bb01", {"app": "cg"}, {"text": "x" * FILE_BYTES})
     return tmp_path / "store"
 
 
@@ -72,7 +73,7 @@ def test_list_has_one_line_per_entry(folder, capsys):
         ["aa01", "record", "cg.S"],
         ["aa02", "record", "lu.W"],
         ["bb01", "measurement", "mg.S"],
-        ["bb01", "trace", "cg"],
+        ["bb01", "recording", "cg"],
     ]
     assert "0.333333 s" in rows[0]
     assert err.startswith("4 entries, ")
@@ -113,6 +114,29 @@ def test_the_beginning_of_a_key_is_enough_if_it_is_the_only_one(folder, capsys):
     assert "aa01 (record), aa02 (record)" in err
 
 
+def test_probes_are_listed_under_a_kind_of_their_own_and_are_not_exported(folder, tmp_path, capsys):
+    with Store(folder) as store:
+        store.put("probe", "cc01", {"host": ["c1-0"], "experiments": "ab"}, {"times_s": [[0.5]]}, summary="new")
+        store.put("measurement", "cc02", {"block_experiments": "ab"}, {"times_s": [[0.5]]}, summary="old")
+    _, out, err = run(capsys, "list --kind probe", folder)
+    assert [row.split()[:2] for row in out.splitlines()[1:]] == [["cc01", "probe"], ["cc02", "probe"]]
+    assert err.startswith("2 entries")
+    assert json.loads(run(capsys, "show cc02", folder)[1])["kind"] == "probe"
+    assert run(capsys, f"export {tmp_path / 'runs.csv'}", folder)[2].startswith("3 runs written")
+    assert set(pd.read_csv(tmp_path / "runs.csv")["kind"]) == {"record", "measurement"}
+    status, _, err = run(capsys, f"export {tmp_path / 'probes.csv'} --kind probe", folder)
+    assert (status, "there are no runs to export" in err) == (2, True)
+    run(capsys, "prune --kind probe", folder)
+    assert "cc01" not in dict(keys(folder)) and "cc02" not in dict(keys(folder))
+
+
+def test_the_help_says_what_the_kinds_of_entries_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "measurement (run with times of a real machine), probe (simulated experiments" in said
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_an_export_is_read_back_by_pandas(folder, tmp_path, capsys, suffix):
     file = tmp_path / f"runs.{suffix}"
@@ -122,7 +146,7 @@ def test_an_export_is_read_back_by_pandas(folder, tmp_path, capsys, suffix):
     assert list(table["key"]) == ["aa01", "aa02", "bb01"]
     assert list(table["kind"]) == ["record", "record", "measurement"]
     assert list(table["time_s"]) == pytest.approx([1 / 3, 2.0, 7.0], rel=1e-15)
-    assert suffix == "parquet" or ",0.3333333333333333," in file.read_text()  # all digits, whatever pandas reads
+    assert suffix == "parquet" or ",0.3333333333333333," in file.read_text()  # all digits are in the file
     first = table.iloc[0]
     assert (first["app"], first["class"], first["iterations"]) == ("cg", "S", 4)
     assert (first["compute_s_sum"], first["compute_s_max"]) == pytest.approx((0.3, 0.2), rel=1e-15)
@@ -184,8 +208,8 @@ def test_prune_removes_what_fits_the_filters_and_its_files(folder, capsys):
     assert run(capsys, "prune --older-than 5 --dry-run", folder)[0] == 0
     assert len(keys(folder)) == 4
     assert run(capsys, "prune --older-than 5", folder)[0] == 0
-    assert keys(folder) == [("aa01", "record"), ("bb01", "measurement"), ("bb01", "trace")]
-    status, _, err = run(capsys, "prune --kind trace", folder)
+    assert keys(folder) == [("aa01", "record"), ("bb01", "measurement"), ("bb01", "recording")]
+    status, _, err = run(capsys, "prune --kind recording", folder)
     assert status == 0
     assert err.startswith("removed 1 entries")
     assert err.endswith("and 1 files\n")
@@ -195,7 +219,7 @@ def test_prune_removes_what_fits_the_filters_and_its_files(folder, capsys):
 
 def test_prune_alone_removes_only_files_that_no_entry_names(folder, capsys):
     with Store(folder) as store:
-        store.put("trace", "bb01", {}, {"text": "y" * FILE_BYTES})
+        store.put("recording", "bb01", {}, {"text": "y" * FILE_BYTES})
     assert len(list(folder.glob("payloads/*/*"))) == 2
     assert run(capsys, "prune", folder)[0] == 0
     assert len(list(folder.glob("payloads/*/*"))) == 1
@@ -218,7 +242,7 @@ def test_a_user_who_has_run_nothing_yet_has_an_empty_store(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("list --kind colour", "Known: record, measurement"),
+        ("list --kind colour", "Known: record, measurement, probe, recording"),
         ("list --older-than soon", "not a number of days"),
         ("list --older-than nan", "not a number of days"),
         ("list --older-than -1", "not a number of days"),
@@ -226,7 +250,7 @@ def test_a_user_who_has_run_nothing_yet_has_an_empty_store(tmp_path, monkeypatch
         ("export runs.xlsx", ".csv or .parquet"),
         ("export /no/such/folder/runs.csv", "cannot be written"),
         ("export runs.csv --app hpl", "no runs to export"),
-        ("prune --all --kind trace", "Leave out one of them"),
+        ("prune --all --kind recording", "Leave out one of them"),
     ],
 )
 def test_bad_input_gets_one_line_and_status_2(folder, capsys, monkeypatch, tmp_path, arguments, message):
@@ -263,26 +287,34 @@ def test_the_help_of_export_names_the_columns(capsys):
 
 def test_what_is_no_text_is_told_by_its_size_and_a_date_that_is_none_by_a_mark(tmp_path, capsys):
     with Store(tmp_path / "store") as store:
-        store.put_bytes("trace", {"app": "cg"}, b"\x00\xff" * 5)
+        store.put_bytes("recording", {"app": "cg"}, b"\x00\xff" * 5)
     with sqlite3.connect(tmp_path / "store" / DATABASE) as connection:
         ((key,),) = connection.execute("SELECT key FROM entries").fetchall()
         connection.execute("UPDATE entries SET created_s = 1e300")
     assert store_command(["show", key, "--store", str(tmp_path / "store")]) == 0
-    assert '"payload": "10 bytes that are no text"' in capsys.readouterr().out
+    assert '"payload": "10 bytes of binary data"' in capsys.readouterr().out
     assert store_command(["list", "--store", str(tmp_path / "store")]) == 0
     assert "?" in capsys.readouterr().out
 
 
 def test_a_payload_that_has_gone_is_said(tmp_path, capsys):
     with Store(tmp_path / "store") as store:
-        store.put_bytes("trace", {"app": "cg"}, b"\x00\xff" * 5)
+        store.put_bytes("recording", {"app": "cg"}, b"\x00\xff" * 5)
         ((key,),) = [(entry.key,) for entry in store.entries()]
     for path in (tmp_path / "store" / "payloads").rglob("*.*"):
         path.unlink()
     assert store_command(["show", key, "--store", str(tmp_path / "store")]) == 2
-    assert f"trace {key} cannot be read. Run it again to mend it." in capsys.readouterr().err
+    assert f"recording {key} cannot be read. Repeat the run to replace it." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("value", "joules"), [(None, None), ([1, 2], None), ({"a": "x"}, None)])
-def test_energies_in_another_form_are_none(value, joules):
-    assert export._joules(value) == joules
+@pytest.mark.parametrize(
+    ("value", "columns"),
+    [
+        (None, {"energy_j": None}),
+        ([1, 2], {"energy_j_sum": 3, "energy_j_max": 2}),
+        ({"a": "x"}, {"energy_j": '{"a": "x"}'}),
+    ],
+)
+def test_energies_in_another_form_are_exported_as_they_are(value, columns):
+    entry = Entry("record", "k", {}, "", 0.0, 1)
+    assert flat_row(entry, {"energy_j": value}) == {"kind": "record", "key": "k", "created_s": 0.0, **columns}

@@ -1,4 +1,4 @@
-"""Several writers, sudden death, damage, no space: what was finished stays, what is half is never seen."""
+"""Several writers, killed processes, damage, full disks: finished entries stay, incomplete ones are never visible."""
 
 import os
 import random
@@ -15,8 +15,8 @@ from apps.store.database import DATABASE, SCHEMA_VERSION
 from apps.store.store import FILE_BYTES
 
 LARGE = "x" * (FILE_BYTES + 1)
-# Writes entries NAME-0, NAME-1, ... (every third one a file) and some under a key that all writers share; says which
-# are finished.
+# Writes entries NAME-0, NAME-1, ... (every third one as a file) and some under a key that all writers share; prints
+# the finished ones.
 WRITER = f"""
 import sys
 from pathlib import Path
@@ -25,9 +25,9 @@ folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 store = Store(folder)
 for step in range(count):
     text = "x" * {FILE_BYTES} if step % 3 == 0 else "x"
-    assert store.put("trace", f"{{name}}-{{step}}", {{"writer": name}}, {{"n": step, "text": text}})
+    assert store.put("recording", f"{{name}}-{{step}}", {{"writer": name}}, {{"n": step, "text": text}})
     print(step, flush=True)
-    assert store.put("trace", "shared", {{}}, {{"n": step, "text": text + name}})
+    assert store.put("recording", "shared", {{}}, {{"n": step, "text": text + name}})
 """
 
 
@@ -41,7 +41,7 @@ def start_writer(folder, name, count):
 
 
 def assert_whole(folder):
-    """Every entry can be read, without a word."""
+    """Check that every entry can be read without a warning."""
     lines = []
     with Store(folder, report=lines.append) as store:
         for entry in store.entries():
@@ -62,8 +62,8 @@ def lines():
 def folder(tmp_path):
     """A store with one small and one large entry."""
     with Store(tmp_path / "store") as store:
-        store.put("trace", "small", {"app": "cg"}, {"n": 1})
-        store.put("trace", "large", {"app": "cg"}, {"text": LARGE})
+        store.put("recording", "small", {"app": "cg"}, {"n": 1})
+        store.put("recording", "large", {"app": "cg"}, {"text": LARGE})
     return tmp_path / "store"
 
 
@@ -111,7 +111,7 @@ def test_writers_killed_at_random_moments_leave_whole_entries_only(tmp_path):
 
 
 def test_a_transaction_that_dies_in_its_commit_is_rolled_back_by_the_next_to_open(folder):
-    # SQLite's journal is on the disk as soon as a page is spilled: the database itself has half of the change.
+    # SQLite's journal is on the disk as soon as a page is spilled; the database itself then has half of the change.
     script = """
 import os, sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -126,7 +126,7 @@ os.kill(os.getpid(), 9)
     assert (folder / f"{DATABASE}-journal").stat().st_size > 0
     with Store(folder) as store:
         assert [entry.key for entry in store.entries()] == ["small", "large"]
-        assert store.get("trace", "small") == {"n": 1}
+        assert store.get("recording", "small") == {"n": 1}
 
 
 def spoil_by_text(path):
@@ -157,14 +157,14 @@ def test_a_damaged_store_is_said_and_set_aside_and_a_new_one_begun(folder, lines
     before = (folder / DATABASE).read_bytes()
     with Store(folder, report=lines.append) as store:
         assert store.entries() == []
-        assert store.put("trace", "new", {}, {"text": LARGE})
+        assert store.put("recording", "new", {}, {"text": LARGE})
         assert store.sweep() == []
     assert len(lines) == 1
     assert "Set aside as store.sqlite.corrupt-1" in lines[0]
     assert (folder / f"{DATABASE}.corrupt-1").read_bytes() == before
-    assert len(list(folder.glob("payloads.corrupt-1/*/*"))) == 1  # what only the old database can name
+    assert len(list(folder.glob("payloads.corrupt-1/*/*"))) == 1  # payloads that only the old database refers to
     with Store(folder, report=lines.append) as store:
-        assert store.get("trace", "new") == {"text": LARGE}
+        assert store.get("recording", "new") == {"text": LARGE}
     assert len(lines) == 1
 
 
@@ -181,11 +181,11 @@ def test_damage_that_comes_to_light_later_is_set_aside_too(folder, lines, work):
     with Store(folder, report=lines.append) as store:
         spoil_by_text(folder / DATABASE)
         if work == "get":
-            assert store.get("trace", "small") is None
+            assert store.get("recording", "small") is None
         elif work == "entries":
             assert store.entries() == []
-        assert store.put("trace", "new", {}, {"n": 3})
-        assert store.get("trace", "new") == {"n": 3}
+        assert store.put("recording", "new", {}, {"n": 3})
+        assert store.get("recording", "new") == {"n": 3}
     assert len(lines) == 1
     assert "corrupt-1" in lines[0]
 
@@ -204,7 +204,7 @@ def test_a_store_damaged_under_many_processes_is_set_aside_once(folder):
 def test_a_store_that_is_taken_away_is_begun_anew(folder, tmp_path):
     with Store(folder) as store:
         folder.rename(tmp_path / "elsewhere")
-        assert store.put("trace", "new", {}, {"n": 3})
+        assert store.put("recording", "new", {}, {"n": 3})
     with Store(folder) as store:
         assert [entry.key for entry in store.entries()] == ["new"]
 
@@ -241,7 +241,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path):
 def test_an_empty_file_becomes_a_store(tmp_path):
     (tmp_path / DATABASE).touch()
     with Store(tmp_path) as store:
-        assert store.put("fit", "k", {}, {})
+        assert store.put("recording", "k", {}, {})
 
 
 @pytest.mark.parametrize("spoil", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes() + b" ")])
@@ -249,13 +249,13 @@ def test_a_payload_file_that_is_missing_or_changed_counts_as_unknown(folder, lin
     (path,) = folder.glob("payloads/*/*.json")
     spoil(path)
     with Store(folder, report=lines.append) as store:
-        assert store.get("trace", "large") is None
-        assert store.get("trace", "large") is None
+        assert store.get("recording", "large") is None
+        assert store.get("recording", "large") is None
         assert len(lines) == 1
-        assert "trace large is damaged" in lines[0]
-        assert store.get("trace", "small") == {"n": 1}
-        assert store.put("trace", "large", {}, {"text": LARGE})
-        assert store.get("trace", "large") == {"text": LARGE}
+        assert "recording large is damaged" in lines[0]
+        assert store.get("recording", "small") == {"n": 1}
+        assert store.put("recording", "large", {}, {"text": LARGE})
+        assert store.get("recording", "large") == {"text": LARGE}
 
 
 @pytest.mark.parametrize(
@@ -272,15 +272,15 @@ def test_a_row_that_has_changed_counts_as_unknown(folder, lines, change):
     with sqlite3.connect(folder / DATABASE) as connection:
         connection.execute(f"UPDATE entries SET {change} WHERE key = 'small'")
     with Store(folder, report=lines.append) as store:
-        assert store.get("trace", "small") is None
+        assert store.get("recording", "small") is None
         assert len(lines) == 1
-        assert store.get("trace", "large") == {"text": LARGE}
+        assert store.get("recording", "large") == {"text": LARGE}
         assert store.entries()
 
 
 @pytest.mark.parametrize("text", ["x", LARGE])
 def test_a_full_disk_costs_the_entry_and_not_the_run(folder, text):
-    # A limit on the size of files stands for the full disk; both fail in write().
+    # A limit of the file size represents the full disk; both fail in write().
     script = """
 import resource, sys
 from pathlib import Path
@@ -288,10 +288,10 @@ from apps.store import Store
 store = Store(Path(sys.argv[1]))
 unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, unlimited[1]))
-print([store.put("trace", "new", {}, {"text": sys.argv[2] * 9000}) for _ in range(3)])
-print(store.get("trace", "small"))
+print([store.put("recording", "new", {}, {"text": sys.argv[2] * 9000}) for _ in range(3)])
+print(store.get("recording", "small"))
 resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
-print(store.put("trace", "new", {}, {"n": 2}))
+print(store.put("recording", "new", {}, {"n": 2}))
 """
     text = "x" if text == "x" else "x" * 40  # an argument has a limit too
     done = subprocess.run([sys.executable, "-c", script, folder, text], capture_output=True, text=True)
@@ -315,11 +315,11 @@ def test_a_store_locked_for_too_long_costs_the_entry_and_not_the_run(folder, lin
     other = sqlite3.connect(folder / DATABASE, isolation_level=None)
     with Store(folder, report=lines.append) as store:
         other.execute("BEGIN EXCLUSIVE")
-        assert store.put("trace", "new", {}, {"n": 2}) is False
-        assert store.get("trace", "small") is None
+        assert store.put("recording", "new", {}, {"n": 2}) is False
+        assert store.get("recording", "small") is None
         other.execute("ROLLBACK")
         assert [("locked" in line) for line in lines] == [True, True]
-        assert store.get("trace", "small") == {"n": 1}
+        assert store.get("recording", "small") == {"n": 1}
     other.close()
 
 
@@ -340,7 +340,7 @@ def test_a_folder_that_may_not_be_written_is_one_clear_error(folder):
         with pytest.raises(StoreError, match="not writable"):
             Store(folder)
         with Store(folder, read_only=True) as store:
-            assert store.get("trace", "small") == {"n": 1}
+            assert store.get("recording", "small") == {"n": 1}
     finally:
         folder.chmod(0o700)
 
@@ -357,7 +357,7 @@ def test_temporary_files_of_killed_writers_go_after_a_day(folder):
 def test_an_entry_written_anew_since_it_was_listed_is_not_removed(folder):
     with Store(folder) as store:
         listed = store.entries()
-        store.put("trace", "small", {}, {"n": 2})
+        store.put("recording", "small", {}, {"n": 2})
         store.remove(listed)
         assert [entry.key for entry in store.entries()] == ["small"]
         assert len(store.sweep(dry_run=True)) == 1

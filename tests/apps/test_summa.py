@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from apps.errors import KernelError
-from apps.summa import reference
-from apps.summa.reference import references
+from apps.kernels.summa import reference
+from apps.kernels.summa.reference import references
 
-# N, ranks, rows of the grid, nb, broadcast: sizes that are no multiple of anything, more ranks than rows, any grids.
+# N, ranks, rows of the grid, nb, broadcast: sizes that are not multiples, more ranks than rows, various grids.
 CASES = [
     (1, 3, 0, 64, "binomial"),
     (130, 1, 0, 64, "ring"),
@@ -20,13 +20,13 @@ each_case = pytest.mark.parametrize(("size", "ranks", "grid_rows", "nb", "broadc
 
 
 def grid(ranks, rows):
-    """Rows and columns: as square as the ranks allow for 0."""
+    """Return rows and columns; 0 rows means as square as the ranks allow."""
     rows = rows or max(r for r in range(1, ranks + 1) if ranks % r == 0 and r * r <= ranks)
     return rows, ranks // rows
 
 
 def parts(size, places):
-    """How many rows or columns each place owns, as evenly as possible."""
+    """Return the number of rows or columns of each place, as even as possible."""
     return [size // places + (place < size % places) for place in range(places)]
 
 
@@ -40,7 +40,7 @@ def test_the_product_is_numpys(sized, size, ranks, grid_rows, nb, broadcast):
 
 
 def test_the_reference_is_the_product_of_the_benchmarks_random_numbers():
-    # Number k of the generator, NAS report RNR-94-007, 2.3: 5^(13 k) times the seed mod 2^46, here less 1/2.
+    # Number k of the generator, NAS report RNR-94-007, 2.3: 5^(13 k) times the seed mod 2^46, here minus 1/2.
     n = 7
 
     def numbers(first, count):
@@ -83,7 +83,7 @@ def test_a_skeleton_does_all_but_the_arithmetic(sized, size, ranks, grid_rows, n
 def test_all_of_both_matrices_goes_to_all_other_columns_and_rows(sized, size, ranks, grid_rows, nb, broadcast):
     record = sized("summa", size, ranks, grid_rows=grid_rows, nb=nb, broadcast=broadcast)
     rows, columns = grid(ranks, grid_rows)
-    # For a square grid of p ranks 2 n^2 (sqrt(p) - 1) numbers: the paper's #x but for the 1.
+    # For a square grid of p ranks 2 n^2 (sqrt(p) - 1) numbers: the paper's #x except for the 1.
     assert sum(record.bytes) == 8 * size**2 * (columns - 1 + rows - 1)
 
 

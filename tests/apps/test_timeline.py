@@ -1,16 +1,17 @@
-"""Timelines: one iteration of a run, recorded on its own platform, against the record of the run itself."""
+"""Timelines of one iteration of a run, recorded on its own platform, compared with the record of the run."""
 
 import numpy as np
 import pytest
 
-from apps.catalog import own_problem, problem
-from apps.engine import simulate
-from apps.spec import Settings, Target
-from apps.timeline import Activity, Timeline, record_timeline
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.runs.simulate import simulate
+from apps.runs.timeline import Activity, Timeline, record_timeline
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 pytestmark = pytest.mark.xdist_group("timeline")
 

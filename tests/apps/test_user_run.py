@@ -1,23 +1,26 @@
-"""Records of programs of the user's own, which the recorder makes, against what the programs themselves say."""
+"""Records of user programs, made by the recorder, compared with the programs' own output."""
 
 from pathlib import Path
 
 import pytest
 
-from apps.build import kernel_program
-from apps.catalog import app, own_problem, problem
-from apps.engine import simulate
-from apps.errors import KernelError
-from apps.launch import launch
-from apps.record_events import record_events
-from apps.recording import Kind, Mark
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Settings, Target
+from apps.errors import KernelError, OptionError
+from apps.programs.compile import kernel_program
+from apps.programs.kernel import named_kernel
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.recording.events import Kind, Mark
+from apps.runs.engines import run_iterations
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.smpi.launch import launch
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store, is_exact
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
 
 DATA = Path(__file__).parent / "data"
 JACOBI = Path(__file__).parents[2] / "examples" / "jacobi" / "jacobi.c"
@@ -39,10 +42,10 @@ def own(path, arguments="", full=None, *, ranks=4, **more):
 def test_a_kernel_taken_for_a_users_program_has_the_record_that_it_prints_itself(name, full):
     asked = problem(name, "S")
     printed = run_iterations(RunSpec(on_reference_platform(asked, 8)), 3)
-    # Its marks tell the timed section and the iterations; globals apart or not, the times are the same.
+    # Its marks give the timed section and the iterations; privatisation of globals does not change the times.
     arguments = launch(RunSpec(on_reference_platform(asked, 8)), 3).arguments
     told = " ".join(arguments).replace("iterations=3", "iterations={iterations}")
-    program = own_problem(read_program(kernel_program(app(name)), told, full))
+    program = own_problem(read_program(kernel_program(named_kernel(name)), told, full))
     recorded = run_iterations(RunSpec(on_reference_platform(program, 8)), 3)
     for field in (
         *("time_s", "simulated_s", "compute_s", "comm_s", "messages", "bytes", "self_messages", "self_bytes"),
@@ -55,8 +58,8 @@ def test_a_kernel_taken_for_a_users_program_has_the_record_that_it_prints_itself
 
 
 def test_iterations_that_are_not_marked_are_found_and_extrapolated():
-    # 40 iterations settle after the first; what is extrapolated is what a full run simulates.
-    steady = simulate(own(JACOBI, "300 {iterations} charged", 40, ranks=6, iterations="steady"))
+    # 40 iterations settle after the first; the extrapolated values equal those of a full run.
+    steady = simulate(own(JACOBI, "300 {iterations} charged", 40, ranks=6, iterations="steady"), full_below_messages=0)
     full = simulate(own(JACOBI, "300 {iterations} charged", 40, ranks=6, iterations="full"))
     assert (steady.extrapolation.simulated, full.extrapolation) == (5, None)
     assert steady.time_s == pytest.approx(full.time_s, rel=1e-6)
@@ -107,7 +110,7 @@ def test_iterations_that_cannot_be_told_apart_are_all_simulated_or_refused(tmp_p
     with pytest.raises(KernelError, match="5 iterations of the program cannot be told apart"):
         simulate(own(tmp_path / "irregular.c", "{iterations}", 12, iterations=5))
     recording = record_events(own(tmp_path / "irregular.c", "{iterations}", 12), 5)
-    for events in recording.events:  # of a full run, then, and nothing marked
+    for events in recording.events:  # a full run without marks
         assert (events["kind"] == Kind.COLLECTIVE).sum() == 12
         assert events["op"][events["kind"] == Kind.MARK].tolist() == [Mark.START, Mark.STOP]
 
@@ -128,7 +131,7 @@ def test_what_a_program_injects_can_be_left_out():
 def test_measured_computation_is_said_to_vary_and_never_reused(tmp_path):
     spec = own(JACOBI, "400 20", compute="measured", host_speed_flops=40e9)
     record = simulate(spec)
-    # 9.6e6 flops per rank and some: on a machine of 40 Gflop/s it would be 2.4e-4 s at full speed.
+    # A little more than 9.6e6 flops per rank: 2.4e-4 s at full speed of 40 Gflop/s.
     assert all(2.4e-4 < seconds < 1 for seconds in record.compute_s)
     assert record.identity["compute"] == "measured" and record.identity["host_speed_flops"] == 40e9
     assert not is_exact(record)
@@ -140,17 +143,17 @@ def test_measured_computation_is_said_to_vary_and_never_reused(tmp_path):
 
 
 def test_a_slower_host_speed_makes_measured_computation_shorter():
-    # The program runs as long as ever, but a machine of that speed would have done less meanwhile.
+    # The program runs equally long, but a machine of that speed would have done less in this time.
     fast, slow = (simulate(own(JACOBI, "400 20", compute="measured", host_speed_flops=speed)) for speed in (40e9, 4e9))
     assert sum(slow.compute_s) < 0.5 * sum(fast.compute_s)
 
 
 def test_the_host_speed_is_measured_once(tmp_path, monkeypatch):
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
-    monkeypatch.setattr("apps.calibrate.dgemm_flops", lambda: 12e9)
+    monkeypatch.setattr("apps.spec.machine_speed.dgemm_flops", lambda: 12e9)
     target = own(JACOBI, "10 2").target
     assert Settings(compute="measured").spec(target).host_speed_flops == 12e9
-    monkeypatch.setattr("apps.calibrate.dgemm_flops", lambda: pytest.fail("measured again"))
+    monkeypatch.setattr("apps.spec.machine_speed.dgemm_flops", lambda: pytest.fail("measured again"))
     assert Settings(compute="measured").spec(target).host_speed_flops == 12e9
     assert Settings(compute="measured", host_speed_flops=5e9).spec(target).host_speed_flops == 5e9
 
@@ -161,7 +164,9 @@ def test_equal_programs_are_equal_problems(tmp_path):
         (tmp_path / folder / "jacobi.c").write_bytes(JACOBI.read_bytes())
     one, other = (own_problem(read_program(tmp_path / folder / "jacobi.c", "10 2")) for folder in ("a", "b"))
     assert one == other
-    (tmp_path / "b" / "own.h").write_text("/* beside it, so a part of it */")
+    (tmp_path / "b" / "own.h").write_text("/* beside it, but not included */")
+    assert own_problem(read_program(tmp_path / "b" / "jacobi.c", "10 2")) == one
+    (tmp_path / "b" / "jacobi.c").write_bytes(b'#include "own.h"\n' + JACOBI.read_bytes())
     assert own_problem(read_program(tmp_path / "b" / "jacobi.c", "10 2")) != one
     assert own_problem(read_program(tmp_path / "a" / "jacobi.c", "10 3")) != one
 
@@ -170,7 +175,7 @@ def test_equal_programs_are_equal_problems(tmp_path):
     ("more", "message"),
     [
         ({"mode": "verify"}, "has no modes"),
-        ({"efficiency": 0.5}, "says itself what it computes"),
+        ({"efficiency": 0.5}, "itself states its computation"),
         ({"compute": "measured"}, "the speed of this computer is missing"),
         ({"host_speed_flops": 1e9}, "goes with --compute measured"),
         ({"compute": "measured", "host_speed_flops": -1.0}, "not a speed"),
@@ -181,5 +186,5 @@ def test_equal_programs_are_equal_problems(tmp_path):
     ],
 )
 def test_settings_that_mean_nothing_for_a_users_program_are_refused(more, message):
-    with pytest.raises(KernelError, match=message):
+    with pytest.raises(OptionError, match=message):
         own(JACOBI, "10 2", **more)

@@ -1,10 +1,10 @@
-"""What is told of a failed run: the line of SimGrid's log that says most."""
+"""Messages about failed runs: the most informative line of SimGrid's log."""
 
 import pytest
 
-from apps.failure import _who_waits, failure
-from apps.process import Finished
-from apps.verdict import check_success, readable, telling_line
+from apps.child.failure import failure
+from apps.child.process import Finished
+from apps.child.verdict import check_success, readable, telling_line
 from platforms.errors import PlatformError
 
 # As SimGrid 3.32 writes it.
@@ -22,7 +22,7 @@ def test_an_exception_of_an_actor_is_told_by_its_own_text():
     assert telling_line(GATEWAYS) == "Bad gateways for route from 'host1' to 'node-0.simgrid.org'."
 
 
-# Three ranks of five wait, in the words of both; the recorder tells of one in which call.
+# Three of five ranks wait, as both versions report it; the recorder reports the call of one of them.
 DEADLOCK_3_32 = """\
 [0.1] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are still around.
 [0.1] [ker_engine/INFO] 3 actors are still running, waiting for something.
@@ -50,7 +50,7 @@ def test_ranks_that_wait_are_named_in_the_log_of_either_simgrid(log):
     assert told.text.startswith("deadlock: ranks 0, 2 in MPI_Recv and 4 wait for messages")
 
 
-# As SimGrid writes it where memory is touched that is not the program's.
+# SimGrid's output after an invalid memory access.
 ACCESS_VIOLATION = """\
 Access violation or Bus error detected.
 This probably comes from a programming error in your code, or from a stack
@@ -95,4 +95,5 @@ def test_a_message_without_a_way_is_the_platforms_fault():
 
 
 def test_ranks_that_wait_are_named_as_far_as_they_are_known():
-    assert _who_waits("nothing about ranks") == "the ranks that are left wait"
+    told = failure(Finished(status=0, output="", log="Deadlock detected", wall_s=0.1, peak_memory_bytes=1))
+    assert told.text == "deadlock: the ranks that are left wait for messages that are never sent or received"

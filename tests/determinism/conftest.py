@@ -1,4 +1,4 @@
-"""Commands run again under other circumstances."""
+"""Fixtures that run commands again under other circumstances."""
 
 import os
 import shutil
@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-# Stops the clock by which the programs measure themselves: then all that they write is to be the same, to the byte.
+# Stops the clock with which the programs measure themselves: then all their output must be the same, to the byte.
 STOPPED = (
     "import runpy, sys, time; time.perf_counter = lambda: 0.0; sys.argv = sys.argv[1:]; "
     "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 )
-LOCALES = ("tr_TR.utf8", "de_DE.utf8", "C")  # a comma in numbers, a dotless i; where none is installed, plain ASCII
+LOCALES = ("tr_TR.utf8", "de_DE.utf8", "C")  # a comma in numbers, a dotless i; plain ASCII if none is installed
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What results must not depend on."""
+    """Circumstances on which results must not depend."""
 
     variables: dict[str, str] = field(default_factory=dict)
-    folder: str | None = None  # that the command runs in; None: one of its own
+    folder: str | None = None  # current folder of the command; None: a new one
     options: tuple[str, ...] = ()
     wrapper: tuple[str, ...] = ()
 
@@ -41,14 +41,15 @@ OTHER = Circumstances(
     {"PYTHONHASHSEED": "4711", "TZ": "Pacific/Kiritimati", "LC_ALL": _locale(), **_threads(4)},
     folder="/",
     options=("--jobs", "3"),
-    wrapper=("setarch", "-R") if shutil.which("setarch") else (),  # addresses that are not drawn at random
+    wrapper=("setarch", "-R") if shutil.which("setarch") else (),  # without random addresses
 )
 
 
 @pytest.fixture(scope="session")
 def repeat(tmp_path_factory):
-    """``repeat(circumstances, module, arguments, stopped=True)``: a command's output, with ``stopped`` by a stopped
-    clock.  {out} in the arguments stands for a folder of its own; the output is then that folder.
+    """``repeat(circumstances, module, arguments, stopped=True)``: a command's output; ``stopped`` stops the clock.
+
+    {out} in the arguments stands for a new folder, whose contents are then the output.
     """
 
     def run(circumstances, module, arguments, *, stopped=True):
@@ -56,7 +57,7 @@ def repeat(tmp_path_factory):
         out = folder / "out"
         arguments = [argument.replace("{out}", str(out)) for argument in (*arguments, *circumstances.options)]
         command = ["-c", STOPPED, module] if stopped else ["-m", module]
-        # The project is found wherever the command runs.
+        # The command finds the project from any folder.
         paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
         done = subprocess.run(
             [*circumstances.wrapper, sys.executable, *command, *arguments], cwd=circumstances.folder or folder,

@@ -1,4 +1,4 @@
-"""What every command that writes results says, to the byte, by a stopped clock; docs/validation/determinism.md."""
+"""Test that every command repeats its results to the byte with a stopped clock (docs/validation/determinism.md)."""
 
 import shlex
 from pathlib import Path
@@ -59,8 +59,8 @@ FREQUENCIES = (
 )
 FILES = {"campaign.toml": CAMPAIGN, "allocation.toml": ALLOCATION, "design.toml": DESIGN, "two.toml": FREQUENCIES}
 
-# {store}, {files} and {examples} are folders.  With {out}, all files that a command writes are compared, else what it
-# prints.
+# {store}, {files} and {examples} are folders.  With {out}, all files that a command writes are compared, otherwise its
+# standard output.
 COMMANDS = {
     "run": "validation.run --scenario grid4x2 --class S --app cg,mg,lu,ft --predictor all --out {out} --store {store}",
     "run-json": "validation.run --scenario grid4x2 --class S --app is --energy --json --store {store}",
@@ -85,12 +85,13 @@ COMMANDS = {
     "hierarchical": "validation.hierarchical --system bwUniCluster --app hpl --n 4000 --cores 1,4 "
     "--nodes 1,4 --json --store {store}",
     "sendmodes": "validation.sendmodes --out {out} --store {store}",
+    "check": "predictor.check hcf fit-amdahl dpgraph-known --json --store {store}",
     "calibration": "predictor.blocks calibrate --scenario grid4x2 --json --store {store}",
 }
 
 
 def contents(made):
-    """What a command has written, by file name; or what it has printed."""
+    """Return the contents of the files that a command has written, by file name, or its standard output."""
     if isinstance(made, bytes):
         return {"standard output": made}
     found = {str(path.relative_to(made)): path.read_bytes() for path in sorted(made.rglob("*")) if path.is_file()}
@@ -127,7 +128,7 @@ def test_a_command_gives_the_same_bytes(name, repeat, plain, other, files, tmp_p
 
 @pytest.mark.slow
 def test_a_report_is_the_same_page(repeat, plain, other, tmp_path):
-    """It shows the command itself: so the same file is written, into the same store."""
+    """The page shows the command; therefore both runs write the same file from the same store."""
     page, store = tmp_path / "page.html", tmp_path / "store"
     command = (
         f"validation.run --scenario grid4x2 --class S --app cg,mg --jobs 2 --report {page} --store {store} --predictor"

@@ -6,14 +6,14 @@ import sys
 import pytest
 
 from platforms.errors import UserError
-from validation.machine_times import MACHINE_TIMES
+from validation.comparison.machine_times import MACHINE_TIMES
 from validation.same import differences
 from validation.same import main as same
 
 PREDICTORS = ["hcf", "hcf-constant", "structural", "fit-log"]
 APPS = ["mg", "ep"]
 
-pytestmark = pytest.mark.xdist_group("determinism")  # one worker makes the run that all look at
+pytestmark = pytest.mark.xdist_group("determinism")  # one worker makes the run that all tests compare
 
 
 def arguments(apps, predictors, store, out="{out}"):
@@ -32,7 +32,7 @@ def first(repeat, plain, stores):
 
 
 def test_results_do_not_depend_on_order_jobs_store_or_surroundings(repeat, other, stores, first):
-    # Half of what the second needs is in its store: that of one program.
+    # The store of the second command has half of its runs: those of one program.
     store = str(stores / "second")
     repeat(other, "validation.run", arguments(APPS[:1], PREDICTORS[:1], store), stopped=False)
     second = repeat(other, "validation.run", arguments(APPS[::-1], PREDICTORS[::-1], store), stopped=False)
@@ -89,13 +89,13 @@ def test_a_folder_without_tables_and_a_file_that_is_none_are_refused(tmp_path, r
     refused(same, [str(tmp_path / "nowhere"), str(tmp_path)], "nowhere: no such folder")
     refused(same, [__file__, str(tmp_path)], "not a folder")
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="no table"):
+    with pytest.raises(UserError, match="not a table"):
         differences(tmp_path, tmp_path)
 
 
 def test_a_folder_in_the_place_of_a_table_is_refused_in_words(tmp_path):
     (tmp_path / "t.csv").mkdir()
-    with pytest.raises(UserError, match=r"t\.csv: no table: [^\[]*\. Name a folder"):
+    with pytest.raises(UserError, match=r"t\.csv: not a table: [^\[]*\. Name a folder"):
         differences(tmp_path, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Tests of the documentation share markdown_pages.py; the site's extensions are tested where they are."""
+"""Make markdown_pages.py and the site's extensions importable for the tests of the documentation."""
 
 import sys
 from pathlib import Path

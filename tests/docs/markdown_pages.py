@@ -1,4 +1,4 @@
-"""The Markdown files of the project, taken apart as a Markdown reader does."""
+"""Parse the Markdown files of the project."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from markdown_it.token import Token
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 _READER = MarkdownIt("commonmark").enable("table")
-_MYST = re.compile(r"\{[\w-]+\}")  # ```{toctree}: for Sphinx, which checks it when the site is built
+_MYST = re.compile(r"\{[\w-]+\}")  # directives such as ```{toctree}, which Sphinx checks when it builds the site
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code between fences."""
+    """A fenced code block."""
 
     page: Path
-    line: int  # of the opening fence, from 1
+    line: int  # number of the opening fence's line, from 1
     language: str
     text: str
 
@@ -30,7 +30,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """README, CHANGELOG and all that is in docs."""
+    """Return README, CHANGELOG and all pages in docs."""
     return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 
 
@@ -40,7 +40,7 @@ def tokens(page: Path) -> tuple[Token, ...]:
 
 
 def blocks(*languages: str) -> list[Block]:
-    """Those of these languages on all pages; of any, where none is given."""
+    """Return the code blocks of the given languages, or of any language if none is given, from all pages."""
     found = []
     for page in pages():
         for token in tokens(page):
@@ -53,7 +53,7 @@ def blocks(*languages: str) -> list[Block]:
 
 
 def links(page: Path) -> list[str]:
-    """Targets of links and pictures, in their order."""
+    """Return the targets of links and pictures in their order."""
     inline = (child for token in tokens(page) for child in token.children or ())
     found = (child.attrs.get("href") or child.attrs.get("src") for child in inline)
     return [str(target) for target in found if target]
@@ -61,7 +61,7 @@ def links(page: Path) -> list[str]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Of the headings, as GitHub names them."""
+    """Return the anchors of the headings with the names that GitHub gives them."""
     found: list[str] = []
     for heading, inline in zip(tokens(page), tokens(page)[1:], strict=False):
         if heading.type == "heading_open":
@@ -73,7 +73,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def table(page: Path, first_heading: str) -> list[dict[str, str]]:
-    """The rows of a page's tables that begin with a column of that name: Markdown of every cell, by its column."""
+    """Return the rows of a page's tables whose first column has the given name: each cell's Markdown by column."""
     found: list[dict[str, str]] = []
     header: list[str] = []
     row: list[str] = []

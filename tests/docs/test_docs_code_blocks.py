@@ -1,4 +1,4 @@
-"""Code on the pages is right: commands exist with their options, files can be read by what reads them."""
+"""Test the code on the pages: commands and options exist, and files can be read by their readers."""
 
 import argparse
 import ast
@@ -14,19 +14,26 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from markdown_pages import ROOT, blocks
+from markdown_pages import DOCS, ROOT
+from markdown_pages import blocks as all_blocks
 
 PACKAGES = ("platforms", "apps", "predictor", "validation")
+RECIPES = DOCS / "architecture.md"  # test_architecture_recipes.py applies its blocks and runs its commands
 OPERATORS = {"|", "||", "&", "&&", ";", "(", ")", "<", ">", ">>", "2>", "2>>"}
 
 
+def blocks(*languages):
+    """Return the code blocks of all pages but that of the recipes, whose commands need their recipe applied."""
+    return [block for block in all_blocks(*languages) if block.page != RECIPES]
+
+
 def test_every_block_says_its_language():
-    known = {"sh", "toml", "python", "xml", "json", "text", "c", "cpp", "csv", "slurm"}
-    assert [str(block) for block in blocks() if block.language not in known] == []
+    known = {"diff", "sh", "toml", "python", "xml", "json", "text", "c", "cpp", "csv", "slurm"}
+    assert [str(block) for block in all_blocks() if block.language not in known] == []
 
 
 def commands(text):
-    """The words of every command of a piece of shell, without redirections."""
+    """Return the words of every command in a shell text, without redirections."""
     found = []
     for line in text.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
@@ -48,14 +55,14 @@ def commands(text):
 
 
 def parser_of(module):
-    """Of ``python -m module``: made by its own ``build_parser``, or that of its cli.py."""
+    """Return the parser of ``python -m module``, made by ``build_parser`` of the module or of its cli.py."""
     with contextlib.suppress(ModuleNotFoundError):
         return importlib.import_module(f"{module}.cli").build_parser()
     return importlib.import_module(module).build_parser()
 
 
 def check_command(words):
-    """Whether the project has what a command line names.  Returns what is wrong, or None."""
+    """Check that the project has everything that a command line names; return the problem or None."""
     while words and re.fullmatch(r"\w+=.*", words[0]):
         words = words[1:]
     if words and words[0] == "make":
@@ -75,7 +82,7 @@ def check_command(words):
         except SystemExit as err:
             if err.code != 0:
                 return said.getvalue().strip().splitlines()[-1]
-    named = [part.partition(":")[0] for word in words[3:] for part in word.split(",")]  # as FILE.py:NAME,... has them
+    named = [part.partition(":")[0] for word in words[3:] for part in word.split(",")]  # FILE.py:NAME,... names several
     missing = [part for part in named if re.match(r"(examples|docs|benchmarks|tests)/", part)]
     missing = [part for part in missing if not (ROOT / part).exists()]
     return f"no file {', '.join(missing)}" if missing else None
@@ -99,9 +106,9 @@ def test_a_command_with_a_wrong_option_or_file_would_be_found():
 
 
 def toml_readers():
-    """What reads a file that has such a key, the first that fits."""
-    from platforms.hardware import read_hardware
-    from platforms.scenario import read_grid
+    """Return the reader of a TOML file by a key that the file has; the first key found decides."""
+    from platforms.grids.scenario import read_grid
+    from platforms.system.database import read_hardware
     from platforms.system.description import read_system
     from predictor.blocks.description import read_application
     from predictor.design.request import read_request
@@ -130,11 +137,11 @@ def test_toml_is_read_by_its_reader(block, tmp_path, monkeypatch):
     if reader is None:
         assert "build-system" in content or "project" in content, "nothing reads such a file"
         return
-    monkeypatch.chdir(ROOT)  # where its files are looked for
+    monkeypatch.chdir(ROOT)  # readers look for other files here
     file = tmp_path / "block.toml"
     file.write_text(block.text)
     for folder in (folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()):
-        (tmp_path / folder.name).symlink_to(folder)  # what it names is relative to itself, as in examples
+        (tmp_path / folder.name).symlink_to(folder)  # names in the file are relative to it, as in examples
     reader(str(file))
 
 
@@ -147,7 +154,7 @@ def test_python_compiles_and_what_it_imports_exists(block, tmp_path, monkeypatch
             ours &= node.module.partition(".")[0] in PACKAGES
             module = pytest.importorskip(node.module)
             assert all(hasattr(module, alias.name) for alias in node.names)
-    if ours and not re.search(r"\.(json|csv|xml|toml)\b", block.text):  # it needs nothing that is not there
+    if ours and not re.search(r"\.(json|csv|xml|toml)\b", block.text):  # the code reads no files
         monkeypatch.chdir(tmp_path)
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(tree, str(block), "exec"), {"__name__": "block"})

@@ -1,4 +1,4 @@
-"""Examples in docstrings give what they show."""
+"""Test that the examples in docstrings give the output that they show."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""Every kernel and every predictor has its page, and what the kernels' pages say is what the kernels are."""
+"""Test that every kernel and predictor has a page, and that the kernels' pages have the kernels' values."""
 
 import csv
 import re
@@ -6,16 +6,16 @@ import re
 import pytest
 from markdown_pages import DOCS, ROOT, links, table
 
-from apps.catalog import app, app_names
+from apps.programs.kernel import kernel_names, named_kernel
 from predictor.registry import PREDICTORS
 
 FOLDER = DOCS / "kernels"
-RULES = {"panels": "8 / nb", "six-steps": "64 / log2 N"}  # apps/memory_rules.py
-WITH_CLASSES = [name for name in app_names() if app(name).classes]
+RULES = {"panels": "8 / nb", "six-steps": "64 / log2 N"}  # apps/programs/memory_rules.py
+WITH_CLASSES = [name for name in kernel_names() if named_kernel(name).classes]
 
 
 def bytes_per_flop(name):
-    declared = app(name).bytes_per_flop
+    declared = named_kernel(name).bytes_per_flop
     return RULES[declared] if isinstance(declared, str) else f"{declared:g}"
 
 
@@ -25,25 +25,25 @@ def facts(name):
 
 def test_the_overview_has_every_kernel_with_its_figures():
     rows = {re.search(r"`(\w+)`", row["name"])[1]: row for row in table(FOLDER / "index.md", "name")}
-    assert sorted(rows) == list(app_names())
+    assert sorted(rows) == list(kernel_names())
     for name, row in rows.items():
         assert row["name"] == f"[`{name}`]({name}.md)"
-        assert float(row["sustained speed"]) == app(name).reference_efficiency
+        assert float(row["sustained speed"]) == named_kernel(name).reference_efficiency
         assert row["bytes per operation"] == bytes_per_flop(name)
         assert row["iterations"] == (
-            f"`{app(name).iterations_parameter}`" if app(name).iterations_parameter else "none"
+            f"`{named_kernel(name).iterations_parameter}`" if named_kernel(name).iterations_parameter else "none"
         )
 
 
-@pytest.mark.parametrize("name", app_names())
+@pytest.mark.parametrize("name", kernel_names())
 def test_a_page_has_the_figures_of_its_kernel(name):
     said = facts(name)
-    assert float(re.match(r"[\d.]+", said["sustained speed"])[0]) == app(name).reference_efficiency
+    assert float(re.match(r"[\d.]+", said["sustained speed"])[0]) == named_kernel(name).reference_efficiency
     assert said["memory traffic"] == f"{bytes_per_flop(name)} bytes per operation"
-    parameter = app(name).iterations_parameter
+    parameter = named_kernel(name).iterations_parameter
     assert said["iterations"].startswith(f"`{parameter}`" if parameter else "none")
-    assert f"apps/{name}/" in said["sources"]
-    assert (app(name).reference is None) == ("reference.py" not in said["sources"])
+    assert f"apps/kernels/{name}/" in said["sources"]
+    assert (named_kernel(name).reference is None) == ("reference.py" not in said["sources"])
     for path in re.findall(r"`(apps/[\w/.]+)`", said["sources"]):
         assert (ROOT / path).exists()
 
@@ -51,10 +51,10 @@ def test_a_page_has_the_figures_of_its_kernel(name):
 @pytest.mark.parametrize("name", WITH_CLASSES)
 def test_its_classes_are_those_of_the_kernel(name):
     rows = table(FOLDER / f"{name}.md", "class")
-    assert [row["class"] for row in rows] == list(app(name).classes)
-    assert re.findall(r"`(?:--class )?(\w+)`", facts(name)["problems"]) == list(app(name).classes)
+    assert [row["class"] for row in rows] == list(named_kernel(name).classes)
+    assert re.findall(r"`(?:--class )?(\w+)`", facts(name)["problems"]) == list(named_kernel(name).classes)
     for row in rows:
-        params = app(name).classes[row["class"]]
+        params = named_kernel(name).classes[row["class"]]
         known = {heading: key[1] for heading in row if (key := re.match(r"`(\w+)`", heading))}
         assert known
         for heading, key in known.items():
@@ -62,14 +62,14 @@ def test_its_classes_are_those_of_the_kernel(name):
     published = {"cg": ("zeta", "zeta"), "mg": ("norm of the residual", "rnm2")}
     if name in published:
         heading, key = published[name]
-        assert [float(row[heading]) for row in rows] == [params[key] for params in app(name).classes.values()]
+        assert [float(row[heading]) for row in rows] == [params[key] for params in named_kernel(name).classes.values()]
 
 
-@pytest.mark.parametrize("name", [name for name in app_names() if app(name).size_parameter])
+@pytest.mark.parametrize("name", [name for name in kernel_names() if named_kernel(name).size_parameter])
 def test_its_parameters_are_those_of_the_kernel(name):
     rows = table(FOLDER / f"{name}.md", "`--param`")
     shown = {row["`--param`"].strip("`"): row["default"] for row in rows}
-    defaults = app(name).parameters
+    defaults = named_kernel(name).parameters
     assert shown == {key: value if isinstance(value, str) else shown[key] for key, value in defaults.items()}
     assert all(float(shown[key]) == value for key, value in defaults.items() if not isinstance(value, str))
     if not defaults:

@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere, and those to elsewhere look as they should."""
+"""Test that links between pages have targets, and that other links are well-formed."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from markdown_pages import DOCS, ROOT, anchors, links, pages
 
 @pytest.fixture(scope="module")
 def tracked():
-    """What belongs to the project, as git sees it: a link to a file of this checkout alone would lead nowhere."""
+    """Files that git does not ignore, and their folders: links to other files of this checkout would be broken."""
     done = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
     )
@@ -37,7 +37,7 @@ def test_every_link_leads_somewhere(page, tracked):
 
 
 def test_every_page_that_the_code_names_exists():
-    """In help texts, comments and descriptions."""
+    """Check the pages named in help texts, comments and descriptions."""
     wrong = []
     for package in ("platforms", "apps", "predictor", "validation", "examples", "benchmarks", "tests"):
         for file in (ROOT / package).rglob("*"):
@@ -49,7 +49,7 @@ def test_every_page_that_the_code_names_exists():
 
 
 def test_anchors_are_githubs(tmp_path: Path):
-    # The rules of its Markdown reader: lower case, no punctuation but hyphens and underscores, repeated ones numbered.
+    # GitHub's rules: lower case, no punctuation except hyphens and underscores, repeated anchors numbered.
     page = tmp_path / "page.md"
     page.write_text("# Where `HCF` holds, and where not\n\n## A_b - c\n\n## Code\n\n## Code\n")
     assert anchors(page) == {"where-hcf-holds-and-where-not", "a_b---c", "code", "code-1"}

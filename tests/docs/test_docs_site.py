@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, asks the network for nothing, and leaves nothing out."""
+"""Test the site: it builds without a warning, fetches nothing from the network, and is complete."""
 
 import os
 import re
@@ -15,13 +15,13 @@ pytest.importorskip("sphinx", reason="make docs installs it")
 pytest.importorskip("myst_parser", reason="make docs installs it")
 pytest.importorskip("furo", reason="make docs installs it")
 
-# What a browser fetches by itself; a link is only followed when it is clicked.
+# Elements that a browser fetches automatically, unlike links, which the reader has to click.
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    if built := os.environ.get("DOCS_SITE"):  # make docs has just done it
+    if built := os.environ.get("DOCS_SITE"):  # make docs has just built it
         return ROOT / built
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-b", "html"]
@@ -70,7 +70,7 @@ def test_comments_beside_fields_describe_them():
 
     @dataclass
     class Wire:
-        """With a comment above, one at the end, and none."""
+        """A class of fields with a comment above, a comment at the end, and no comment."""
 
         # Of one direction,
         # byte/s.
@@ -85,10 +85,10 @@ def test_a_type_that_does_not_exist_is_told_from_one_that_is_not_documented():
     from existing_names import exists
 
     assert exists("collections.abc.Mapping", None)
-    assert exists("pd.DataFrame", "validation.metrics")  # imported there for type checkers alone
-    assert exists("Runner", "predictor.evidence")
-    assert not exists("Runer", "predictor.evidence")
-    assert not exists("validation.metrics.Nothing", "validation.metrics")
+    assert exists("pd.DataFrame", "validation.comparison.metrics")  # imported there only for type checkers
+    assert exists("Runner", "predictor.evidence.broker")
+    assert not exists("Runer", "predictor.evidence.broker")
+    assert not exists("validation.comparison.metrics.Nothing", "validation.comparison.metrics")
 
 
 def test_texts_of_parsers_are_no_markup_but_name_pages():

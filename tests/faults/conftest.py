@@ -1,4 +1,4 @@
-"""What tests of faults share: a program that misbehaves, processes by a mark, and a small disk."""
+"""Fixtures of the tests of faults: a program that misbehaves, marked processes, and a small disk."""
 
 import os
 import shutil
@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem
-from apps.engine import simulate
-from apps.spec import RunSpec, Target
-from apps.user_program import read_program
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 MARK = "GRID_VALIDATOR_FAULT_MARK"
 FAULTY = Path(__file__).parent / "data" / "faulty.c"
@@ -33,7 +34,7 @@ def faulty():
 
 
 class Marked:
-    """Processes that inherit a mark in their environment, whatever sessions and parents they have."""
+    """Processes that inherit a mark in their environment, independent of their sessions and parents."""
 
     def __init__(self, mark):
         self.environment = {**os.environ, MARK: mark}
@@ -46,7 +47,7 @@ class Marked:
                 environment = Path(f"/proc/{entry}/environ").read_bytes() if entry.isdecimal() else b""
                 if self._wanted in environment.split(b"\0") and int(entry) != os.getpid():
                     found.append(int(entry))
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
         return found
 
@@ -73,7 +74,7 @@ def _until():
 
 @pytest.fixture
 def disk(tmp_path):
-    """``disk(megabytes)``: a new disk of that size; it goes with the test.  Skips where none can be mounted."""
+    """``disk(megabytes)``: a new disk of that size, removed after the test; skips the test if it cannot be mounted."""
     mounted = []
 
     def mount(megabytes, *options):
@@ -96,7 +97,7 @@ def disk(tmp_path):
 
 
 def fill(disk, *, but_bytes=0):
-    """Fills a disk up to so many bytes."""
+    """Fill a disk except for a number of bytes."""
     with open(disk / "ballast", "wb") as file:
         room = os.statvfs(disk).f_bavail * os.statvfs(disk).f_bsize
         file.write(b"x" * max(0, room - but_bytes))

@@ -1,4 +1,4 @@
-"""The system's clock may jump: only lists of the store look at it, and limits and orders do not."""
+"""The system's clock may jump: only lists of the store use it; limits and orders do not."""
 
 import re
 import time
@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import problem
-from apps.process import run_bounded
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
+from apps.child.process import run_bounded
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from apps.store import Store
 from apps.store.cli import chosen
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 ROOT = Path(__file__).parents[2]
-# When an entry was made, which entries are old, and which files of a version without locks are.
+# These use the clock to tell when an entry was made, which entries are old, and which files of versions without locks.
 MAY_ASK = {"apps/store/store.py", "apps/store/cli.py", "apps/store/payloads.py"}
 ASKS = re.compile(r"\btime\.time(_ns)?\(|\b(datetime|date)\.(now|utcnow|today)\(")
 CENTURY_S = 100 * 365 * 86400.0

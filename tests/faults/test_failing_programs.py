@@ -1,4 +1,4 @@
-"""Programs that deadlock, abort, crash, grow, loop or shout: one line says which, and nothing of them stays."""
+"""Programs that deadlock, abort, crash, grow, loop or print too much: one line says so, and nothing is left behind."""
 
 import os
 import re
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from apps.child.failure import failure
+from apps.child.process import Finished, run_bounded
 from apps.errors import SimulationError
-from apps.failure import failure
-from apps.process import Finished, run_bounded
 from apps.run import main
 
 FAULTY = Path(__file__).parent / "data" / "faulty.c"
@@ -33,11 +33,11 @@ FAULTY = Path(__file__).parent / "data" / "faulty.c"
     ],
 )
 def test_what_a_program_does_wrong_is_named(faulty, how, said):
-    with pytest.raises(SimulationError, match=re.escape(f"faulty on grid4x2, 3 ranks: {said}")):
+    with pytest.raises(SimulationError, match=re.escape(f"faulty on 3 ranks of grid4x2: {said}")):
         faulty(how)
 
 
-@pytest.mark.parametrize("how", ["loop", "spin"])  # for ever in simulated time, and outside it
+@pytest.mark.parametrize("how", ["loop", "spin"])  # forever in simulated time, and without simulated time
 def test_a_program_that_never_ends_reaches_the_limit_of_wall_time(faulty, how):
     with pytest.raises(SimulationError, match="time limit reached after"):
         faulty(how, time_limit_s=1.0)
@@ -53,14 +53,14 @@ def test_the_limit_has_a_default_and_can_be_taken_away(capsys):
 
 def test_a_long_output_costs_neither_memory_nor_disk_and_the_run_succeeds(faulty):
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    record = faulty("shout 300000")  # 30 MB on each of both
+    record = faulty("shout 300000")  # 30 MB on each of standard output and error
     assert record.ranks == 3
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 20_000
 
 
 @pytest.mark.slow
 def test_gigabytes_of_output_are_bounded(faulty):
-    assert faulty("shout 30000000", time_limit_s=300).ranks == 3  # 3 GB on each
+    assert faulty("shout 30000000", time_limit_s=300).ranks == 3  # 3 GB on each stream
 
 
 def test_of_a_long_output_the_first_and_the_last_lines_are_kept(tmp_path):
@@ -68,7 +68,7 @@ def test_of_a_long_output_the_first_and_the_last_lines_are_kept(tmp_path):
     done = run_bounded([sys.executable, "-c", script], folder=tmp_path, time_limit_s=60, output_limit_bytes=100_000)
     lines = done.output.splitlines()
     assert lines[:2] == ["line 00000000", "line 00000001"] and lines[-1] == "line 00099999"
-    # 65,536 bytes of the beginning and 100,000 of the end, of 1,400,000.
+    # 65,536 bytes at the beginning and 100,000 at the end of 1,400,000 are kept.
     assert f"[{1_400_000 - 65_536 - 100_000} bytes left out]" in lines
     assert [int(line[5:]) for line in lines if len(line) == 13 and line > "line 00050000"][-7000:] == [
         *range(93_000, 100_000)
@@ -98,7 +98,7 @@ def test_what_a_program_starts_ends_with_it(faulty, marked, monkeypatch, how, li
 RUN = """
 import sys
 from pathlib import Path
-from apps.process import run_bounded
+from apps.child.process import run_bounded
 run_bounded(["sh", "-c", "(setsid sh -c 'trap \\"\\" TERM HUP; while :; do sleep 1; done' &) ; sleep 300"],
             folder=Path(sys.argv[1]), time_limit_s=None)
 """
@@ -106,11 +106,11 @@ run_bounded(["sh", "-c", "(setsid sh -c 'trap \\"\\" TERM HUP; while :; do sleep
 
 @pytest.mark.parametrize("whom", ["parent", "keeper"])
 def test_nothing_is_left_when_the_parent_is_killed(marked, until, tmp_path, whom):
-    """The command's child in a session of its own included, but where the keeper itself is killed."""
+    """This includes the command's child in a session of its own, except if the keeper itself is killed."""
     parent = subprocess.Popen(
         [sys.executable, "-c", RUN, str(tmp_path)], env=marked.environment, stderr=subprocess.PIPE
     )
-    assert until(lambda: len(marked.processes()) >= 4)  # parent, keeper, and two that sleep
+    assert until(lambda: len(marked.processes()) >= 4)  # parent, keeper, and two sleeping processes
     if whom == "parent":
         parent.kill()
         parent.communicate(timeout=20)
@@ -119,7 +119,7 @@ def test_nothing_is_left_when_the_parent_is_killed(marked, until, tmp_path, whom
     (keeper,) = (int(one) for one in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split())
     os.kill(keeper, 9)
     _, errors = parent.communicate(timeout=20)
-    assert b"the process that looks after it ended with status -9" in errors
+    assert b"its keeper process ended with status -9" in errors
     for process in marked.processes():  # what only the keeper knew of
         os.kill(process, 9)
 
@@ -128,7 +128,7 @@ def test_nothing_is_left_when_the_parent_is_killed(marked, until, tmp_path, whom
 
 
 def simulated_with(limit, faulty_program, folder):
-    """What becomes of the growing program behind these words of a shell."""
+    """Return the result of the growing program after this limit is set in a shell."""
     (folder / "hosts").write_text("c1-0\n")
     platform = Path(__file__).parents[1] / "apps" / "data" / "platform-grid-ref.xml"
     command = f"{limit} exec smpirun -np 1 -hostfile hosts -platform {platform} -no-privatize {faulty_program} grow"
@@ -137,7 +137,7 @@ def simulated_with(limit, faulty_program, folder):
 
 @pytest.fixture
 def faulty_program():
-    from platforms.compiling import compile_once
+    from platforms.simgrid.compiling import compile_once
 
     return compile_once("faulty", [FAULTY], compiler=["smpicc"])
 

@@ -1,23 +1,28 @@
-"""Disks that are full or may not be written: a clear line, nothing half-written, and what is finished stays."""
+"""Disks that are full or not writable give a clear line; no file is half-written, and finished results stay."""
 
 import os
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
-from apps.catalog import problem
+import platforms.generate
+import platforms.system.cli
 from apps.errors import SimulationError
-from apps.runner import Runner
-from apps.smpi import run_iterations
-from apps.spec import RunSpec, Target
+from apps.programs.problem import problem
+from apps.runs.engines import run_iterations
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from apps.store import Store
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
-from platforms.scratch import scratch_folder
-from platforms.writing import write_whole
+from platforms.files.scratch import scratch_folder
+from platforms.files.writing import write_whole
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def command(*arguments, **environment):
 def test_a_full_store_costs_no_result_and_keeps_what_it_has(spec, disk, fill):
     place, lines = disk(2), []
     with Store(place / "store", report=lines.append) as store:
-        assert store.put("fit", "before", {}, {"n": 1})
+        assert store.put("recording", "before", {}, {"n": 1})
         fill(place)
         with Runner(jobs=1, store=store) as runner:
             assert runner.record(spec).time_s > 0
@@ -47,8 +52,8 @@ def test_a_full_store_costs_no_result_and_keeps_what_it_has(spec, disk, fill):
         (place / "ballast").unlink()
         with Runner(jobs=1, store=store) as runner:
             runner.record(spec)
-        assert {entry.kind for entry in store.entries()} == {"fit", "record"}
-        assert store.get("fit", "before") == {"n": 1}
+        assert {entry.kind for entry in store.entries()} == {"record", "recording"}
+        assert store.get("recording", "before") == {"n": 1}
 
 
 @pytest.mark.parametrize("room", [0, 8192])
@@ -68,7 +73,7 @@ def test_a_full_disk_for_results_is_named_and_the_results_are_printed(disk, fill
     fill(out.parent)
     done = command("--out", str(out), "--no-store")
     assert done.returncode == 2
-    assert "hcf-constant" in done.stdout  # the tables
+    assert "hcf-constant" in done.stdout  # the tables are printed
     assert done.stderr.splitlines()[-1].startswith(f"error: --out {out}: cannot be written: No space left on device")
     assert not list(out.iterdir())
 
@@ -81,6 +86,38 @@ def test_a_file_that_cannot_be_written_anew_stays_as_it_was(disk, fill):
         write_whole(place / "results.csv", b"x" * 100_000)
     assert (place / "results.csv").read_text() == "the last results"
     assert sorted(path.name for path in place.iterdir()) == ["ballast", "results.csv"]
+
+
+@pytest.fixture
+def limit():
+    """``limit(most_bytes)``: files cannot become longer within the context, as if the disk were full."""
+
+    @contextmanager
+    def limited(most_bytes):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited
+
+
+@pytest.mark.parametrize(
+    ("main", "words"),
+    [
+        (platforms.generate.main, "--scenario grid4x8 --output"),
+        (platforms.system.cli.main, "grid4x8 --count x=32 --write-hostfile"),
+    ],
+)
+def test_an_output_that_fails_half_way_leaves_the_old_file(main, words, limit, refused, tmp_path):
+    path = tmp_path / "output"
+    path.write_text("the last output")
+    with limit(64):
+        refused(main, [*words.split(), str(path)], f"{path}: cannot be written: File too large")
+    assert path.read_text() == "the last output"
+    assert [one.name for one in tmp_path.iterdir()] == ["output"]
 
 
 def test_what_is_no_common_file_is_written_in_place(tmp_path):

@@ -1,4 +1,4 @@
-"""Campaigns that are killed, interrupted, left by their readers, or run beside each other."""
+"""Campaigns that are killed or interrupted, whose output nobody reads, or that run beside each other."""
 
 import csv
 import os
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KILLS = [sys.executable, str(ROOT / "benchmarks" / "kill_campaign.py")]
-LONG = "--scenario all --app mg,lu --class W --iterations full --jobs 2"  # runs long enough to be hit in one
+LONG = "--scenario all --app mg,lu --class W --iterations full --jobs 2"  # long runs: signals arrive during one
 
 
 def validation(marked, tmp_path, *arguments):
@@ -44,7 +44,7 @@ def test_a_signal_ends_a_command_and_all_that_it_started(marked, tmp_path, death
     started = subprocess.Popen(
         [*listening, *command], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
-    started.stderr.readline()  # a run is finished, and others have begun
+    started.stderr.readline()  # one run is finished, and others have begun
     started.send_signal(death)
     _, errors = started.communicate(timeout=30)
     assert (started.returncode, errors.splitlines()[-1]) == (130, "interrupted")
@@ -69,9 +69,9 @@ def test_a_terminal_that_goes_away_ends_a_command_and_all_that_it_started(marked
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(listening[0], [*listening, *command], environment)
-    termios.tcsetwinsize(terminal, (24, 80))  # without a size there is no bar
+    termios.tcsetwinsize(terminal, (24, 80))  # without a size, no progress bar is shown
     said = b""
-    while not re.search(rb" [1-9]\d*/16 ", said):  # its bar moves
+    while not re.search(rb" [1-9]\d*/16 ", said):  # the progress bar moves
         said += os.read(terminal, 4096)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
@@ -115,9 +115,9 @@ def test_two_campaigns_on_one_store_make_every_run_once(marked, tmp_path, predic
     errors = [one.communicate(timeout=120)[1] for one in started]
     assert [one.returncode for one in started] == [0, 0, 0]
     assert "warning" not in "".join(errors) and "error" not in "".join(errors)
-    # By hand: three grids on two networks; each has a run of its own, and all of a network share their probe of four.
+    # By hand: three grids on two networks; each has a run, and the grids of a network share a probe of four ranks.
     simulated = [line for text in errors for line in re.findall(r"^\[.*\] \d+ of \d+: (.*)$", text, re.MULTILINE)]
-    assert len(simulated) <= 2 * (3 + 3)  # probes of the three grids may be made by three processes
+    assert len(simulated) <= 2 * (3 + 3)  # three processes may each run the probe
     targets = [line for line in simulated if " 4 ranks" not in line]
     assert len(targets) == 2 * 3
 

@@ -1,20 +1,17 @@
-"""Temporary folders and files of killed processes go with the next start; those of living ones stay."""
+"""Temporary folders and files of killed processes are removed at the next start; those of living ones stay."""
 
 import os
 import subprocess
 import sys
 
-import pytest
-
 from apps.store import Store
 from apps.store.claims import claim
-from platforms import scratch
-from platforms.scratch import scratch_file, scratch_folder
+from platforms.files.scratch import scratch_folder
 
 HOLD = """
 import os, sys
 from pathlib import Path
-from platforms.scratch import scratch_file, scratch_folder
+from platforms.files.scratch import scratch_file, scratch_folder
 place = Path(sys.argv[1])
 with scratch_folder("held", place) as folder, scratch_file(place) as (handle, path):
     (folder / "inside").mkdir()
@@ -25,9 +22,13 @@ with scratch_folder("held", place) as folder, scratch_file(place) as (handle, pa
 """
 
 
-@pytest.fixture(autouse=True)
-def as_in_a_new_process(monkeypatch):
-    monkeypatch.setattr(scratch, "_swept", set())
+START = """
+import sys
+from pathlib import Path
+from platforms.files.scratch import scratch_file
+with scratch_file(Path(sys.argv[1])):
+    pass
+"""
 
 
 def names(place):
@@ -35,7 +36,7 @@ def names(place):
 
 
 def test_what_killed_processes_leave_goes_and_what_others_use_stays(tmp_path):
-    (tmp_path / "grid-validator-scratch-notes").mkdir()  # not our form of a name
+    (tmp_path / "grid-validator-scratch-notes").mkdir()  # not the form of a temporary folder's name
     (tmp_path / "mine").touch()
     others = names(tmp_path)
     holder = subprocess.Popen(
@@ -43,12 +44,10 @@ def test_what_killed_processes_leave_goes_and_what_others_use_stays(tmp_path):
     )
     held = holder.stdout.readline().split()
     with scratch_folder("other", tmp_path) as folder:
-        assert names(tmp_path) == sorted([*others, *held, folder.name])  # it lives
+        assert names(tmp_path) == sorted([*others, *held, folder.name])  # its process lives
     holder.communicate("\n", timeout=20)
     assert names(tmp_path) == sorted([*others, *held])
-    scratch._swept.clear()
-    with scratch_file(tmp_path):
-        pass
+    subprocess.run([sys.executable, "-c", START, str(tmp_path)], check=True)
     assert names(tmp_path) == others
 
 
@@ -56,8 +55,8 @@ def test_a_claim_is_anothers_until_its_holder_ends(tmp_path):
     with Store(tmp_path / "store") as store:
         with store.claim("record", "k") as mine:
             assert mine is not None
-            assert store.claim("record", "k") is None  # of another thread, for example
-            with store.claim("trace", "k") as other:
+            assert store.claim("record", "k") is None  # claimed by another thread, for example
+            with store.claim("recording", "k") as other:
                 assert other is not None
         with store.claim("record", "k") as again:
             assert again is not None
@@ -70,7 +69,7 @@ def test_a_claim_is_anothers_until_its_holder_ends(tmp_path):
 
 
 def test_where_nothing_can_be_claimed_everyone_goes_on(tmp_path):
-    (tmp_path / "claims").touch()  # a file where the folder should be
+    (tmp_path / "claims").touch()  # a file in place of the folder
     first, second = claim(tmp_path, "record", "k"), claim(tmp_path, "record", "k")
     assert first is not None and second is not None
 

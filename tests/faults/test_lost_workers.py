@@ -1,4 +1,4 @@
-"""Dask workers and schedulers that die for good: a failed run that says so, and no waiting for ever."""
+"""Dask workers and schedulers that end for good give a failed run with a message, and nothing waits forever."""
 
 import os
 import signal
@@ -6,14 +6,15 @@ import threading
 
 import pytest
 
-import apps.cluster
-from apps.catalog import problem
-from apps.cluster import Cluster
+import apps.runs.dask_cluster
 from apps.errors import SimulationError
-from apps.spec import RunSpec, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.dask_cluster import Cluster
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
@@ -41,7 +42,7 @@ def simulate_while(cluster, action):
 
 
 def test_when_all_workers_are_gone_the_run_fails(cluster, monkeypatch):
-    monkeypatch.setattr(apps.cluster, "NO_WORKERS_S", 4.0)
+    monkeypatch.setattr(apps.runs.dask_cluster, "NO_WORKERS_S", 4.0)
     with pytest.raises(SimulationError, match="there have been no workers for 4 s"):
         simulate_while(cluster, lambda: cluster.scale(0))
 

@@ -1,4 +1,4 @@
-"""A platform whose profiles end a run is to blame for it, under both engines; one for a fault of the program is not."""
+"""If profiles end a run, both engines blame the platform; if the program has a fault, they do not."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The readers under attack are a folder beside this one, shared with the fuzzer."""
+"""The readers that are tested with hostile input are in the folder ``readers``, which the fuzzer uses too."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How hard hypothesis tries: the same attempts at every run; many more where there is time."""
+"""Settings of hypothesis: every run tries the same examples; the settings of slow tests have many more."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""Small inputs that ask for more than any machine has: one line, within seconds and in little memory."""
+"""Small inputs that need more than any machine has are refused in one line, within seconds and with little memory."""
 
 import resource
 import time
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 import pytest
 from readers.common import fenced, platform_of
 
-from apps.energy import unpacked
-from apps.recording_io import from_bytes
-from platforms.checked_toml import MOST_BYTES, MOST_DEPTH, MOST_LINE, MOST_POINTS, read_toml
+from apps.recording.files import from_bytes
+from apps.results.energy import unpacked
 from platforms.errors import UserError
-from platforms.placement import read_host_file
-from platforms.random_grid import Ranges, random_grid
-from platforms.scenario import named_grid, read_grid
+from platforms.files.checked_toml import MOST_BYTES, MOST_DEPTH, MOST_LINE, MOST_POINTS, read_toml
+from platforms.grids.random_grid import Ranges, random_grid
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.model.placement import read_host_file
 from platforms.system.description import read_system
 from predictor.blocks.expressions import Expression
 from predictor.design.request import read_request
@@ -26,7 +26,7 @@ LITTLE_BYTES = 1 << 30
 
 @contextmanager
 def refused(message):
-    """A clear error with this message, soon, and with little more memory than before."""
+    """Check that a clear error with this message is raised soon and with little additional memory."""
     before_bytes, started = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     with pytest.raises(UserError, match=message) as error:
         yield
@@ -66,7 +66,7 @@ def test_files_in_toml_that_python_would_take_long_for_or_fail_over(written, tex
 
 @pytest.mark.slow
 def test_the_longest_keys_that_are_taken_are_read_soon(written):
-    # The worst that is let through: Python's own time for a key grows with the square of its parts.
+    # The worst accepted input: Python's time to parse a key grows with the square of its number of parts.
     line = ".".join(["a"] * MOST_POINTS)
     path = written("".join(f"k{i}.{line} = 1\n" for i in range(MOST_BYTES // (4 * len(line)))))
     with refused("nested deeper"):
@@ -97,7 +97,7 @@ def test_grids_beyond_what_can_be_simulated(written):
 
 def test_a_name_that_comes_twice_among_many_is_found_soon(written):
     text = clusters(1, nodes=300_000) + '[[clusters]]\nname = "c1-7"\nnodes = 1\nspeed_gflops = 1\n'
-    with refused("'c1-7' stands for two things"):
+    with refused("'c1-7' is used twice"):
         read_grid(written(text))
 
 
@@ -155,7 +155,7 @@ def test_graphs_that_unfold(written):
 
 
 def test_energies_that_unfold():
-    # of a store's record: one row stands for the hosts of a range
+    # A record in a store: one row stands for a range of hosts.
     assert unpacked([[1.5, "c-", 0, 2, ""]]) == {"c-0": 1.5, "c-1": 1.5, "c-2": 1.5}
     with pytest.raises(ValueError, match="hosts in a row"):
         unpacked([[1.5, "c-", 0, 10**12, ""]])
@@ -172,7 +172,7 @@ def test_recordings_that_unfold():
         for i in range(50):
             archive.writestr(f"event_{i}.npy", b"\0" * (100 << 10))
     content = bytearray(file.getvalue())
-    # the sizes that its directory gives, not what really unfolds, are looked at before anything is unpacked
+    # The sizes in the archive's directory are checked before anything is unpacked.
     entry = content.rindex(b"PK\x01\x02")
     content[entry + 24 : entry + 28] = (0xFFFFFFF0).to_bytes(4, "little")
     with pytest.raises(ValueError, match="unpacks to"):

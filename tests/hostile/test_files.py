@@ -1,4 +1,4 @@
-"""Names that stand for something else than a file of the right kind: one line and status 2, soon, in little memory."""
+"""Names of things that are not files of the right kind give one line and status 2, soon and with little memory."""
 
 import importlib
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from readers.common import ROOT, fenced
 
-import platforms.reading
-from platforms.reading import input_bytes, input_text
+import platforms.files.reading
+from platforms.files.reading import input_bytes, input_text
 
 EXAMPLES = ROOT / "examples"
-# Every option and argument that names a file: the command, its words with {} for the name, and the name's ending.
+# Every option and argument that names a file: the command, its arguments with {} for the name, and the name's ending.
 COMMANDS = [
     ("platforms.generate", "--scenario {} --output made.xml", ".toml"),
     ("platforms.inspect.cli", "{}", ".xml"),
@@ -54,7 +54,7 @@ KINDS = (
 
 
 def made(kind: str, folder: Path, ending: str) -> str:
-    """The name of something that is not what it should be."""
+    """Make something of the wrong kind and return its name."""
     path = folder / f"{kind}{ending}"
     match kind:
         case "pipe":
@@ -71,7 +71,7 @@ def made(kind: str, folder: Path, ending: str) -> str:
             path.touch()
         case "huge":
             with path.open("wb") as file:
-                file.truncate(5 << 30)  # takes no room
+                file.truncate(5 << 30)  # a sparse file takes no space
         case "utf-16":
             path.write_bytes("a = 1\n".encode("utf-16"))
         case "long":
@@ -90,7 +90,7 @@ def made(kind: str, folder: Path, ending: str) -> str:
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(platforms.reading, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(platforms.files.reading, "PATIENCE_S", 0.01)
 
 
 @pytest.mark.parametrize("command, words, ending", COMMANDS)
@@ -99,7 +99,7 @@ def test_what_is_no_such_file_is_refused_in_one_line(command, words, ending, tmp
     main = importlib.import_module(command).main
     for kind in KINDS:
         if (kind, "--hardware" in words) == ("empty", True):
-            continue  # it adds nothing
+            continue  # the case adds nothing
         name = made(kind, tmp_path, ending)
         started = time.perf_counter()
         with fenced(tmp_path):
@@ -111,7 +111,7 @@ def test_what_is_no_such_file_is_refused_in_one_line(command, words, ending, tmp
 
 
 def test_a_pipe_with_a_writer_is_read(tmp_path):
-    # as a shell makes one: --hostfile <(sort hosts)
+    # A pipe as a shell makes it: --hostfile <(sort hosts)
     os.mkfifo(tmp_path / "pipe")
     if os.fork() == 0:
         (tmp_path / "pipe").write_bytes(b"a\r\nb\n")
@@ -126,7 +126,7 @@ def test_reading_stops_at_the_bound(tmp_path):
     with pytest.raises(OSError, match="larger than"):
         input_bytes(tmp_path / "file", most_bytes=4)
     with pytest.raises(OSError, match="larger than"):
-        input_bytes("/proc/self/maps", most_bytes=10)  # says that its size is 0
+        input_bytes("/proc/self/maps", most_bytes=10)  # its reported size is 0
 
 
 def test_a_name_with_a_zero_byte_is_no_name():
@@ -135,7 +135,7 @@ def test_a_name_with_a_zero_byte_is_no_name():
 
 
 def test_output_that_is_not_utf_8_text_is_refused_in_one_line(tmp_path):
-    # a platform whose name, shown in tables, cannot be printed
+    # The platform's name, which tables show, cannot be printed.
     name = os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.xml")
     Path(name).write_text((ROOT / "tests/platforms/data/two_hosts.xml").read_text())
     command = [sys.executable, "-m", "platforms.inspect", name]

@@ -1,4 +1,4 @@
-"""Every option of every command with values that it does not expect: an answer or one clear line, never a traceback."""
+"""Unexpected values of every option of every command give a result or one clear line, never a traceback."""
 
 import argparse
 import importlib
@@ -14,7 +14,7 @@ CHOICE = "--scenario ichikawa --app hpl --size 960 --no-store"
 FAILURES = "--node-mtbf-years 5 --checkpoint 600 --work 3e9 --serial 1e-5 --nodes 1:10"
 MODEL = "--system bwUniCluster --app hpl --n 2000"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
-# Words that a command needs, so that it looks at the option; by command and subcommand.
+# Arguments that a command needs before it examines the option; by command and subcommand.
 COMMANDS = {
     ("platforms.generate", ""): "--scenario grid4x2 --output made.xml",
     ("platforms.inspect.cli", ""): f"{EXAMPLES}/platforms/campus.xml",
@@ -28,6 +28,7 @@ COMMANDS = {
     ("predictor.blocks.cli", "run"): BLOCKS,
     ("predictor.blocks.cli", "block"): "--model galera+ --block bcast --size 8 --processes 4",
     ("predictor.blocks.cli", "calibrate"): "--scenario grid4x2 --no-store",
+    ("predictor.check", ""): "no-such-predictor --no-store",
     ("predictor.design.cli", ""): f"{EXAMPLES}/grid-design.toml",
     ("predictor.dpgraph.cli", ""): "--app is --class S --ranks 4",
     ("predictor.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
@@ -59,7 +60,7 @@ WRITTEN = (
     "--draw",
     "--graphml",
 )
-PICTURES = ("--figures", "--plot")  # they take their time
+PICTURES = ("--figures", "--plot")  # options that take long
 PLACES = ("", "two\nlines", "x" * 5000, ".", "/dev/zero/x", "\udcff")
 VALUES = (
     "nan", "-1", "inf", "0", "99999999999999999999", "", "1e999", "x" * 5000, "9" * 5000, "-inf", "1e-320", "1e308",
@@ -70,7 +71,7 @@ SOON_S, DRAWN_S = 5.0, 30.0
 
 
 def options_of(command: str, subcommand: str) -> list[str]:
-    """The options that take a value."""
+    """Return the options that take a value."""
     parser = importlib.import_module(command).build_parser()
     if subcommand:
         (choice,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))

@@ -1,4 +1,4 @@
-"""Platform files made to harm: refused before SimGrid sees them, which neither writes nor fetches what they name."""
+"""Malicious platform files are refused before SimGrid loads them; nothing that they name is written or downloaded."""
 
 import os
 import socket
@@ -7,8 +7,8 @@ import time
 import pytest
 
 from platforms.errors import PlatformError, UserError
-from platforms.read import read_platform
-from platforms.xml_check import MOST_DEPTH, MOST_HOSTS, MOST_NAME, check_platform_xml
+from platforms.read.read import read_platform
+from platforms.read.xml_check import MOST_DEPTH, MOST_HOSTS, MOST_NAME, check_platform_xml
 from predictor.dpgraph.graphml import NAMESPACE, read_graphml
 
 HEAD = '<?xml version=\'1.0\'?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
@@ -17,7 +17,7 @@ ZONE = '<zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone>'
 
 @pytest.fixture
 def refusal(tmp_path):
-    """``refusal(text, message)``: reading this platform is refused with the message, in one line, within seconds."""
+    """``refusal(text, message)``: reading this platform fails with the message, in one line, within seconds."""
 
     def check(text, message):
         path = tmp_path / "platform.xml"
@@ -55,7 +55,7 @@ def test_entities_are_not_expanded(refusal):
 
 
 def test_nothing_is_fetched(refusal, tmp_path):
-    # neither here nor by SimGrid's parser, nor by lxml for graphs: nobody knocks
+    # Neither this project, nor SimGrid's parser, nor lxml (for graphs) contacts the server.
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/x.dtd"
@@ -70,7 +70,7 @@ def test_nothing_is_fetched(refusal, tmp_path):
 
 
 def test_deep_nesting_is_refused(refusal):
-    # SimGrid 3.32 corrupts its memory over some thousand levels
+    # SimGrid 3.32 corrupts its memory with some thousand levels.
     for depth in (MOST_DEPTH, 3000, 200_000):
         zones = '<zone id="z" routing="Full">' * depth + "</zone>" * depth
         refusal(platform(zones), f"nested deeper than {MOST_DEPTH}")
@@ -121,7 +121,7 @@ def test_two_things_of_one_name_are_refused(refusal):
 
 
 def test_a_platform_cannot_have_files_written(refusal, tmp_path, monkeypatch):
-    # SimGrid would write a trace as soon as it has loaded the platform
+    # SimGrid would write a trace as soon as it has loaded the platform.
     monkeypatch.chdir(tmp_path)
     tracing = '<prop id="tracing" value="yes"/><prop id="tracing/platform" value="yes"/>'
     for name in (f"{tmp_path}/there", "../there", "sub/there", ".hidden", "a&#x2f;b", ""):

@@ -1,4 +1,4 @@
-"""Names and arguments of a user's own never reach a shell: smpirun and smpicc are shell scripts."""
+"""Users' names and arguments are never interpreted by a shell, although smpirun and smpicc are shell scripts."""
 
 import ast
 import os
@@ -22,7 +22,7 @@ TOUCH = "$(touch evil)"
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder with an odd name, in which commands run."""
+    """An empty folder with an unusual name, in which commands run."""
     folder = tmp_path / f"a b {TOUCH} 'q\" ;touch evil; `touch evil`"
     folder.mkdir()
     monkeypatch.chdir(folder)

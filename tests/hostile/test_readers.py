@@ -1,4 +1,4 @@
-"""Every reader given what no reader expects: the clear error, in one line, is the only exception that it may raise."""
+"""Test that a reader of unexpected input raises nothing but a clear error in one line."""
 
 import importlib
 import tomllib
@@ -42,7 +42,7 @@ def attack(reader: ModuleType, content: bytes) -> None:
 
 @st.composite
 def mutated(draw: st.DrawFn, reader: ModuleType) -> bytes:
-    """A seed with a few places cut out, repeated, overwritten, or with a word of the reader's put in."""
+    """A seed with a few places cut out, repeated, overwritten, or with a word of the reader inserted."""
     content = bytearray(draw(st.sampled_from(reader.SEEDS)).read_bytes())
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(content)))
@@ -60,7 +60,7 @@ def mutated(draw: st.DrawFn, reader: ModuleType) -> bytes:
 
 
 def in_toml(value: Any) -> str:
-    """A value as TOML writes it, in a line."""
+    """Return a value in TOML notation, in one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{in_toml(str(key))} = {in_toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
@@ -79,7 +79,7 @@ def file_in_toml(table: dict[str, Any]) -> bytes:
 
 @st.composite
 def changed_tables(draw: st.DrawFn, reader: ModuleType) -> bytes:
-    """A seed in which values, keys and entries, anywhere, are others than they should be."""
+    """A seed with wrong values, keys and entries at random places."""
     table = tomllib.loads(draw(st.sampled_from(reader.SEEDS)).read_text("utf-8"))
     for _ in range(draw(st.integers(1, 4))):
         place: Any = table
@@ -142,7 +142,7 @@ def test_nothing_but_the_clear_error_in_many_attempts(name, strategy, fence):
 
 @pytest.mark.parametrize("name", READERS)
 def test_seeds_are_taken(name, fence):
-    # else attacks would all end at the same first check
+    # Otherwise all inputs would fail at the same first check.
     reader, taken = reader_of(name), 0
     for seed in reader.SEEDS:
         try:

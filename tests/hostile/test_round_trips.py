@@ -1,4 +1,4 @@
-"""What is written comes back as it was, whatever it is."""
+"""Values of every kind that are written and read again are unchanged."""
 
 import json
 
@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from profiles import QUICK
 from readers.common import platform_of
 
-from apps.energy import packed, unpacked
-from apps.recording import EVENT_FIELDS, Recording
-from apps.recording_io import from_bytes, to_bytes
+from apps.recording.events import EVENT_FIELDS, Recording
+from apps.recording.files import from_bytes, to_bytes
+from apps.results.energy import packed, unpacked
 from apps.store import Store
 from platforms.errors import UserError
-from platforms.placement import read_host_file, write_host_file
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import read_host_file, write_host_file
+from predictor.allocation.configuration import Configuration
 from predictor.blocks.expressions import Expression
-from predictor.npt.configuration import Configuration
 
 PLATFORM = platform_of(named_grid("grid4x2"))
 HOSTS = [host.name for host in PLATFORM.hosts]
@@ -52,8 +52,8 @@ def test_energies_of_hosts_of_any_name(energies):
 @given(payload=st.dictionaries(NAMES, JSON, max_size=5), identity=st.dictionaries(NAMES, JSON, max_size=3))
 def test_payloads_of_a_store(payload, identity, tmp_path):
     with Store(tmp_path / "store") as store:
-        assert store.put("fit", "f" * 64, identity, payload, summary="one")
-        assert store.get("fit", "f" * 64) == payload
+        assert store.put("recording", "f" * 64, identity, payload, summary="one")
+        assert store.get("recording", "f" * 64) == payload
         assert [entry.identity for entry in store.entries()] == [identity]
 
 
@@ -61,14 +61,14 @@ def test_payloads_of_a_store(payload, identity, tmp_path):
 @given(content=st.binary(max_size=2000), identity=st.dictionaries(NAMES, JSON, max_size=3))
 def test_bytes_of_a_store(content, identity, tmp_path):
     with Store(tmp_path / "store") as store:
-        assert store.put_bytes("trace", identity, content)
-        assert store.get_bytes("trace", identity) == content
+        assert store.put_bytes("recording", identity, content)
+        assert store.get_bytes("recording", identity) == content
 
 
 @QUICK
 @given(data=st.data())
 def test_recordings(data):
-    from apps.recording import EVENT
+    from apps.recording.events import EVENT
 
     ranks = data.draw(st.integers(1, 3))
     rows = [np.frombuffer(data.draw(st.binary(min_size=EVENT.itemsize, max_size=EVENT.itemsize)), EVENT)] * ranks
@@ -104,8 +104,8 @@ def test_numbers_as_expressions(number):
 
 @pytest.mark.parametrize("name", ["two\nlines", "\x01", "\u202e"])
 def test_names_that_cannot_be_shown_are_refused(name, tmp_path):
-    from platforms.clusters import parse_clusters
-    from platforms.scenario import read_grid
+    from platforms.grids.scenario import read_grid
+    from platforms.read.clusters import parse_clusters
 
     escaped = "".join(f"\\U{ord(c):08x}" for c in name)
     (tmp_path / "grid.toml").write_text(f'name = "{escaped}"\n[[clusters]]\nnodes = 1\nspeed_gflops = 1\n')

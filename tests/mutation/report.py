@@ -1,7 +1,7 @@
-"""What became of the mutants of `make mutation`: per module how many the tests kill, and who survives.
+"""Report on the mutants of `make mutation`: how many of each module the tests kill, and which survive.
 
-Run in the folder in which mutmut has run.  Ends with status 1 where fewer than LEAST of a module's mutants, or of all,
-are killed, and where equivalent.toml names what is no survivor.
+Run it in the folder in which mutmut has run.  The exit status is 1 if fewer than LEAST of a module's mutants, or of all
+mutants, are killed, or if equivalent.toml names a mutant that is no survivor.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 LEAST = 0.9
 KILLED, SURVIVED, TIMEOUT, NOT_RUN = "killed", "survived", "timeout", "not run"
-# mutmut's exit codes: 33 and 5 are mutants that no test reaches; a limit of time is signal 24, and 36.
+# mutmut's exit codes: 33 and 5 are mutants that no test reaches; signal 24 and code 36 are time limits.
 STATUS = {1: KILLED, 3: KILLED, 0: SURVIVED, 33: SURVIVED, 5: SURVIVED, None: NOT_RUN}
 STATUS |= dict.fromkeys((-24, 24, 36, 152, 255), TIMEOUT)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a mutant changes, as it stands in equivalent.toml: names of mutants change with every edit."""
+    """The change that makes a mutant, as in equivalent.toml, because names of mutants change with every edit."""
 
     module: str
     function: str
@@ -33,20 +33,20 @@ class Change:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed function, and what became of it."""
+    """A changed function and the result of its tests."""
 
     module: str  # path of the file
-    name: str  # mutmut's
-    status: str  # one of the four above, or mutmut's code
+    name: str  # mutmut's name of the mutant
+    status: str  # one of the four above, or mutmut's exit code
 
     @property
     def function(self) -> str:
-        """As the source has it: mutmut puts x_ before functions, and x, class and method between bars."""
+        """Name of the function in the source; mutmut writes x_function, or xǁclassǁmethod."""
         mangled = self.name.rpartition("__mutmut_")[0].rpartition(".")[2]
         return mangled.removeprefix("x_") if mangled.startswith("x_") else mangled[2:].replace("ǁ", ".")
 
     def change(self) -> Change:
-        """Of its lines, those that differ."""
+        """Return the lines that the mutant changes."""
         from mutmut.mutation.diff_apply import get_diff_for_mutant
 
         lines = get_diff_for_mutant(self.name, path=self.module).splitlines()[2:]
@@ -55,7 +55,7 @@ class Mutant:
 
 
 def mutants(root: Path) -> Iterator[Mutant]:
-    """All that mutmut made, from what it keeps beside each file."""
+    """Yield all mutants, from the files that mutmut keeps beside each module."""
     for path in sorted(root.rglob("*.py.meta")):
         module = str(path.relative_to(root)).removesuffix(".meta")
         for name, code in json.loads(path.read_text())["exit_code_by_key"].items():
@@ -63,7 +63,7 @@ def mutants(root: Path) -> Iterator[Mutant]:
 
 
 def read_equivalent(path: Path) -> dict[Change, str]:
-    """The mutants that no test can tell from what they were made of, with the reasons."""
+    """Return the mutants that no test can distinguish from the original, with the reasons."""
     entries = tomllib.loads(path.read_text("utf-8"))["mutants"]
     return {Change(e["module"], e["function"], e["was"], e["becomes"]): e["reason"] for e in entries}
 

@@ -1,4 +1,4 @@
-"""What the tests of the platforms share.  The reader's helper is compiled once, into the user's own cache folder."""
+"""Fixtures of the tests of platforms.  The reader's helper is compiled once, into the user's own cache folder."""
 
 from pathlib import Path
 

@@ -1,13 +1,13 @@
-"""The cache folder: where it is, and what is said where it cannot be."""
+"""The cache folder: its place, and the error if it cannot be used."""
 
 import os
+import pwd
 import re
-from pathlib import Path
 
 import pytest
 
-from platforms import caching
 from platforms.errors import UserError
+from platforms.files import caching
 
 
 def test_the_cache_is_where_the_variables_say(monkeypatch, tmp_path):
@@ -15,11 +15,26 @@ def test_the_cache_is_where_the_variables_say(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert caching.cache_folder() == tmp_path / "grid-prediction-validator"
 
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the XDG specification says to ignore it
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert caching.cache_folder() == tmp_path / "home" / ".cache" / "grid-prediction-validator"
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", "~/mine")
+    assert caching.cache_folder() == tmp_path / "home" / "mine"
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", "mine")
+    monkeypatch.chdir(tmp_path)
+    assert caching.cache_folder() == tmp_path / "mine"
 
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says the XDG specification
-    monkeypatch.setattr(Path, "home", homeless)
+
+@pytest.mark.parametrize("own", ["", "~/mine", "~no-such-user/mine"])
+def test_without_a_home_folder_one_line_says_so(monkeypatch, own):
+    def unknown(_):
+        raise KeyError
+
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", own)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    for function in ("getpwuid", "getpwnam"):
+        monkeypatch.setattr(pwd, function, unknown)
     with pytest.raises(UserError, match=re.escape("there is no home folder. Set GRID_VALIDATOR_CACHE")):
         caching.cache_folder()
 

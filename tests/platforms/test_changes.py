@@ -1,18 +1,18 @@
-"""What changes on a platform in the course of a run, and hosts that no run can use."""
+"""Changes of a platform during a run, and hosts that no run can use."""
 
 import pytest
 
+from platforms.arguments import check_usable
 from platforms.errors import PlatformError
-from platforms.options import check_usable
-from platforms.platform import Change
-from platforms.read import check_connected, read_platform
+from platforms.model.platform import Change
+from platforms.read.read import check_connected, read_platform
 
 
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
         ("two_hosts", ()),
-        ("halved", (Change("speed", "host", "tired", 5.0),)),  # an event at 0 s that changes nothing is none
+        ("halved", (Change("speed", "host", "tired", 5.0),)),  # an event at 0 s that changes nothing does not count
         ("profiled", (Change("speed", "host", "busy", 10.0),)),
         ("failing", (Change("state", "host", "f3", 0.0), Change("state", "host", "f2", 1.0))),
     ],
@@ -34,7 +34,7 @@ def test_profiles_of_links_and_of_repeating_loads_are_known(tmp_path):
     found = {(one.kind, one.name): one for one in read_platform(tmp_path / "line.xml").changes}
     assert found["speed", "a"].share == 0.25
     assert found["bandwidth", "l"].from_s == 3.0
-    assert found["latency", "l"].from_s >= 2.0  # SimGrid does not tell of it: seen when it has happened
+    assert found["latency", "l"].from_s >= 2.0  # SimGrid has no signal for it: noticed after it has happened
     assert str(found["speed", "a"]) == "host 'a' has 25 % of its speed at the start"
 
 
@@ -77,7 +77,7 @@ def test_hosts_without_a_way_are_refused_in_simgrids_words(data, name, hosts, sa
 
 
 def test_a_way_to_itself_is_not_asked_for(data):
-    check_connected(data / "torus.xml", ["d0"])  # a torus has none
+    check_connected(data / "torus.xml", ["d0"])  # a host of a torus has no route to itself
 
 
 def test_files_that_a_config_asks_for_are_not_written_into_the_current_folder(tmp_path, monkeypatch, data):
@@ -89,3 +89,36 @@ def test_files_that_a_config_asks_for_are_not_written_into_the_current_folder(tm
     monkeypatch.chdir(here)
     assert len(read_platform(tmp_path / "traced.xml").hosts) == 2
     assert not any(here.iterdir())
+
+
+def profiled(folder, name):
+    path = folder / "profiled.xml"
+    path.write_text(
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">"
+        f'<platform version="4.1"><zone id="w" routing="Full"><host id="a" speed="1Gf" speed_file="{name}"/></zone>'
+        "</platform>"
+    )
+    return path
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "a&amp;b.txt", "a&#38;b.txt", "a&#x26;b.txt", "&quot;quoted&quot;.txt"])
+def test_the_content_of_a_profile_belongs_to_the_platform_whatever_its_name(tmp_path, name):
+    profile = tmp_path / name.replace("&amp;", "&").replace("&#38;", "&").replace("&#x26;", "&").replace("&quot;", '"')
+    hashes = []
+    for share in (0.5, 0.25):
+        profile.write_text(f"0 {share}\n")
+        hashes.append(read_platform(profiled(tmp_path, name)).content_hash)
+    assert hashes[0] != hashes[1]
+
+
+def test_a_profile_that_simgrid_would_take_from_the_current_folder_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "load.txt").write_text("0 0.5\n")
+    path = profiled(tmp_path, "load.txt")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    read_platform(path)
+    (tmp_path / "here" / "load.txt").write_text("0 0.001\n")
+    with pytest.raises(PlatformError, match="that of the current folder instead"):
+        read_platform(path)
+    monkeypatch.chdir(tmp_path)
+    read_platform(path)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from platforms.clusters import Pattern, parse_clusters, regroup
 from platforms.errors import PlatformError, UserError
-from platforms.placement import block, probe_placement
-from platforms.read import read_platform
+from platforms.model.placement import block, probe_placement
+from platforms.read.clusters import Pattern, parse_clusters, regroup
+from platforms.read.read import read_platform
 
 
 def names(platform):
@@ -76,7 +76,7 @@ def test_clusters_without_hosts_are_refused(data, text, said):
 
 
 def test_no_two_clusters_have_one_name(data):
-    # "x" is split, and its first part would be called as the cluster that is there.
+    # "x" is split, and its first part would get the name of another cluster.
     platform = grouped(data / "routers.xml", "x.1=old0,x=*")
     assert names(platform) == {
         "x.1": ["old0"],

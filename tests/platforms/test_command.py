@@ -1,4 +1,4 @@
-"""How every command line ends."""
+"""Exit statuses and error lines of commands."""
 
 import errno
 import sys

@@ -1,6 +1,6 @@
 """CSV files with comments."""
 
-from platforms.commented_csv import commented_rows, numbered_rows
+from platforms.files.commented_csv import commented_rows, numbered_rows
 
 
 def test_rows_have_the_numbers_of_their_lines():

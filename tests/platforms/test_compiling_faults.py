@@ -1,15 +1,15 @@
-"""Compilers that do not come to an end, or lack a part, and a cache that they cannot write."""
+"""Compilers that do not end or lack a part, and a cache that they cannot write."""
 
 import pytest
 
-from platforms import compiling
-from platforms.compiling import compile_once
 from platforms.errors import UserError
+from platforms.simgrid import compiling
+from platforms.simgrid.compiling import compile_once
 
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """``compiled(script)``: something by a compiler that is this shell script."""
+    """``compiled(script)``: the result of a compiler that is this shell script."""
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
     source, compiler = tmp_path / "a.c", tmp_path / "cc"
     source.write_text("int main(void) { return 0; }\n")
@@ -24,7 +24,7 @@ def compiled(tmp_path, monkeypatch):
 
 def test_a_compiler_without_end_is_given_up(compiled, monkeypatch):
     monkeypatch.setattr(compiling, "TIME_LIMIT_S", 0.2)
-    with pytest.raises(UserError, match=r"compiling a: no end after 0\.2 s"):
+    with pytest.raises(UserError, match=r"compiling a: not finished after 0\.2 s"):
         compiled("exec sleep 9")
 
 
@@ -32,8 +32,8 @@ def test_a_compiler_without_end_is_given_up(compiled, monkeypatch):
     ("script", "said"),
     [
         ("echo 'gcc: not found' >&2; exit 127", "compiling a: gcc: not found. Run: apt-get install gcc g++ gfortran."),
-        ("exit 1", "compiling a: the compiler said nothing. The full log is in "),
-        ("exit 0", "compiling a: the compiler said nothing. The full log is in "),
+        ("exit 1", "compiling a: the compiler printed no message. The full log is in "),
+        ("exit 0", "compiling a: the compiler printed no message. The full log is in "),
         ("echo one; echo 'a.c:1: error: two' >&2; exit 1", "compiling a: a.c:1: error: two. The full log is in "),
     ],
 )

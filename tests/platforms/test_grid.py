@@ -1,4 +1,4 @@
-"""Grids made in Python: which cannot be."""
+"""Grids made in Python that are refused."""
 
 import math
 import re
@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from platforms.errors import UserError
-from platforms.frequency import Frequencies
-from platforms.platform import Power
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.frequency import Frequencies
+from platforms.model.platform import Power
 
 GRID = named_grid("grid2x2", speeds_flops=[1e9, 2e9])
 
@@ -36,5 +36,5 @@ def test_a_grid_that_cannot_be_is_refused(change, said):
 
 def test_a_frequency_near_a_level_is_not_one():
     levels = Frequencies(2e9, 1e9, 0.5e9)
-    with pytest.raises(UserError, match=re.escape("1500000100.0 Hz is near a level, but none")):
+    with pytest.raises(UserError, match=re.escape("1500000100.0 Hz is near a level, but is not one")):
         with_cluster(GRID, frequencies=levels, frequency_hz=1.5e9 + 100)

@@ -1,4 +1,4 @@
-"""The hardware database: published peaks, the paper's figures, files of one's own."""
+"""The hardware database: published peaks, the paper's figures, and users' own files."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import PlatformError, UserError
-from platforms.hardware import read_hardware
+from platforms.system.database import read_hardware
 from platforms.system.named import system_named
 
 MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
@@ -15,7 +15,7 @@ HARDWARE = read_hardware()
 
 
 @pytest.mark.parametrize(
-    ("name", "single_tflops", "double_tflops"),  # as NVIDIA publishes them, to the digits that it gives
+    ("name", "single_tflops", "double_tflops"),  # as published by NVIDIA, to the published digits
     [
         ("tesla-k20", 3.52, 1.17),
         ("tesla-k40", 4.29, 1.43),
@@ -51,7 +51,7 @@ def test_single_precision_is_never_slower_and_idle_is_below_full_load():
         assert 0 < processor.idle_w < processor.full_w
         assert processor.source and processor.title
         assert "idle_w" in processor.assumed  # nobody publishes it
-        assert processor.price_usd > 0  # else the policy "cheapest" would refuse it
+        assert processor.price_usd > 0  # otherwise the policy "cheapest" would refuse it
 
 
 def test_prices_are_of_processors_only(tmp_path):

@@ -1,14 +1,15 @@
-"""Routes that are kept: those of SimGrid, and few processes of its for many parts of one platform."""
+"""Kept routes are those of SimGrid, and few SimGrid processes serve many parts of one platform."""
 
 from itertools import combinations, product
 
 import pytest
 
-from platforms import part, routes
 from platforms.errors import PlatformError
-from platforms.read import materialise, read_platform, read_routes
-from platforms.routes import routes_between
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.read import routes
+from platforms.read import visible_resources as part
+from platforms.read.read import materialise, read_platform, read_routes
+from platforms.read.routes import routes_between
 
 
 @pytest.fixture
@@ -21,29 +22,32 @@ def asked(monkeypatch):
         return read_routes(path, pairs)
 
     monkeypatch.setattr(routes, "read_routes", counted)
-    routes._known.cache_clear()
-    part._hash_of.cache_clear()
     return requests
 
 
+def fresh_platform(gflops):
+    """A platform of eight hosts; tests give different speeds, so that no routes of theirs are kept in memory."""
+    return materialise(named_grid("grid4x2", speeds_flops=[40e9, 50e9, 60e9, gflops * 1e9]))
+
+
 def test_routes_are_those_of_simgrid_however_often_they_are_asked_for(asked):
-    platform = materialise(named_grid("grid4x2"))
+    platform = fresh_platform(71)
     names = [host.name for host in platform.hosts]
     for some in (names[:2], names[2:5], names):
         pairs = list(product(some, repeat=2))
         assert routes_between(platform, pairs) == read_routes(platform.path, pairs)
-    assert [len(pairs) for pairs in asked] == [4, 64]  # what was asked for, then everything
+    assert [len(pairs) for pairs in asked] == [4, 64]  # first the requested routes, then all
 
 
 def test_a_platform_that_is_asked_once_is_not_read_beyond_that(asked):
-    platform = materialise(named_grid("grid4x2"))
+    platform = fresh_platform(72)
     pairs = [("c1-0", "c2-0"), ("c2-0", "c1-0")]
     assert routes_between(platform, pairs) == routes_between(platform, pairs)
     assert asked == [pairs]
 
 
 def test_all_parts_of_a_platform_are_told_apart_by_two_requests(asked):
-    platform = materialise(named_grid("grid4x2"))
+    platform = fresh_platform(73)
     names = [host.name for host in platform.hosts]
     for count in (1, 2, 3):
         for some in combinations(names, count):

@@ -1,4 +1,4 @@
-"""Which links meet where, told from routes alone: networks that are known are recovered."""
+"""Meeting points of links are inferred from routes alone: known networks are recovered."""
 
 import random
 from itertools import pairwise, permutations
@@ -6,12 +6,12 @@ from itertools import pairwise, permutations
 import networkx
 import pytest
 
+from platforms.model.platform import Link, Route
 from platforms.picture.link_graph import link_graph
-from platforms.platform import Link, Route
 
 
 def routes_of(network, ends):
-    """The routes between these vertices of a networkx graph whose edges have names, on shortest ways."""
+    """The routes between these vertices of a networkx graph with named edges, on shortest paths."""
     routes = []
     for a, b in permutations(ends, 2):
         way = networkx.shortest_path(network, a, b)
@@ -27,7 +27,7 @@ def named(network):
 
 
 def recovered(network, ends):
-    """What link_graph makes of it, as a networkx graph in which parts are called as in the original."""
+    """The result of link_graph as a networkx graph whose parts have the names of the original."""
     graph = link_graph({name: i for i, name in enumerate(ends)}, routes_of(network, ends))
     assert not graph.buses
     found = networkx.Graph()
@@ -37,7 +37,7 @@ def recovered(network, ends):
 
 
 def without_passages(network, ends):
-    """The same with chains of links through vertices that only pass on as one edge."""
+    """The same graph with each chain of links through vertices of degree two as one edge."""
     network = network.copy()
     networkx.set_edge_attributes(network, 1, "links")
     while passages := [v for v in network if v not in ends and network.degree(v) == 2]:
@@ -111,9 +111,9 @@ def test_links_in_a_row_add_their_latencies_and_the_narrowest_counts():
 
 
 def between(parts, *routes):
-    """Names of the links between two parts; ``bus`` stands for one at which many meet.
+    """Names of the links between two parts; ``bus`` stands for a link at which many meet.
 
-    A route: source, destination, names of links; hosts of one part begin with its letter.
+    A route is given by source, destination and names of links; names of hosts begin with the letter of their part.
     """
     part_of = {host: parts.index(host[0]) for source, destination, _ in routes for host in (source, destination)}
     made = [Route(a, b, 1e-3, tuple(Link(name, 1e9, 1e-3, "shared") for name in names)) for a, b, names in routes]
@@ -143,7 +143,7 @@ def test_a_part_that_stands_where_two_links_meet_is_that_place():
 def test_a_link_that_joins_more_than_two_is_a_place_at_which_they_meet():
     joined = {"abus": [], "bbus": [], "busc": []}
     assert between("abc", ("a", "b", ("l",)), ("c", "b", ("l",))) == joined
-    # The fourth comes to it over a link of its own.
+    # The fourth part reaches it over a link of its own.
     assert between("abcd", ("a", "b", ("l",)), ("c", "d", ("k", "l"))) == {
         "abus": [],
         "bbus": [],

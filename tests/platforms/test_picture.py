@@ -1,4 +1,4 @@
-"""Pictures of platforms of every kind: they are drawn without a warning, bounded, and say what is on them."""
+"""Pictures of platforms of every kind are drawn without warnings, have a limited size, and explain their contents."""
 
 import re
 import warnings
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from platforms.grids.scenario import named_grid
 from platforms.inspect.cli import main
-from platforms.inspect.survey import survey
 from platforms.picture import platform_figure
 from platforms.picture.figure import MOST_IN
 from platforms.picture.parts import parts_of
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
+from platforms.read.read import materialise, read_platform
+from platforms.survey.survey import survey
 
 CAMPUS = Path(__file__).parents[2] / "examples" / "platforms" / "campus.xml"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
@@ -23,7 +23,7 @@ def texts(figure):
 
 
 def drawn(platform, folder):
-    """The figure, after it has been written as SVG with every warning an error."""
+    """The figure, after it was written as SVG with all warnings as errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = platform_figure(platform)
@@ -79,7 +79,7 @@ def test_a_platform_of_many_clusters_is_bounded_and_says_so(tmp_path):
     platform = materialise(named_grid("grid42x1", speeds_flops=[1e9] * 42))
     figure = drawn(platform, tmp_path)
     assert {"c1 to c2", "Too many clusters to be drawn one by one: 21 boxes"} <= set(texts(figure))
-    # 21 boxes in pairs, with a link between any two: one vertex instead of 210 lines.
+    # 21 boxes with a link between any two: one vertex instead of 210 lines.
     assert "a link for each of 210 pairs" in texts(figure)
 
 
@@ -115,7 +115,7 @@ def test_the_same_platform_gives_the_same_picture(tmp_path, capsys):
 
 
 def star(folder, links):
-    """A host for each link to the others, of bandwidth and latency as SimGrid writes them; all of other speeds."""
+    """Hosts of different speeds, each with a link of a bandwidth and latency in SimGrid's notation."""
     hosts = "".join(f'<host id="h{i}" speed="{i + 1}Gf"/>' for i in range(len(links)))
     wires = "".join(f'<link id="l{i}" bandwidth="{rate}" latency="{wait}"/>' for i, (rate, wait) in enumerate(links))
     ways = "".join(

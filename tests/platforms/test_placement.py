@@ -1,4 +1,4 @@
-"""Who runs where."""
+"""Placement of ranks on hosts."""
 
 import csv
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import PlatformError, UserError
-from platforms.placement import block, configured, cyclic, probe_placement, read_host_file, write_host_file
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.placement import block, configured, cyclic, probe_placement, read_host_file, write_host_file
+from platforms.model.platform import Cluster, Host, Platform
 
 TIMES = Path(__file__).parents[1] / "apps" / "data" / "npb-comm-time.csv"
 
@@ -25,7 +25,7 @@ def counts(placement):
 
 
 def spelt_out(hosts):
-    """c1-0..c1-2 c2-0 -> the four names."""
+    """The names of hosts written as ranges: c1-0..c1-2 c2-0 stands for four names."""
     for part in hosts.split():
         first, _, last = part.partition("..")
         cluster, start = re.fullmatch(r"(c\d+)-(\d+)", first).groups()
@@ -44,8 +44,8 @@ def test_block_places_ranks_as_in_the_reference_runs():
     [
         ((12, 12, 12, 12), 6, [2, 2, 1, 1]),
         ((12, 12, 12, 12), 9, [3, 2, 2, 2]),
-        ((2, 12, 12, 12), 12, [2, 4, 3, 3]),  # the full first cluster passes one on
-        ((12, 12, 12, 1), 12, [5, 3, 3, 1]),  # the full last one passes two back
+        ((2, 12, 12, 12), 12, [2, 4, 3, 3]),  # one rank of the full first cluster goes to the next
+        ((12, 12, 12, 1), 12, [5, 3, 3, 1]),  # two ranks of the full last cluster go back
     ],
 )
 def test_block_shares_evenly_where_they_fit(sizes, ranks, expected):

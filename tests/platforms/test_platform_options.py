@@ -5,14 +5,14 @@ import shutil
 
 import pytest
 
-from platforms.errors import UserError
-from platforms.options import (
+from platforms.arguments import (
     add_platform_arguments,
     placement_from_arguments,
     platform_from_arguments,
     platforms_from_arguments,
 )
-from platforms.read import read_platform
+from platforms.errors import UserError
+from platforms.read.read import read_platform
 
 
 def parsed(*arguments):
@@ -42,7 +42,7 @@ def test_files_of_one_name_are_told_apart(data, tmp_path):
 def test_a_compiled_platform_may_be_named_from_the_current_folder(racks, monkeypatch):
     monkeypatch.chdir(racks.parent)
     platform = platform_from_arguments(parsed("--platform", racks.name))
-    assert platform.path == racks  # absolute: SimGrid aborts on a relative one
+    assert platform.path == racks  # absolute, because SimGrid aborts on a relative path
     shape = {c.name: (len(c.hosts), c.speed_flops, c.cores) for c in platform.clusters}
     assert shape == {"left": (3, 4e9, 2), "right": (2, 6e9, 2)}
 

@@ -1,13 +1,13 @@
-"""What the reader makes of platforms of every kind; figures by hand from the files in data/."""
+"""Reading platforms of every kind; expected values are calculated by hand from the files in data/."""
 
 from pathlib import Path
 
 import pytest
 
 from platforms.errors import PlatformError
-from platforms.platform import Power
-from platforms.read import materialise, read_platform, read_routes
-from platforms.scenario import SCENARIOS, named_grid
+from platforms.grids.scenario import SCENARIOS, named_grid
+from platforms.model.platform import Power
+from platforms.read.read import materialise, read_platform, read_routes
 
 REFERENCE = Path(__file__).parents[1] / "apps" / "data" / "platform-grid-ref.xml"
 
@@ -90,7 +90,7 @@ def test_generated_scenarios_are_read_back(name):
 
 
 def test_generated_nodes_take_the_published_power():
-    # The same group publishes 4 W static and 20 W dynamic at 40 Gflop/s, 5 and 25 W at 50.
+    # The scenarios' authors publish 4 W static and 20 W dynamic power at 40 Gflop/s, 5 W and 25 W at 50 Gflop/s.
     platform = materialise(named_grid("grid4x2"))
     assert platform.host("c1-0").power == Power(idle_w=4, epsilon_w=4, full_w=24)
     assert platform.host("c2-0").power == Power(idle_w=5, epsilon_w=5, full_w=30)

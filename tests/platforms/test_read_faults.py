@@ -1,4 +1,4 @@
-"""What the reader does with files that are no platforms, and with its cache."""
+"""Reading files that are no platforms, and the reader's cache."""
 
 import re
 import subprocess
@@ -7,24 +7,35 @@ from pathlib import Path
 
 import pytest
 
-import platforms.read
-from platforms import xml_check
-from platforms.caching import cache_folder
+import platforms
+import platforms.read.read
 from platforms.errors import PlatformError, UserError
-from platforms.read import read_platform
-from platforms.simgrid import check_simgrid
+from platforms.files.caching import cache_folder
+from platforms.read import xml_check
+from platforms.read.read import read_platform
+from platforms.simgrid.installed import check_simgrid
 
 
 @pytest.fixture
 def empty_cache(data, tmp_path, monkeypatch):
-    """A cache with nothing in it but the compiled helper, on disk or in memory."""
+    """A cache that contains only the compiled helper."""
     read_platform(data / "two_hosts.xml")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "compiled").symlink_to(cache_folder() / "compiled")
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
-    platforms.read._kept.cache_clear()
-    yield tmp_path / "cache"
-    platforms.read._kept.cache_clear()
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def two_hosts(data, tmp_path):
+    """``two_hosts(name)``: a file of this name with a platform that only this test has read, even in memory."""
+
+    def make(name):
+        text = (data / "two_hosts.xml").read_text() + f"<!-- {tmp_path} -->\n"
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return make
 
 
 @pytest.mark.parametrize("content", [b"", b"<platform", b"\x7fELF", b'<?xml version="1.0"?><a/>', b"\xff\xfe\x00"])
@@ -66,13 +77,10 @@ def test_an_entity_of_the_file_is_not_followed(tmp_path, data):
         read_platform(tmp_path / "entity.xml")
 
 
-def test_a_platform_that_never_loads_is_given_up(data, tmp_path, monkeypatch, empty_cache):
-    (tmp_path / "sleep.cpp").write_text("#include <unistd.h>\nint main() { sleep(60); }\n")
-    (empty_cache / "compiled").unlink()  # nothing of this goes into the user's folder
-    monkeypatch.setattr(platforms.read, "_HELPER", tmp_path / "sleep.cpp")
-    monkeypatch.setattr(platforms.read, "TIME_LIMIT_S", 0.2)
-    with pytest.raises(PlatformError, match=r"not loaded it within 0\.2 s"):
-        read_platform(data / "two_hosts.xml")
+def test_a_platform_that_takes_too_long_to_load_is_given_up(two_hosts, monkeypatch, empty_cache):
+    monkeypatch.setattr(platforms.read.read, "TIME_LIMIT_S", 0.001)  # starting a process takes longer
+    with pytest.raises(PlatformError, match=r"not loaded it within 0\.001 s"):
+        read_platform(two_hosts("slow.xml"))
 
 
 def test_a_platform_read_before_needs_no_process(data):
@@ -82,23 +90,23 @@ def test_a_platform_read_before_needs_no_process(data):
         "import subprocess, sys\n"
         "def refuse(*args, **kwargs): raise AssertionError(args)\n"
         "subprocess.run = subprocess.Popen = refuse\n"
-        "from platforms.read import read_platform\n"
+        "from platforms.read.read import read_platform\n"
         "print(read_platform(sys.argv[1]).content_hash)\n"
     )
     command = [sys.executable, "-c", program, str(data / "nested.xml")]
-    root = Path(platforms.read.__file__).parents[1]
+    root = Path(platforms.__file__).parents[1]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == known.content_hash
 
 
-def test_a_damaged_cache_entry_is_made_again(data, empty_cache):
-    known = read_platform(data / "two_hosts.xml")
+def test_a_damaged_cache_entry_is_made_again(two_hosts, empty_cache):
+    known = read_platform(two_hosts("one.xml"))
     (entry,) = (empty_cache / "descriptions").iterdir()
     whole = entry.read_bytes()
     entry.write_bytes(whole[:20])
-    platforms.read._kept.cache_clear()
-    assert read_platform(data / "two_hosts.xml") == known
+    again = read_platform(two_hosts("other.xml"))  # memory keeps descriptions by path, the cache folder by content
+    assert (again.content_hash, again.clusters) == (known.content_hash, known.clusters)
     assert entry.read_bytes() == whole
 
 
@@ -145,7 +153,7 @@ def zone(content):
         ('<?xml version="1.0" encoding="martian"?><platform version="4.1"/>', "its encoding is 'martian'"),
         (zone('<host id="h" speed="1Gf" availability_file="p"/>'), "availability_file='p' is larger than 0 MiB"),
         (zone('<host id="h" speed="1Gf,2Gf"><prop id="wattage_per_state" value="1:2:3"/></host>'),
-         "wattage_per_state '1:2:3' is of 1 states, but the host has 2"),
+         "wattage_per_state '1:2:3' gives 1 states, but the host has 2"),
     ],
 )  # fmt: skip
 def test_a_platform_file_that_cannot_be_taken_is_refused(tmp_path, monkeypatch, text, said):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from platforms.grid import WanLink, Wire
-from platforms.platform import Power
-from platforms.random_grid import random_grid
-from platforms.read import materialise, read_platform, read_routes
-from platforms.scenario import named_grid, read_grid
+from platforms.grids.grid import WanLink, Wire
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.model.platform import Power
+from platforms.read.read import materialise, read_platform, read_routes
 
 REFERENCE = Path(__file__).parents[1] / "apps" / "data" / "platform-grid-ref.xml"
 
@@ -25,7 +25,7 @@ def test_metro_with_twelve_nodes_is_the_reference_grid():
     hosts = ["c1-0", "c1-11", "c2-3", "c3-0", "c4-11"]
     pairs = [(a, b) for a in hosts for b in hosts]
     for mine, theirs in zip(read_routes(ours.path, pairs), read_routes(reference.path, pairs), strict=True):
-        assert mine.latency_s == theirs.latency_s  # to the last bit: the text is the same
+        assert mine.latency_s == theirs.latency_s  # equal to the last bit, as the text is the same
         parts = [(link.bandwidth_Bps, link.latency_s, link.sharing) for link in mine.links]
         assert parts == [(link.bandwidth_Bps, link.latency_s, link.sharing) for link in theirs.links]
 
@@ -58,7 +58,7 @@ def test_a_star_of_unequal_clusters_goes_through_the_hub(tmp_path):
         ("fat_tree", "t0", "t3", 2),  # below one leaf switch
         ("fat_tree", "t0", "t15", 4),  # leaf switch, core switch, leaf switch
         ("torus", "d0", "d1", 1),
-        ("torus", "d0", "d11", 3),  # a step in each direction, the first round the corner
+        ("torus", "d0", "d11", 3),  # a step in each direction, the first one wraps around
         ("dragonfly", "f0", "f4", 3),  # the same chassis: up, green, down
     ],
 )
@@ -87,7 +87,7 @@ def test_power_at_part_load_is_what_simgrids_plugin_charges():
             wan_links=tuple(WanLink(f"c{i}", None, Wire(1e8 * i, 1e-3)) for i in (1, 2, 3)),
         ),
         named_grid("ichikawa"),
-        named_grid("ichikawa-two-switches"),  # full duplex between clusters: a direction each
+        named_grid("ichikawa-two-switches"),  # full duplex between clusters: a link per direction
         replace(
             named_grid("grid3x2", "gigabit", [1e9] * 3),
             wan_shape="star",

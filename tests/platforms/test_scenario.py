@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-import platforms.scenario
+import platforms.grids.scenario
 from platforms.errors import PlatformError
-from platforms.grid import default_power
-from platforms.network import named_network, network_names
-from platforms.scenario import NAMED, SCENARIOS, named_grid, read_grid
+from platforms.grids.grid import default_power
+from platforms.grids.network import named_network, network_names
+from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid
 
 
 # Fanfakh 2019, Table 1: scenario, clusters, total nodes, Gflops of each node in cluster 1, 2, ...
@@ -36,7 +36,7 @@ def test_the_scenarios_come_in_the_order_of_the_paper():
 
 
 def test_every_scenario_has_exactly_the_keys_that_are_read():
-    table = tomllib.loads(Path(platforms.scenario.__file__).with_name("scenarios.toml").read_text("utf-8"))
+    table = tomllib.loads(Path(platforms.grids.scenario.__file__).with_name("scenarios.toml").read_text("utf-8"))
     assert all(set(table[name]) == {"nodes", "speeds_gflops"} for name in SCENARIOS)
     assert all(named_grid(name) for name in NAMED)  # the others are read as scenario files, which refuse unknown keys
 
@@ -101,7 +101,7 @@ def test_network_names_are_listed_with_the_default_first():
 
 
 def test_power_is_proportional_to_speed_as_published():
-    # The group's figures: 20 W dynamic and 4 W static at 40 Gflop/s, 25 W and 5 W at 50.
+    # The scenarios' authors publish 20 W dynamic and 4 W static power at 40 Gflop/s, 25 W and 5 W at 50 Gflop/s.
     for gflops, dynamic_w, static_w in ((40, 20, 4), (50, 25, 5)):
         power = default_power(gflops * 1e9)
         assert power.idle_w == pytest.approx(static_w)
@@ -214,16 +214,16 @@ def test_a_network_given_by_the_caller_replaces_that_of_the_file(scenario_file):
         ("latency_us = 7", "latency_us = -1", "latency is"),
         ("full_w = 45", "full_w = 5", "30.0 W idle and 5.0 W at full load"),
         (", full_w = 45", "", "clusters 2, power: 'full_w' is missing"),
-        ('"old"', '"c1"', "'c1' stands for two things"),
-        ('"old"', '"c1-2"', "'c1-2' stands for two things"),
-        ('"old"', '"grid"', "'grid' stands for two things"),
+        ('"old"', '"c1"', "'c1' is used twice"),
+        ('"old"', '"c1-2"', "'c1-2' is used twice"),
+        ('"old"', '"grid"', "'grid' is used twice"),
         ('"old"', '"my <cluster>"', "not a name that SimGrid can use"),
         ('["c3", "old"]', '["c3", "odl"]', "no cluster 'odl'. Known: c1, old, c3"),
         ('["c3", "old"]', '["old", "old"]', "both ends are the same cluster"),
         ('["c3", "old"]', '["old"]', "not a list of 2 texts"),
-        ('between = ["c3", "old"]', 'cluster = "old"', "'cluster' in a mesh"),
+        ('between = ["c3", "old"]', 'cluster = "old"', "'cluster' does not go with a mesh"),
         ("[wan]", '[wan]\nshape = "ring"', "no shape 'ring'. Known: mesh, star"),
-        ("[wan]", '[wan]\nshape = "star"', "'between' in a star"),
+        ("[wan]", '[wan]\nshape = "star"', "'between' does not go with a star"),
         ("[options]", '[[wan.links]]\nbetween = ["old", "c3"]\n[options]', "this link is given twice"),
         ('"network/crosstraffic" = "no"', '"network/crosstraffic" = false', "not a table of texts"),
         ('network = "gigabit"', 'network = "giga"', "network 'giga'"),
@@ -253,7 +253,7 @@ def test_the_cluster_of_ichikawa_is_that_of_its_table_iv():
     # Ichikawa, Takahashi, Kawai, Table IV: 8 Pentium 4 at 3.6 GHz, 16 Xeon at 2.8 GHz, 8 Celeron M at 1.5 GHz.
     assert [(c.name, c.nodes) for c in grid.clusters] == [("pentium4", 8), ("xeon", 16), ("celeron", 8)]
     assert [c.speed_flops for c in grid.clusters] == [2 * 3.6e9, 2 * 2.8e9, 1.5 * 1.5e9]
-    # One wire-speed switch: every pair is alike, and only the nodes' own links can be full.
+    # One wire-speed switch: all pairs are equal, and only the nodes' own links can be saturated.
     pairs = [("pentium4-0", "pentium4-1"), ("xeon-3", "celeron-7"), ("celeron-0", "celeron-1")]
     for route in grid.routes(pairs):
         assert route.latency_s == pytest.approx(30e-6)

@@ -1,4 +1,4 @@
-"""Placements over slots, against a scheduler that looks at processes one by one."""
+"""Placement in slots, compared with a scheduler that handles processes one by one."""
 
 import itertools
 import time
@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from platforms.errors import PlatformError
-from platforms.grid import Wire
+from platforms.grids.grid import Wire
 from platforms.system.description import read_system
-from platforms.system.model import ANY, ComputeUnit, Level, Node, System
+from platforms.system.model import System
+from platforms.system.parts import ANY, ComputeUnit, Level, Node
 from platforms.system.scheduler import POLICIES, schedule
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
@@ -20,7 +21,7 @@ WIRE = Wire(1e9, 1e-6)
 
 
 def system_of(*groups):
-    """A LAN of these: (count, speed in flop/s, price, slots by label)."""
+    """A LAN of such groups: (count, speed in flop/s, price, slots by label)."""
     nodes = []
     for i, (count, speed, price, slots) in enumerate(groups):
         unit = ComputeUnit("cpu", "cpu", "toy", speed, slots=tuple(slots.items()), price_usd=price)
@@ -29,13 +30,13 @@ def system_of(*groups):
 
 
 def one_by_one(system, counts, policy):
-    """Host of every rank, by looking at each process and each unit: None where slots are too few."""
+    """The host of every rank, found process by process and unit by unit; None if there are too few slots."""
     units = [(group, i) for group in system.groups for i in range(group.units)]
     free = {(group.name, i, label): number for group, i in units for label, number in group.unit.slots}
     hosts = []
 
     def take(group, i, label):
-        """A slot of the label's own, else one of any; whether there was one."""
+        """Take a slot of the label, else one for any label; return whether there was one."""
         for key in ((group.name, i, label), (group.name, i, ANY)):
             if free.get(key, 0) > 0:
                 free[key] -= 1
@@ -98,7 +99,7 @@ def test_a_schedule_is_what_one_gets_process_by_process(groups, a, b, policy):
             assert [one.group.host(unit) for unit in one.unit_of(numbers[mask])] == [
                 plan.place(label, member)[0].host(plan.place(label, member)[1]) for member in numbers[mask]
             ]
-    # Loads: every unit once, with as many of each label as the placement has there.
+    # Loads contain every unit once, with as many processes of each label as the placement.
     by_host = {}
     for load in plan.loads():
         for unit in range(load.first, load.first + load.units):
@@ -116,7 +117,7 @@ def test_the_three_policies_by_hand():
     groups = [(1, 1e9, 10.0, {"a": 2}), (2, 3e9, 90.0, {"a": 3})]
     assert schedule(system_of(*groups), {"a": 4}, "fastest").placement() == ("n1-0", "n1-0", "n1-0", "n1-1")
     assert schedule(system_of(*groups), {"a": 4}, "round-robin").placement() == ("n0-0", "n1-0", "n1-1", "n0-0")
-    # 10 / 2 and 90 / 3 USD for a process.
+    # 10 / 2 and 90 / 3 USD per process.
     assert schedule(system_of(*groups), {"a": 4}, "cheapest").placement() == ("n0-0", "n0-0", "n1-0", "n1-0")
 
 
@@ -134,7 +135,7 @@ def test_a_label_that_has_used_its_own_slots_goes_on_with_those_of_any():
     assert schedule(system, {"a": 5, "b": 1}).counts == {"a": 5, "b": 1}
     with pytest.raises(PlatformError, match="label 'b': 1 processes, but 0 free slots"):
         schedule(system, {"a": 6, "b": 1})
-    with pytest.raises(PlatformError, match="label 'b': 3 processes, but 2 free slots"):  # the four are a's own
+    with pytest.raises(PlatformError, match="label 'b': 3 processes, but 2 free slots"):  # four are only for a
         schedule(system, {"b": 3})
 
 

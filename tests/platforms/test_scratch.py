@@ -1,10 +1,10 @@
-"""Folders and files for the moment, on file systems and beside sweepers of every kind."""
+"""Temporary folders and files, on file systems of every kind and beside processes that remove abandoned ones."""
 
 import errno
 import fcntl
 import os
 
-from platforms import locks, scratch
+from platforms.files import locks, scratch
 
 
 def test_a_file_system_without_locks_is_done_without(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""The start-up check of SimGrid: what is there but does not serve gets one line that says what mends it."""
+"""The start-up check of SimGrid: an unusable installation gives one line that says how to correct it."""
 
 import os
 import shutil
@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from platforms import simgrid
 from platforms.errors import UserError
+from platforms.simgrid import installed as simgrid
 
 REMEDY = "apt-get install libsimgrid-dev python3-simgrid"
 HEADER = "#define SIMGRID_VERSION_MAJOR 9\n#define SIMGRID_VERSION_MINOR 1\n#define SIMGRID_VERSION_PATCH 0\n"
@@ -15,7 +15,7 @@ HEADER = "#define SIMGRID_VERSION_MAJOR 9\n#define SIMGRID_VERSION_MINOR 1\n#def
 
 @pytest.fixture
 def prefix(tmp_path, monkeypatch):
-    """The prefix of a SimGrid 9.1, the only one on the PATH, without a module for Python."""
+    """The prefix of a SimGrid 9.1 without a Python module, the only SimGrid on the PATH."""
     prefix = tmp_path / "prefix"
     (prefix / "include" / "simgrid").mkdir(parents=True)
     (prefix / "include" / "simgrid" / "version.h").write_text(HEADER)
@@ -27,7 +27,7 @@ def prefix(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(prefix / "bin"))
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "path", [str(prefix)])
-    monkeypatch.setenv("PYTHONPATH", str(prefix))  # for what asks the module in a process of its own
+    monkeypatch.setenv("PYTHONPATH", str(prefix))  # for the child process that imports the module
     simgrid.simgrid_version.cache_clear()
     yield prefix
     simgrid.simgrid_version.cache_clear()
@@ -55,7 +55,7 @@ def test_one_that_is_whole_serves(prefix):
         ("simgrid.py", "raise ImportError('no libsimgrid.so')\n", "cannot be imported: ImportError: no libsimgrid.so"),
         ("simgrid.py", "import os; os._exit(3)\n", "cannot be imported: no message"),
         ("simgrid.py", "simgrid_version = 'new'\n", "simgrid.py: does not say its SimGrid version"),
-        ("simgrid.py", "simgrid_version = '9.2'\n", "of version 9.1, but Python's module simgrid"),
+        ("simgrid.py", "simgrid_version = '9.2'\n", "has version 9.1, but Python's module simgrid"),
     ],
 )
 def test_one_that_is_not_is_said_in_one_line(prefix, name, text, said):
@@ -88,5 +88,5 @@ def test_a_version_is_remembered_until_a_file_changes(prefix):
     status = smpirun.stat()
     smpirun.write_text(smpirun.read_text().replace("9.1", "9.2"))
     os.utime(smpirun, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))
-    with pytest.raises(UserError, match=r"smpirun is of version 9\.2, but the headers"):
+    with pytest.raises(UserError, match=r"smpirun has version 9\.2, but the headers"):
         simgrid.check_simgrid()

@@ -1,4 +1,4 @@
-"""A system is one model of a machine: what it says is what SimGrid says of its platform file."""
+"""A system and its platform file are the same machine: SimGrid gives the same values."""
 
 import itertools
 from dataclasses import replace
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from platforms.grid import WanLink, Wire
-from platforms.part import part_hash
-from platforms.platform import Power
-from platforms.read import materialise, read_routes
-from platforms.scenario import named_grid
+from platforms.grids.grid import WanLink, Wire
+from platforms.grids.scenario import named_grid
+from platforms.model.platform import Power
+from platforms.read.read import materialise, read_routes
+from platforms.read.visible_resources import part_hash
 from platforms.system.convert import materialise_system, platform_file
 from platforms.system.description import read_system
 from platforms.system.grids import as_grid, of_grid
@@ -18,7 +18,7 @@ from platforms.system.xml import system_xml
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
 
-# Every kind of zone: a WAN in a WAN, a LAN on a fabric with nodes of several units, a lone group, memory, disks.
+# Every kind of zone: a WAN in a WAN, a LAN on a fabric with nodes of several units, a single group, memory, disks.
 LEVELS = """
 [wan]
 network = "wan-metro"
@@ -168,12 +168,12 @@ def system_file(tmp_path):
 
 
 def some_hosts(system):
-    """First, second and last host of every group."""
+    """The first, second and last host of every group."""
     return [group.host(i) for group in system.groups for i in sorted({0, min(1, group.units - 1), group.units - 1})]
 
 
 def check_routes(system):
-    """Every route between some hosts, as the system has it and as SimGrid has it, is the same links."""
+    """Check that the system and SimGrid give the same links for every route between some hosts."""
     platform = materialise_system(system)
     pairs = list(itertools.product(some_hosts(system), repeat=2))
     for ours, simgrids in zip(system.routes(pairs), read_routes(platform.path, pairs), strict=True):
@@ -218,7 +218,7 @@ def test_a_lone_lan_of_single_nodes_is_a_grid_of_one_cluster(system_file):
     grid = as_grid(read_system(system_file(text)))
     (cluster,) = grid.clusters
     assert (cluster.nodes, cluster.cores, cluster.speed_flops) == (192, 12, pytest.approx(9.08e9))
-    # The fabric that blocks nobody takes both directions of all links: 2 x 192 x 32 Gbit/s.
+    # The non-blocking fabric has the bandwidth of both directions of all links: 2 x 192 x 32 Gbit/s.
     assert cluster.backbone == Wire(2 * 192 * 4e9, 0.0)
     assert grid.options == tuple(named_grid("grid4x2", "infiniband").options)
     for more in ('disks = ["ssd-sata"]\n', "memory = { bandwidth_gbit_s = 80, latency_us = 0.3 }\n"):
@@ -256,17 +256,17 @@ def test_ways_by_hand(system_file):
         return found.kind, found.level, pytest.approx(found.latency_s * 1e6), pytest.approx(found.bandwidth_Bps)
 
     qdr, pcie3, campus, metro = 4e9, 16 * 8e9 * 128 / 130 / 8, 1.25e9, 1.25e9
-    # In a node: the bus, 1 us for each GPU on the way.
+    # Within a node: the bus, 1 us for each GPU on the route.
     assert way("gpu.cpu", 0, "gpu.gpu1", 0) == ("node", "gpu", 1, pcie3)
     assert way("gpu.gpu2", 1, "gpu.gpu1", 1) == ("node", "gpu", 2, pcie3)
-    # To oneself: the own link there and back, 1.3 us; or memory.
+    # Within a unit: the node's link in both directions, 1.3 us; or memory.
     assert way("c1", 0, "c1", 0) == ("unit", "c1", 1.3, qdr)
     assert way("mem", 1, "mem", 1) == ("unit", "mem", 0.3, 10e9)
-    # In a LAN: QDR's 1.3 us from node to node, and here 2 us of the fabric.
+    # Within a LAN: QDR's 1.3 us from node to node, and here 2 us of the fabric.
     assert way("c1", 0, "c1", 1) == ("lan", "a", 3.3, qdr)
     assert way("c1", 0, "gpu.gpu1", 1) == ("lan", "a", 3.3 + 1, qdr)
     assert way("mem", 0, "store", 0) == ("lan", "b", 1.3, qdr)
-    # From LAN to LAN of the site: 100 us; beyond it a campus half, half of 1 ms and half of 3 ms as well.
+    # Between LANs of the site: 100 us; beyond the site, half of that, half of 1 ms and half of 3 ms.
     assert way("alone", 0, "c1", 1) == ("wan", "site", 100 + 1.3 + 2, campus)
     assert way("alone", 0, "mem", 1) == ("wan", "wan", 50 + 500 + 1500 + 1.3, metro)
     assert way("c1", 0, "cd", 1) == ("wan", "wan", 50 + 500 + 500 + 1.3 + 2, metro)
@@ -280,8 +280,8 @@ def test_units_of_a_node_by_hand(system_file):
     assert sockets.power == Power(idle_w=24, full_w=120, epsilon_w=24)  # two of 60 W, a fifth of it idle
     assert sockets.price_usd == 2 * 996
     gpu = groups["gpu.gpu2"].unit
-    assert (gpu.cores, gpu.speed_flops) == (1, pytest.approx(15 * 0.745e9 * 128))  # a kernel has all of it
-    # What else a node takes, 40 W, is charged to its first unit, 115 W.
+    assert (gpu.cores, gpu.speed_flops) == (1, pytest.approx(15 * 0.745e9 * 128))  # a kernel uses all of it
+    # The power of the rest of a node, 40 W, is added to that of its first unit, 115 W.
     assert groups["gpu.cpu"].unit.power.full_w == 155
     assert system.nodes == 2 + 2 + 3 + 1 + 2 + 1 + 2
     single = read_system(system_file('precision = "single"\n' + LEVELS)).group_by_name["gpu.gpu2"].unit
@@ -328,7 +328,7 @@ def test_figure_1_of_the_paper_with_12800_slaves_is_quick():
         ("master", 1, (("master", 1),)),
         ("slave", 3200, (("slave1", 4),)),
     ]
-    assert len(platform_file(system)) < 2000  # clusters by their range, not node by node
+    assert len(platform_file(system)) < 2000  # clusters are written as ranges, not node by node
     check_routes(system)
     # One node for each slave.
     slaves = replace(system.top.nodes[1], count=12800)
@@ -357,7 +357,7 @@ def test_the_clusters_of_the_paper_are_scenarios(name, nodes, cores, core_flops,
     (route,) = grid.routes([(f"{cluster.name}-0", f"{cluster.name}-1")])
     assert route.latency_s == pytest.approx(p2p_us * 1e-6)
     assert 1 / route.bandwidth_Bps == pytest.approx(us_per_byte * 1e-6, rel=1e-12)
-    # Blocks nobody: both directions of all links at once.
+    # Non-blocking: the bandwidth of both directions of all links together.
     assert cluster.backbone.bandwidth_Bps == pytest.approx(2 * nodes * route.bandwidth_Bps, rel=1e-12)
     options = dict(grid.options)
     assert (options["smpi/bw-factor"], options["smpi/lat-factor"], options["network/TCP-gamma"]) == ("0:1", "0:1", "0")

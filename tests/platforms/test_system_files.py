@@ -1,4 +1,4 @@
-"""System files: what is wrong in them, and where they are taken."""
+"""System files: errors in them, and the commands that accept them."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_a_system_file_has_defaults(system_file):
     assert [group.unit.slots for group in system.groups] == [(("slave", 12),), (("*", 4),), (("*", 1),), (("*", 1),)]
     assert system.groups[0].unit.power.full_w == 151
     assert system.groups[1].lan.name == "lan1"
-    # Each half of the way: 50 us to "new" of which a star's link has half; the others 100 us.
+    # Half of the latency on each link of a star: 50 us on the link to "new", 100 us on the others.
     assert [link.wire.latency_s for link in system.top.links] == [pytest.approx(25e-6), pytest.approx(50e-6)]
     assert all(link.duplex for link in system.top.links)
 
@@ -76,10 +76,14 @@ def test_a_system_file_has_defaults(system_file):
             'network = "wan-campsu"',
             "no network 'wan-campsu' in the hardware database. Near: wan-c",
         ),
-        ('network = "wan-campus"', "", "lab.toml, wan: what its links are is not said. Give network, or bandwidth"),
+        (
+            'network = "wan-campus"',
+            "",
+            "lab.toml, wan: bandwidth and latency of its links are missing. Give network, or",
+        ),
         ('network = "wan-campus"', 'network = "wan-campus"\nshape = "ring"', "no shape 'ring'"),
         ('to = "new"', 'to = "newer"', "links 1: no level 'newer'. Known: new, lan1"),
-        ('to = "new"', 'between = ["new", "lan1"]', "'between' in a star"),
+        ('to = "new"', 'between = ["new", "lan1"]', "'between' does not go with a star"),
         ("latency_us = 50", "latency_us = -50", "link wan_n_hub: latency is"),
         ("[[wan.lan]]\nname", '[[wan.links]]\nto = "new"\n[[wan.lan]]\nname', "this link is given twice"),
         ('cpu = "xeon-l5640"', 'cpu = "xeon-l5641"', "lan 1, node 1: no cpu 'xeon-l5641'"),
@@ -95,10 +99,10 @@ def test_a_system_file_has_defaults(system_file):
         ('bus = "pcie2-x16"', 'bus = "pcie9"', "bus: no network 'pcie9'"),
         ('bus = "pcie2-x16"', 'bus = "pcie2-x16"\nslots = { a = 1 }', "'slots' beside units"),
         ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\ncount = 0', "unit 2: 0 units"),
-        ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\nname = "cpu"', "two units of one name"),
-        ('name = "n"', 'name = "c1-0"', "'c1-0' may stand for two things"),
+        ('gpu = "tesla-k20"\ncount = 2', 'gpu = "tesla-k20"\nname = "cpu"', "two units have the same name"),
+        ('name = "n"', 'name = "c1-0"', "'c1-0' may be the name of two things"),
         ('name = "n"', 'name = "galera+"', "not a name that SimGrid can use"),
-        ('name = "n"', 'name = "n"\ndisks = ["ssd-sata", "ssd-sata"]', "two disks of one name"),
+        ('name = "n"', 'name = "n"\ndisks = ["ssd-sata", "ssd-sata"]', "two disks have the same name"),
         ('precision = "double"', 'precision = "half"', "no 'half'. Known: double, single"),
         ('precision = "double"', "[lan]", "no top level. Give either [wan] or [lan]"),
         ('precision = "double"', 'hardware = ["none.toml"]', "none.toml: cannot be read"),
@@ -125,12 +129,12 @@ def test_a_wan_of_one_level_is_that_level(system_file):
     lone = read_system(system_file("[lan]\n" + lan.format("lan")))
     inside = read_system(system_file('[wan]\n[[wan.wan]]\n[[wan.wan.lan]]\nname = "lan"\n' + lan.format("wan.wan.lan")))
     assert inside.top == lone.top
-    with pytest.raises(PlatformError, match="a WAN joins levels"):
+    with pytest.raises(PlatformError, match="a WAN must contain at least two levels"):
         read_system(system_file('[wan]\nnetwork = "wan-campus"\nlan = []\n'))
 
 
 def test_two_levels_of_one_name_are_refused(system_file):
-    with pytest.raises(PlatformError, match="wan: two levels of one name"):
+    with pytest.raises(PlatformError, match="wan: two levels have the same name"):
         read_system(system_file(LAB.replace("bandwidth_gbit_s = 1\n", 'name = "new"\nbandwidth_gbit_s = 1\n')))
 
 
@@ -258,7 +262,7 @@ gpu = "tesla-k20"
     ],
 )
 def test_names_that_the_platform_file_needs_itself_are_refused(system_file, lan, group, name):
-    with pytest.raises(PlatformError, match=f"'{name}' (stands|may stand) for two things"):
+    with pytest.raises(PlatformError, match=f"'{name}' (is used twice|may be the name of two things)"):
         read_system(system_file(TWO_GROUPS.format(lan=lan, group=group)))
 
 
@@ -278,7 +282,7 @@ def test_default_names_skip_no_number(system_file):
 def test_more_nodes_of_several_units_than_simgrid_can_load_are_refused_at_once(system_file):
     text = TWO_GROUPS.format(lan="lan", group="a").replace('name = "b"', 'name = "b"\ncount = 12800')
     path = system_file(text)
-    assert read_system(path).nodes == 12801  # predictions without SimGrid go on
+    assert read_system(path).nodes == 12801  # predictions without SimGrid remain possible
     with pytest.raises(PlatformError, match=r"12800 nodes of several units.*Give at most 3000"):
         materialise_file(path)
 
@@ -304,7 +308,7 @@ def test_the_command_shows_the_price_and_the_watts_of_all_processors(capsys):
     assert shown["price_usd"] == 294 + 3200 * 330
     assert (shown["idle_w"], shown["full_w"]) == (26 + 3200 * 19, 130 + 3200 * 95)
     assert main(["galera+"]) == 0
-    assert "USD\n" not in capsys.readouterr().out.partition("\n")[0]  # of a scenario nobody knows the price
+    assert "USD\n" not in capsys.readouterr().out.partition("\n")[0]  # the price of a scenario is unknown
 
 
 def test_a_number_of_processes_has_a_bound(capsys):

@@ -1,13 +1,14 @@
-"""Runs in SimGrid on systems, against times by hand."""
+"""Simulated runs on systems, compared with times calculated by hand."""
 
 import pytest
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.netprobe.measure import Exchange, Plan, measure
-from apps.spec import RunSpec, Target
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.probes.network.measure import Exchange, NetworkPlan, measure
+from apps.programs.problem import problem
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.read.read import materialise
 from platforms.system.convert import materialise_system
 from platforms.system.description import read_system
 from platforms.system.scheduler import schedule
@@ -28,7 +29,7 @@ def test_messages_on_the_papers_clusters_take_the_published_times(name, p2p_us, 
     platform = materialise(named_grid(name))
     one, other = (host.name for host in platform.hosts[:2])
     sizes = (1, 16384, 1 << 20, 1 << 24)
-    plan = Plan(platform, tuple((Exchange(one, other, size, size),) for size in sizes))
+    plan = NetworkPlan(platform, tuple((Exchange(one, other, size, size),) for size in sizes))
     for size, (round_trip_s,) in zip(sizes, measure(plan).times_s, strict=True):
         # SMPI moves 16 bytes more than the message has.
         assert round_trip_s / 2 == pytest.approx((p2p_us + us_per_byte * (size + 16)) * 1e-6, rel=5e-3)

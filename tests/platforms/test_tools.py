@@ -1,4 +1,4 @@
-"""The compile cache, the start-up check, the generator, and that our XML is the network it should be."""
+"""The compile cache, the start-up check and the generator; generated XML files describe the intended network."""
 
 import os
 import subprocess
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from platforms import caching, simgrid
-from platforms.compiling import compile_once
 from platforms.errors import UserError
+from platforms.files import caching
 from platforms.generate import main as generate
-from platforms.read import materialise, read_platform
-from platforms.scenario import read_grid
+from platforms.grids.scenario import read_grid
+from platforms.read.read import materialise, read_platform
+from platforms.simgrid import installed as simgrid
+from platforms.simgrid.compiling import compile_once
 
 DATA = Path(__file__).parent / "data"
 
@@ -33,7 +34,7 @@ def test_two_processes_compiling_at_once_get_one_whole_program(own_cache, tmp_pa
     source = tmp_path / "hello.c"
     source.write_text('#include <stdio.h>\nint main(void) { puts("hello"); }\n')
     arguments = f"'hello', [{str(source)!r}], compiler=['gcc']"
-    script = f"from platforms.compiling import compile_once; print(compile_once({arguments}))"
+    script = f"from platforms.simgrid.compiling import compile_once; print(compile_once({arguments}))"
     both = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     paths = {process.communicate()[0].strip() for process in both}
     assert len(paths) == 1
@@ -75,7 +76,7 @@ def test_a_cache_that_cannot_be_written_is_said(monkeypatch, tmp_path):
 
 
 def fake_smpirun(folder, version):
-    """An smpirun of that version, and nothing else of SimGrid, first on the PATH."""
+    """Put an smpirun of that version, without the rest of SimGrid, first on the PATH."""
     folder.mkdir()
     program = folder / "smpirun"
     program.write_text(f"#!/bin/sh\necho 'SimGrid version {version}'\n")
@@ -87,7 +88,7 @@ def test_this_machine_passes(own_cache):
     simgrid.check_simgrid()
     started = time.perf_counter()
     simgrid.check_simgrid()
-    assert time.perf_counter() - started < 0.1  # the second time it is remembered
+    assert time.perf_counter() - started < 0.1  # the second check uses the kept result
 
 
 def test_no_simgrid_is_said_with_the_command_that_mends_it(own_cache, monkeypatch, tmp_path):
@@ -96,7 +97,7 @@ def test_no_simgrid_is_said_with_the_command_that_mends_it(own_cache, monkeypatc
         simgrid.check_simgrid()
 
 
-@pytest.mark.parametrize(("version", "said"), [("3.25", "too old"), ("4.1", "is of version 4.1")])
+@pytest.mark.parametrize(("version", "said"), [("3.25", "too old"), ("4.1", "has version 4.1")])
 def test_another_version_than_the_installed_one_is_refused(own_cache, monkeypatch, tmp_path, version, said):
     fake_smpirun(tmp_path / "bin", version)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -110,7 +111,7 @@ def test_another_version_than_the_installed_one_is_refused(own_cache, monkeypatc
 
 @pytest.fixture
 def by_hand(own_cache, monkeypatch, tmp_path):
-    """The prefix of a SimGrid 5.0 built by hand, first on the PATH: a header and a library that no other one has."""
+    """The prefix of a SimGrid 5.0 built by hand, first on the PATH, with a header and a library of its own."""
     prefix = tmp_path / "prefix"
     (prefix / "include" / "simgrid").mkdir(parents=True)
     (prefix / "include" / "simgrid" / "version.h").write_text("#define OF_THIS_HEADER 3\n")
@@ -131,7 +132,7 @@ def test_a_program_takes_headers_and_library_of_the_simgrid_on_the_path(by_hand,
         "int main(void) { return of_this_library() + OF_THIS_HEADER; }\n"
     )
     program = compile_once("user", [source], compiler=["gcc"], libraries=["-lsimgrid"])
-    assert subprocess.run([program], check=False).returncode == 43  # 40 of the library, 3 of the header
+    assert subprocess.run([program], check=False).returncode == 43  # 40 from the library, 3 from the header
 
 
 def test_a_program_without_simgrid_does_not_see_it(by_hand, tmp_path):
@@ -226,7 +227,7 @@ def test_the_metro_network_carries_messages_as_the_reference_platform_does(tmp_p
 
 
 def test_options_of_a_network_act_and_the_command_line_overrides_them(tmp_path):
-    from platforms.scenario import named_grid
+    from platforms.grids.scenario import named_grid
 
     platform = materialise(named_grid("grid4x2", "infiniband"))
     # By hand: 1.5 + 1 + 1.5 us within a cluster, factor 1 for small messages, 24 bytes at 40 Gbit/s.
@@ -237,7 +238,7 @@ def test_options_of_a_network_act_and_the_command_line_overrides_them(tmp_path):
 
 
 def test_the_ideal_network_takes_no_time(tmp_path):
-    from platforms.scenario import named_grid
+    from platforms.grids.scenario import named_grid
 
     times = pingpong(materialise(named_grid("grid4x2", "ideal")), "c1-0", "c2-0", [8, 8000000], tmp_path)
     assert all(0 <= time_s < 1e-7 for time_s in times.values())

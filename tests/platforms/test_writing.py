@@ -1,4 +1,4 @@
-"""Results that cannot be written are said with the option that named the place."""
+"""Errors of writing results name the option that gave the place."""
 
 import errno
 import os
@@ -7,9 +7,9 @@ import re
 import pandas as pd
 import pytest
 
-from platforms import writing
 from platforms.errors import UserError
-from platforms.writing import written_into
+from platforms.files import writing
+from platforms.files.writing import written_into
 
 
 def full(*_, **__):

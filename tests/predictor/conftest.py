@@ -1,4 +1,4 @@
-"""What tests of the predictors share; the modules beside this one too."""
+"""Fixtures of the predictors' tests, which can also import the modules in this folder."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture
 def system(tmp_path):
-    """``system(nodes, slots)``: equal nodes (equal_nodes.py)."""
+    """Return ``system(nodes, slots)``, which makes equal nodes (equal_nodes.py)."""
     from equal_nodes import equal_nodes
 
     return lambda nodes, slots=1: equal_nodes(tmp_path, nodes, slots)
@@ -18,7 +18,7 @@ def system(tmp_path):
 
 @pytest.fixture
 def design(tmp_path):
-    """``design(*tables)``: the path of a design of these nodes, networks, programs (docs/planning/grid-design.md)."""
+    """Return ``design(*tables)``, which writes a design file (docs/planning/grid-design.md) and returns its path."""
 
     def written(*tables, budget=2600, clusters="most = 1\nmost_nodes = 8", top="", name="design"):
         path = tmp_path / f"{name}.toml"

@@ -31,7 +31,7 @@ price_usd = 1
 
 
 def equal_nodes(folder: Path, nodes: int, slots: int) -> System:
-    """So many of them, with places for ``slots`` processes on each; its files are written into the folder."""
+    """Return a system of ``nodes`` nodes with ``slots`` slots on each; its files are written into the folder."""
     hardware, system = folder / "hardware.toml", folder / f"system-{nodes}-{slots}.toml"
     hardware.write_text(HARDWARE)
     system.write_text(SYSTEM.format(nodes=nodes, slots=slots))

@@ -1,26 +1,26 @@
-"""What tests of the blocks' evaluations share: a machine, and an evaluation that is too simple to be wrong."""
+"""Shared by the tests of the evaluations of blocks: a machine, and an evaluation too simple to be wrong."""
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from math import ceil
 
 from predictor.blocks.application import Compute, If, ReadDisk, Receive, Repeat, Send, WriteDisk, members_of
-from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, Traffic
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, MessageLoad
 
 
 @dataclass(frozen=True)
 class ToyMachine:
-    """Costs that differ wherever they may."""
+    """A machine whose costs differ by group, block and size."""
 
     groups: tuple
     name: str = "toy"
     failure_rate_per_s: float | None = None
 
-    def _speed(self, group):
+    def speed(self, group):
         return 1.0 + 0.5 * self.groups.index(group)
 
     def compute_s(self, group, operations):
-        return operations / self._speed(group)
+        return operations / self.speed(group)
 
     def message_s(self, source, target, size_bytes, *, same_node=False, traffic=ALONE):
         latency_s = 0.25 if same_node else 1.0 + 0.125 * self.groups.index(source) + 0.0625 * self.groups.index(target)
@@ -37,9 +37,9 @@ class ToyMachine:
 
 
 class OneByOne:
-    """What the aggregated evaluation has to agree with, simple and slow.
+    """A simple and slow evaluation that the evaluation of cohorts has to agree with.
 
-    Every process is a generator that yields what it waits for, and is told when that has happened.
+    Every process is a generator that yields the event it waits for and is resumed when the event has happened.
     """
 
     def __init__(self, application, machine):
@@ -51,7 +51,7 @@ class OneByOne:
         self.queues = defaultdict(deque)  # of messages, by (sender, receiver)
 
     def run(self):
-        """The time at which each process ends, by (label, member)."""
+        """Return the time at which each process ends, by (label, member)."""
         waiting = {}
         for label, index in self.group:
             program = self.application.label(label).program
@@ -121,7 +121,7 @@ class OneByOne:
                 message = queue.popleft()
                 source, target = self.group[want[1]], self.group[me]
                 same = source.node(want[1][1]) == target.node(me[1])
-                traffic = Traffic(burst=message[2])
+                traffic = MessageLoad(burst=message[2])
                 took_s = self.machine.message_s(source, target, message[1], same_node=same, traffic=traffic)
                 self.clock[me] = message[3] = max(self.clock[me], message[0]) + took_s
                 return True

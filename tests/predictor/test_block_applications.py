@@ -1,4 +1,4 @@
-"""Applications of blocks: their description, and what comes out for a system."""
+"""Applications of blocks: their descriptions, and their times and energies on systems."""
 
 import json
 import time
@@ -46,7 +46,7 @@ def test_counts_and_variables_can_be_changed_and_depend_on_each_other():
     [
         ("", "no [labels.NAME]"),
         ("[labels.x]\ncount = 1", "label x: 'program' is missing"),
-        ("[labels.x]\ncount = 1\nprogram = 3", "label x, step: no list of steps"),
+        ("[labels.x]\ncount = 1\nprogram = 3", "label x, step: not a list of steps"),
         ("[labels.x]\ncount = true\nprogram = []", "label x: count = true is not a number"),
         ("[labels.x]\ncount = 1\nprogram = [{ compute = true }]", "step 1: compute = true is not a number"),
         ("[variables]\ny = false\n[labels.x]\ncount = 1\nprogram = []", "variables: y = false is not a number"),
@@ -61,14 +61,14 @@ def test_counts_and_variables_can_be_changed_and_depend_on_each_other():
         ("[labels.x]\ncount = 1\nprogram = [{ if = 1, then = [], else = [{ compute = '' }] }]", "step 1.else.1"),
         ("[labels.x]\ncount = 1\nprogram = [{ repeat = 2, as = 'x', do = [] }]", "'x' cannot be a loop's variable"),
         ("[labels.index]\ncount = 1\nprogram = []", "'index' cannot be a name"),
-        ("[variables]\nx = 1\n[labels.x]\ncount = 1\nprogram = []", "the name 'x' stands for two things"),
-        ("[variables]\na = 'b'\nb = 'a'\n[labels.x]\ncount = 1\nprogram = []", "defined by itself: a by b by a"),
+        ("[variables]\nx = 1\n[labels.x]\ncount = 1\nprogram = []", "the name 'x' is given twice"),
+        ("[variables]\na = 'b'\nb = 'a'\n[labels.x]\ncount = 1\nprogram = []", "defined in terms of itself: a, b, a"),
         ("[labels.x]\ncount = 1\nprogram = [{ barrier = ['y'] }]", "no label 'y'"),
         ("[labels.x]\ncount = 1\nprogram = [{ barrier = 3 }]", "is not a list of labels"),
         ("[labels]\nx = 3", "label x: not a table"),
         ("variables = 3\n[labels.x]\ncount = 1\nprogram = []", "variables is not a table"),
         ("[labels.x]\ncount = 1\nprogram = []\ncolour = 1", "label x: unknown key 'colour'"),
-        ("[labels.x]\ncount = 1\nprogram = [3]", "label x, step 1: 3 is no step"),
+        ("[labels.x]\ncount = 1\nprogram = [3]", "label x, step 1: 3 is not a step"),
         ("[labels.x]\ncount = 1\nprogram = [{ send_to = 3, bytes = 1 }]", "send_to = 3 is not a name"),
         ("[[labels]]\ncount = 1", "no [labels.NAME]"),
         ("[labels", "not TOML"),
@@ -83,7 +83,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path, text, words):
 
 
 def two_labels(bytes_=125_000):
-    """A task for each slave: 1e9 operations; the result is empty."""
+    """A task of 1e9 operations for each slave; the result is empty."""
     return Application(
         "two",
         (
@@ -94,9 +94,10 @@ def two_labels(bytes_=125_000):
 
 
 def test_time_energy_and_success_by_hand(system):
-    # Two processes per node: nodes 0 (master, slave 0), 1 (slaves 1, 2), 2 (slave 3).  A message of 125,000 bytes takes
-    # 100 us + 1 ms, one on node 0 crosses its link out and in: the same.  Slave 3 starts at 4.4 ms and computes 1 s;
-    # the master has by then taken the results of the others, which came 1.1 ms apart and took 0.1 ms each.
+    # Two processes per node: node 0 has the master and slave 0, node 1 slaves 1 and 2, node 2 slave 3.  A message of
+    # 125,000 bytes takes 100 us + 1 ms; a message within node 0 crosses its link out and in and takes the same time.
+    # Slave 3 starts at 4.4 ms and computes 1 s.  Before that the master has received the results of the others, which
+    # arrived 1.1 ms apart and took 0.1 ms each.
     setting = Setting(two_labels(), system(3, 2), failure_rate_per_s=1e-3)
     result = evaluate(setting.application, setting.machine("hardware"))
     time_s = 4 * 1.1e-3 + 1 + 1e-4
@@ -107,8 +108,8 @@ def test_time_energy_and_success_by_hand(system):
     ]
     assert result.labels[1].first_s == pytest.approx(1.1e-3 + 1 + 1e-4)
     assert result.nodes == 3
-    # Idle 10 W all the time.  A slave's second is 20 W on one of two cores: 10 W more; on node 2, which has but one
-    # process, too.  The master has half of node 0's idle power.
+    # Each node takes 10 W when idle.  A slave that computes for a second takes 20 W on one of two cores, which is 10 W
+    # more, also on node 2, which has only one process.  The master has half of node 0's idle power.
     assert result.energy_j == pytest.approx(3 * 10 * time_s + 4 * 10 * 1)
     assert result.labels[0].energy_j == pytest.approx(5 * time_s)
     assert result.labels[1].energy_j == pytest.approx(25 * time_s + 40)
@@ -224,7 +225,7 @@ cpu = "xeon-e5-2670"
 
 
 def two_sockets(tmp_path, nodes, processors):
-    """Nodes of two processors of 8 cores, as ``processors`` writes them."""
+    """Nodes with two processors of 8 cores, which the text ``processors`` describes."""
     path = tmp_path / "sockets.toml"
     path.write_text(f'[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = {nodes}\n{processors}')
     return system_named(str(path))
@@ -264,7 +265,8 @@ def test_a_calibration_used_elsewhere_is_said(tmp_path, capsys):
     # The fastest cluster is c4.
     assert capsys.readouterr().err.count("caution: ") == 1
     setting = Setting(read_application(MASTER_SLAVE).changed(counts={"slave1": 3}), system_named("grid4x8"))
-    assert setting.cautions(str(made)) == ["c4: not among its clusters c1; computes as c1"]
+    assert setting.cautions(str(made)) == ["c4: not among the calibrated clusters c1; computes as c1"]
     assert setting.cautions("simgrid") == setting.cautions("galera+") == []
     elsewhere = Setting(setting.application, system_named(str(EXAMPLES.parent / "systems" / "merpsys.toml")))
-    assert elsewhere.cautions(str(made))[0].endswith("was calibrated on platform grid4x8, not on merpsys as it is")
+    other = "was calibrated on platform grid4x8, not on merpsys in its present form"
+    assert elsewhere.cautions(str(made))[0].endswith(other)

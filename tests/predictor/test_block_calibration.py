@@ -1,22 +1,23 @@
-"""Calibration of small platforms: shapes hold where they were not fitted, models say what they know."""
+"""Calibration of small platforms: shapes hold for held-out samples, and models refuse what they do not know."""
 
 import csv
 import json
+import resource
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from apps.blockprobe.measure import disks_of, measure_blocks
+from apps.probes.blocks.measure import disks_of, measure_blocks
 from platforms.errors import UserError
-from platforms.grid import Grid, GridCluster, WanLink, Wire
-from platforms.network import named_network
-from platforms.platform import Power
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.grid import Grid, GridCluster, WanLink, Wire
+from platforms.grids.network import named_network
+from platforms.grids.scenario import named_grid
+from platforms.grids.xml import platform_xml
+from platforms.model.platform import Power
+from platforms.read.read import materialise
 from platforms.system.convert import materialise_file
-from platforms.xml import platform_xml
 from predictor.base import OutOfRange
 from predictor.blocks.by_name import block_model
 from predictor.blocks.calibrate_command import part_of
@@ -62,7 +63,7 @@ def test_shapes_hold_for_sizes_and_processes_that_were_held_out():
 
 
 def test_table_1_has_another_shape():
-    # Size factors and rendezvous are steps that no line through D_tu meets.
+    # Size factors and rendezvous make steps, which a line in units of D_tu cannot follow.
     assert all(row.quality.mpe_pct > 5 for row in calibration().table if row.block in ("p2p", "bcast", "alltoall"))
 
 
@@ -176,7 +177,7 @@ def test_calibration_finds_table_3_again_on_systems_with_a_network_disk(system, 
         assert Calibrated(found).communication_s(block, sizes) == pytest.approx(expected, rel=2e-5, abs=0.04e-6)
         (row,) = (row for row in found.table if row.block == block)
         assert abs(row.K / line.K - 1) < 0.01
-        if block != "p2p":  # whose T in units of 2048 bytes makes up for short messages
+        if block != "p2p":  # T of p2p compensates for the units of 2048 bytes in short messages
             assert row.T_s == pytest.approx(line.T_s, rel=0.05)
             assert row.quality.r2 > 0.9999
     (node,) = found.nodes
@@ -232,10 +233,43 @@ def test_the_command_writes_what_it_is_asked_for(tmp_path, capsys):
     ],
 )
 def test_bad_input_is_refused_in_one_line_before_anything_is_measured(wrong, capsys, monkeypatch):
-    monkeypatch.setattr("apps.blockprobe.measure._run_mpi", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("apps.probes.blocks.measure.mpi_plan", lambda *_: pytest.fail("measured"))
     monkeypatch.chdir(README.parent)
     assert main(["calibrate", "--scenario", "grid4x2", "--no-store", *wrong]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+OUTPUTS = {"--out": "c.json", "--table": "c.csv", "--plot": "plots/compute.png"}
+
+
+@pytest.fixture
+def files_end_early(monkeypatch):
+    """Let every file that is written after the fits fail at 1000 bytes, as on a full disk."""
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fitted(*given, **options):
+        found = calibrate(*given, **options)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, unlimited[1]))
+        return found
+
+    monkeypatch.setattr("predictor.blocks.calibration.calibrate.calibrate", fitted)
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+
+
+@pytest.mark.parametrize("option", OUTPUTS)
+@pytest.mark.parametrize("old", [None, b"the old one"])
+def test_a_file_that_fails_half_way_leaves_the_old_one(files_end_early, tmp_path, capsys, option, old):
+    path = tmp_path / OUTPUTS[option]
+    given = path.parent if option == "--plot" else path
+    path.parent.mkdir(exist_ok=True)
+    if old is not None:
+        path.write_bytes(old)
+    asked = ["--scenario", "grid4x2", "--processes", "2", "--no-store", option, str(given)]
+    assert main(["calibrate", *asked]) == 2
+    assert f"error: {option} {path}: cannot be written: File too large" in capsys.readouterr().err
+    assert (path.read_bytes() if path.exists() else None) == old
+    assert [found.name for found in path.parent.iterdir()] == ([path.name] if old is not None else [])
 
 
 def test_other_algorithms_are_warned_of(capsys):

@@ -1,4 +1,4 @@
-"""Disks that processes share, by hand."""
+"""Disks that processes share, with times calculated by hand."""
 
 import pytest
 
@@ -27,7 +27,7 @@ disks = ["ssd-sata"]
 
 @pytest.fixture
 def times(tmp_path):
-    """``times(steps, count, own)``: when each class of equal processes ends, on four nodes of four cores."""
+    """Return ``times(steps, count, own)``: the ends of the first and the last process, on four nodes of four cores."""
 
     def found(steps, count, *, own, model="hardware"):
         path = tmp_path / "system.toml"
@@ -59,7 +59,7 @@ def test_who_begins_at_another_moment_does_not_share(times):
 
 def test_processes_told_apart_share_all_the_same(times):
     sizes = (If("index == 0", (ReadDisk(54e6),), (ReadDisk("27e6 * (1 + index // 2)"),)),)
-    # 54e6 twice ... 27e6 for process 1, 54e6 for 0, 2 and 3: 4 * 27e6 bytes until the first is done, 189e6 for all.
+    # 27e6 bytes for process 1, 54e6 for processes 0, 2 and 3: 4 * 27e6 bytes until the first is done, 189e6 for all.
     assert times(sizes, 4, own=True) == pytest.approx((1e-4 + 0.2, 1e-4 + 0.35))
 
 

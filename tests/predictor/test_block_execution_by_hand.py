@@ -1,4 +1,4 @@
-"""Applications in blocks on a machine of known costs: times by hand, and programs that cannot go on."""
+"""Applications in blocks on a machine of known costs: times calculated by hand, and programs that do not end."""
 
 import pytest
 from one_by_one import ToyMachine
@@ -12,19 +12,23 @@ from predictor.blocks.application import (
     Compute,
     If,
     Label,
+    ReadDisk,
     Receive,
     Repeat,
     Scatter,
     Send,
+    Step,
+    WriteDisk,
 )
 from predictor.blocks.evaluation import steady
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
+from predictor.blocks.evaluation.program import StepActions
 from predictor.blocks.machines.machine import Group
 
 
 def row(label, count, first_node=0):
-    """Each on a node of its own."""
+    """A group with each process on its own node."""
     return Group(label, 0, 1, count, 1, 1, "unit", first_node)
 
 
@@ -54,7 +58,7 @@ def test_a_master_serves_its_slaves_one_after_the_other():
 
 
 def test_who_comes_after_the_queue_is_worked_off_is_served_at_once():
-    # Results are sent at 10 i, a message takes 1.125 + 0.5 s: all but the first find the master waiting.
+    # Results are sent at 10 i s, and a message takes 1.125 + 0.5 s: the master waits for all but the first.
     application = Application(
         "", (Label("master", 1, (Receive("slave"),)), Label("slave", 4, (Compute("15 * index"), Send("master", 50))))
     )
@@ -115,8 +119,8 @@ def test_a_process_has_its_own_number_of_turns():
 
 @pytest.mark.parametrize("rounds", [10, 1000, 10**9])
 def test_a_turn_costs_the_same_however_many_there_are(rounds):
-    # As above: the master's three sends take 2.0625 s each, the tasks 2 s, the three results 1.625 s each.  The last
-    # result is there when it is wanted, from the second turn on as in the first: 11.0625 s for every turn.
+    # As above, the master's three sends take 2.0625 s each, the tasks 2 s, and the three results 1.625 s each.  In
+    # every turn the last result arrives when the master is ready for it, so that each turn takes 11.0625 s.
     application = Application(
         "",
         (
@@ -164,20 +168,20 @@ def test_who_waits_for_the_end_of_the_turns_stays_where_it_is():
         ),
     )
     times = ended(application, row("one", 1), row("other", 1, 1), row("last", 1, 2))
-    # To and fro 1.0625 + 1 and 1.125 s; at the end one message more, 1.125 s.
+    # The messages there and back take 1.0625 + 1 s and 1.125 s; the message at the end takes 1.125 s.
     assert times["last"] == pytest.approx([rounds * 3.1875 + 1.125], rel=1e-12)
 
 
 @pytest.mark.parametrize(
     ("variable", "amount", "words"),
     [
-        ("k", "k", "step 1: 1000000000 turns that differ, since they use 'k'"),
-        (None, "1", "step 1: 1000000000 turns, of which the first 100 have not become alike"),
+        ("k", "k", "step 1: 1000000000 turns that differ because they use 'k'"),
+        (None, "1", "step 1: 1000000000 turns, of which the first 100 did not become periodic"),
     ],
 )
 def test_turns_that_never_become_alike_are_refused(monkeypatch, variable, amount, words):
     monkeypatch.setattr(steady, "PATIENCE_TURNS", 100)
-    # The sender is faster: more and more messages are under way.
+    # The sender is faster, so that more and more messages are in flight.
     sends = Repeat(10**9, (Compute(amount), Send("other", 0, buffered=True)), variable)
     application = Application(
         "",
@@ -191,13 +195,13 @@ def test_turns_that_never_become_alike_are_refused(monkeypatch, variable, amount
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((Receive("p"), Send("p", 1)), "step 1: process 1 of p waits for a message of process 0 of p that never comes"),
-        ((Send("p", 1), Receive("p")), "process 1 of p never receives, which waits itself for what it sends at"),
+        ((Receive("p"), Send("p", 1)), "process 1 of p waits for a message of process 0 of p that is never sent"),
+        ((Send("p", 1), Receive("p")), "process 1 of p never receives, which waits until its own message, sent at"),
         ((If("index == 0", (Send("p", 1, 1, True),)),), "step 1.1: process 0 of p sends a message that process 1"),
-        ((If("index == 0", (Barrier(),), (AllToAll(),)),), "another collective"),
-        ((If("index == 0", (Barrier(),)),), "waits for others that never come"),
+        ((If("index == 0", (Barrier(),), (AllToAll(),)),), "not the same collective"),
+        ((If("index == 0", (Barrier(),)),), "waits for others that never call"),
         ((Send("p", 1, "index + 1"),), "no process 2 of p, which has 2"),
-        ((Send("p", 1, "index"),), "process 0 of p with itself"),
+        ((Send("p", 1, "index"),), "process 0 of p names itself"),
         ((Send("p", "-1", "1 - index"),), "-1 bytes"),
         ((Compute("index - 1"),), "below 0"),
         ((Broadcast(at=5),), "no process 5 of p"),
@@ -215,7 +219,7 @@ def test_a_program_that_cannot_go_on_is_refused_with_the_step(steps, words):
 def test_a_collective_that_is_called_otherwise_is_refused(evaluation, other):
     steps = (If("index == 0", (Broadcast(bytes=4),), (other,)),)
     machine = ToyMachine((row("p", 2),))
-    with pytest.raises(UserError, match=r"step 1\.else\.1: another collective than at .*, label p, step 1\.1,"):
+    with pytest.raises(UserError, match=r"step 1\.else\.1: not the same collective as at .*, label p, step 1\.1,"):
         evaluation(Application("faulty", (Label("p", 2, steps),)), machine).run()
 
 
@@ -234,3 +238,23 @@ def test_loops_take_the_same_time_process_by_process():
     done.run()
     assert done.ended_s == {("p", 0): 600.0, ("p", 1): 600.0}
     assert done.compute_s == {("p", 0): 500.0, ("p", 1): 300.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps"),
+    [
+        ("compute", [Compute(1)]),
+        ("message", [Send("p", 1), Receive("p")]),
+        ("collective", [Barrier(), AllToAll(), Broadcast(), Scatter()]),
+        ("disk", [ReadDisk(1), WriteDisk(1)]),
+        ("repeat", [Repeat(1, ())]),
+        ("branch", [If(1, ())]),
+    ],
+)
+def test_each_kind_of_step_has_its_action(kind, steps):
+    kinds = ("compute", "message", "collective", "disk", "repeat", "branch")
+    actions = StepActions(**{name: lambda who, step, where, name=name: (name, who, step, where) for name in kinds})
+    for step in steps:
+        assert actions.do("me", step, "here") == (kind, "me", step, "here")
+    with pytest.raises(TypeError, match=r"here: .* is not a step of any kind"):
+        actions.do("me", Step(), "here")

@@ -1,4 +1,4 @@
-"""Equal processes together give the same times as every process by itself: random applications."""
+"""Random applications: processes evaluated together take the same times as processes evaluated one by one."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -145,7 +145,7 @@ def together(parts):
 
 @st.composite
 def placements(draw, label, count, first_node):
-    """Groups of a label: a few rows of nodes, on nodes that other labels may use too."""
+    """Groups of a label on a few rows of nodes, which other labels may use too."""
     groups, first = [], 0
     while first < count:
         here = draw(st.integers(1, count - first))

@@ -1,10 +1,10 @@
-"""Regressions of block formulas, and what a network's measurements are made into."""
+"""Regressions of block formulas, and the lines and shapes fitted to measurements of a network."""
 
 import numpy as np
 import pytest
 
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error, quality, r_squared
 from predictor.blocks.calibration.nodes import fit_compute, fit_power
@@ -65,7 +65,7 @@ def test_what_is_measured_as_0_has_no_percentage():
 
 
 def test_power_of_a_node_is_fitted_to_watts_by_threads():
-    # Two cores: a line through 15 W and 25 W, then a maximum; the idle node, far below, is no point of the line.
+    # Two cores: a line through 15 W and 25 W, then a maximum.  The idle node, far below, is not a point of the line.
     threads, power_w = np.arange(5.0), np.array([2.0, 15.0, 25.0, 27.0, 29.0])
     found = fit_power(threads, power_w, cores=2)
     assert vars(found.parameters) == pytest.approx(
@@ -107,7 +107,7 @@ def test_lines_break_where_the_data_does():
 
 
 def test_times_that_make_no_lines_are_refused():
-    with pytest.raises(OutOfRange, match="no lines"):
+    with pytest.raises(OutOfRange, match="not lie on lines"):
         lines([1, 2, 4, 8], [1, 9, 1, 9])
 
 

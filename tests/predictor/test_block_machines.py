@@ -1,4 +1,4 @@
-"""What machines say of blocks, by hand, and what they do not know."""
+"""Costs of blocks on machines, calculated by hand, and costs that machines do not know."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import pytest
 from equal_nodes import HARDWARE, SYSTEM
 from one_by_one import OneByOne, ToyMachine
 
-from apps.catalog import problem
+from apps.programs.problem import problem
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.base import OutOfRange
@@ -52,7 +52,7 @@ COLLECTIVES = {
 def test_collectives_on_hardware_are_those_of_mpich(system, step, expected_s):
     assert time_s(system(4), Label("p", 4, (step,))) == pytest.approx(expected_s)
     assert time_s(system(4), Label("p", 1, (step,)), Label("q", 3, (step,))) == pytest.approx(expected_s)
-    # On one node all cross its link out and in, which has the same latency and bandwidth.
+    # On one node all messages cross its link out and in, which has the same latency and bandwidth.
     assert time_s(system(1, 4), Label("p", 2, (step,)), Label("q", 2, (step,))) == pytest.approx(expected_s)
     assert time_s(system(1), Label("p", 1, (step,))) == 0
 
@@ -78,9 +78,9 @@ def test_a_system_without_disks_has_no_time_for_them(system):
         ((), "no labels"),
         ((Label("p", 0, ()),), "no processes"),
         ((Label("p", 2**80, ()),), f"{2**80} processes. Give at most"),
-        ((Label("p", 1, (3,)),), "label p, step 1: 3 is no step"),
+        ((Label("p", 1, (3,)),), "label p, step 1: 3 is not a step"),
         ((Label("p", 1, (Broadcast(root="q", among=("p",)),)), Label("q", 1, ())), "its root q does not take part"),
-        ((Label("p", 1, (Barrier(among=("q",)),)), Label("q", 1, ())), "p does not take part itself"),
+        ((Label("p", 1, (Barrier(among=("q",)),)), Label("q", 1, ())), "p calls it but does not take part"),
     ],
 )
 def test_applications_that_mean_nothing_are_refused(system, labels, words):
@@ -89,12 +89,12 @@ def test_applications_that_mean_nothing_are_refused(system, labels, words):
 
 
 def test_a_variable_that_is_no_expression_is_named():
-    with pytest.raises(UserError, match=r"application 'a', variable y, expression '1 \+': no arithmetic"):
+    with pytest.raises(UserError, match=r"'a', variable y, expression '1 \+': not an arithmetic expression"):
         Application("a", (Label("p", 1, ()),), {"y": "1 +"})
 
 
 def test_process_by_process_takes_the_time_of_the_simple_evaluation():
-    # Disks, inputs of a size, messages to all others, and receivers that come later than their senders.
+    # Disks, computations with a size, messages to all others, and receivers that arrive later than their senders.
     application = Application(
         "a",
         (
@@ -109,7 +109,7 @@ def test_process_by_process_takes_the_time_of_the_simple_evaluation():
 
 
 def test_a_step_that_is_no_expression_is_refused():
-    with pytest.raises(UserError, match=r"expression \[1\]: neither a number nor a text"):
+    with pytest.raises(UserError, match=r"expression \[1\]: neither a number nor a string"):
         Compute([1])
 
 
@@ -117,11 +117,11 @@ def test_a_step_that_is_no_expression_is_refused():
     ("app", "ranks", "words"),
     [
         ("cg", 12 * 12 * 5, "it is not k R^2"),
-        ("cg", 15 * 15, "steps of several odd numbers"),
-        ("mg", 37, "some would have none of the 32 points"),
+        ("cg", 15 * 15, "steps of more than one odd prime"),
+        ("mg", 37, "some ranks would have none of the 32 points"),
         ("lu", 7, "less than two of the 12 points"),
         ("ft", 65, "more than nz = 64 ranks"),
-        ("ep", 257, "there are 256 batches of pairs"),
+        ("ep", 257, "there are only 256 batches of pairs"),
     ],
 )
 def test_ranks_that_a_description_has_no_layout_for_are_refused(app, ranks, words):
@@ -136,7 +136,7 @@ def test_a_problem_without_what_its_description_needs_is_refused():
 
 
 def test_a_cluster_without_a_regression_has_no_r2():
-    with pytest.raises(UserError, match="cluster 'tianhe': the paper has no regression of it"):
+    with pytest.raises(UserError, match="cluster 'tianhe': the paper has no regression for it"):
         published_r2("tianhe")
 
 
@@ -148,7 +148,7 @@ def test_a_block_s_failures_are_told(capsys):
 
 
 def test_an_application_s_success_and_idle_units_are_told(tmp_path, capsys):
-    # One process on one of a node's two processors: the other one consumes its idle power all the time.
+    # One process runs on one of a node's two processors; the other takes its idle power all the time.
     path = tmp_path / "app.toml"
     path.write_text('[labels.p]\ncount = 1\nprogram = [{ compute = "2e9" }, { barrier = true }]\n')
     unit = '[[lan.node.unit]]\nname = "{}"\ncpu = "test"\n'

@@ -1,4 +1,4 @@
-"""Times of many processes as a few lines: the same as an array of each."""
+"""Times of many processes as a few lines are the same as arrays of all times."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ quickly = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 def with_count(profile, count):
-    """Another profile of so many members: the first of it, or its members over and over."""
+    """A profile of ``count`` members: the profile cut off or repeated."""
     return Profile.of(np.resize(profile.values(), count))
 
 
@@ -27,11 +27,11 @@ def test_values_and_lines_are_the_same(profile):
     assert (profile.least(), profile.most()) == (values.min(), values.max())
     found = Profile.of(values)
     assert found.values() == pytest.approx(values)
-    assert len(found.pieces) <= -(-len(values) // 2)  # two lie on a line, whatever they are
+    assert len(found.pieces) <= -(-len(values) // 2)  # two values always lie on a line
 
 
 def test_lines_are_as_long_as_they_may_be():
-    # By hand: the step from 2 to 10 belongs to neither.
+    # By hand: the step from 2 to 10 belongs to neither piece.
     assert Profile.of(np.array([0.0, 1, 2, 10, 20, 30])).pieces == (Piece(3, 0.0, 1.0), Piece(3, 10.0, 10.0))
     assert Profile.of(np.array([0.0, 1, 2, 10])).pieces == (Piece(3, 0.0, 1.0), Piece(1, 10.0, 0.0))
 

@@ -7,7 +7,7 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
-from predictor.blocks.model import COLLECTIVES, COMMUNICATION
+from predictor.blocks.names import COLLECTIVES, COMMUNICATION
 from predictor.blocks.published.formulas import REGRESSORS, node_power, success
 from predictor.blocks.published.parameters import CLUSTERS, published_parameters, published_r2
 from predictor.blocks.published.table_model import published

@@ -1,4 +1,4 @@
-"""Kernels described in blocks, and the predictors made of them."""
+"""Kernels described in blocks, and the predictors that use the descriptions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,28 +6,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.blockprobe.measure import carry_out
-from apps.catalog import own_problem, problem, sized_problem
-from apps.engine import simulate
-from apps.spec import RunSpec, Settings, Target
-from apps.user_program import read_program
+from apps.probes.blocks.measure import carry_out
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem, sized_problem
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.errors import UserError
-from platforms.options import add_platform_arguments, platform_from_arguments
-from platforms.placement import block, cyclic, probe_placement
+from platforms.model.placement import block, cyclic, probe_placement
+from predictor.answers.answers import predict
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Barrier, Broadcast, Compute, If, Label, Receive, Send
 from predictor.blocks.evaluation.execution import Execution
-from predictor.blocks.evaluation.process_by_process import Posted, ProcessByProcess
+from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import describe
-from predictor.blocks.machines.machine import Group
+from predictor.blocks.machines.machine import Group, Posted
 from predictor.blocks.predictor import evaluate
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 
 
 class Machine:
-    """A message takes 1 ms + 8 ns per byte, an operation 1 ns and on later groups more; counts what it is asked for."""
+    """A message takes 1 ms + 8 ns per byte, an operation 1 ns (more on later groups); the calls are counted."""
 
     name, failure_rate_per_s, others_idle_w = "counting", None, 0.0
     posted = Posted(lambda source, target, size_bytes: 8e-9 * size_bytes)
@@ -58,7 +60,7 @@ def counted(application, ranks):
 
 
 def one_iteration(app, ranks):
-    """What an iteration of a description has: two less one; by rank."""
+    """Messages, bytes, flops and collectives of one iteration by rank: those of two iterations less those of one."""
     description = describe(problem(app, "S"), ranks)
     one, two = (counted(description.of(count), ranks) for count in (1, 2))
 
@@ -75,7 +77,7 @@ def one_iteration(app, ranks):
 
 @pytest.fixture(scope="module")
 def platform():
-    """``platform(scenario)``: a generated grid."""
+    """Return ``platform(scenario)``, which generates a grid."""
     import argparse
 
     def made(scenario):
@@ -88,7 +90,7 @@ def platform():
 
 @pytest.fixture(scope="module")
 def record(platform):
-    """``record(app, ranks)``: two iterations of class S, simulated."""
+    """Return ``record(app, ranks)``, which simulates two iterations of class S."""
     grid = platform("grid3x12")
 
     def made(app, ranks):
@@ -108,7 +110,7 @@ def test_an_iteration_has_the_messages_bytes_and_flops_of_the_kernel(app, ranks,
     between = [sent - own for sent, own in zip(real.iteration_messages, real.iteration_self_messages, strict=True)]
     assert described.messages == between
     bytes_ = [sent - own for sent, own in zip(real.iteration_bytes, real.iteration_self_bytes, strict=True)]
-    # CG on 3 ranks: 1400 rows in 3 pieces, by a row larger or smaller
+    # CG on 3 ranks: 1400 rows in 3 pieces, which differ by a row
     assert described.bytes == pytest.approx(bytes_, rel=0.004 if app == "cg" else 0)
     assert sum(described.flops) == pytest.approx(sum(real.iteration_flops), rel=1e-12)
     assert described.flops == pytest.approx(real.iteration_flops, rel=0.006 if app == "cg" else 1e-12)
@@ -125,7 +127,7 @@ def test_cg_leaves_out_the_messages_of_one_row_where_pieces_and_columns_do_not_m
 @pytest.mark.parametrize(("app", "ranks"), [("ft", 6), ("ft", 8), ("is", 6)])
 def test_an_iteration_has_the_collectives_of_the_kernel(app, ranks, record):
     described, real = one_iteration(app, ranks), record(app, ranks)
-    # Bytes of rank 0's arguments: d to each in an all-to-all, the vector of a reduction (a gather of all of them).
+    # Bytes of rank 0's arguments: d for each process in an all-to-all, the vector in a reduction (which is a gather).
     kinds = {"gather": 1 / ranks, "alltoall": ranks}
     sent = {kind: 0.0 for kind in kinds}
     calls = Counter()
@@ -167,7 +169,7 @@ def test_processes_one_by_one_take_the_time_of_cohorts(app, ranks):
 
 
 def both_ways(size_bytes):
-    """Four in a ring, each with both neighbours at once."""
+    """Four processes in a ring; each exchanges messages with both neighbours at once."""
     up, down = "(index + 1) % 4", "(index - 1) % 4"
     sends = (Send("rank", size_bytes, up, buffered=True), Send("rank", size_bytes, down, buffered=True))
     return Application("ring", (Label("rank", 4, (*sends, Receive("rank", up), Receive("rank", down))),))
@@ -192,21 +194,21 @@ def test_a_message_begins_when_both_have_reached_it(buffered, first_s):
     program = (If("index == 0", first, second),)
     made = ProcessByProcess(Application("pair", (Label("rank", 2, program),)), Machine(2))
     made.run()
-    # 4 + 1 + 1 ms; the sender waits for them, or does not, and then computes
+    # 4 + 1 + 1 ms.  The sender waits for both messages, or goes on at once; then it computes.
     assert made.ended_s["rank", 1] == pytest.approx(6e-3)
     assert made.ended_s["rank", 0] == pytest.approx(2e-3 + (0 if buffered else first_s))
 
 
 def test_others_that_never_come_to_a_collective_are_named():
     program = (If("index == 0", (Barrier(),)),)
-    with pytest.raises(UserError, match="process 0 of rank waits for ever"):
+    with pytest.raises(UserError, match="process 0 of rank waits forever"):
         ProcessByProcess(Application("alone", (Label("rank", 2, program),)), Machine(2)).run()
 
 
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ((Receive("rank", "1 - index"),), "waits for ever"),
+        ((Receive("rank", "1 - index"),), "waits forever"),
         ((Send("rank", 8, "1 - index", buffered=True),), "never receives"),
         ((Send("rank", 8, "index"),), "name another process"),
         ((Broadcast(bytes="8 * index"),), "same bytes"),
@@ -233,7 +235,7 @@ def test_one_and_two_iterations_tell_all(app, ranks):
 
 @pytest.fixture(scope="module")
 def league(platform):
-    """Answers of both predictors for class S on grid4x2, and the truth, by kernel."""
+    """Return the answers of both predictors for class S on grid4x2, and the simulated times, by kernel."""
     grid = platform("grid4x2")
     measured, records = {}, {}
 
@@ -259,7 +261,7 @@ def league(platform):
     return SimpleNamespace(answers=answers, truth=truth, grid=grid)
 
 
-# The shapes of SimGrid's algorithms are right; what is left are messages that share links.
+# The shapes of SimGrid's algorithms are right; the remaining errors come from messages that share links.
 @pytest.mark.parametrize(
     ("app", "most"),
     [("cg", 0.05), ("mg", 0.1), ("lu", 0.05), ("is", 0.05), ("ft", 0.05), ("ep", 0.05), ("is, cyclic", 0.05)],
@@ -302,8 +304,8 @@ def test_what_has_no_description_is_out_of_range_and_asks_for_nothing(platform, 
     source = tmp_path / "own.c"
     source.write_text("int main(void) { return 0; }\n")
     cases = [
-        (own_problem(read_program(source)), block(grid, 4), "nobody has described it"),
-        (sized_problem("himeno", 32), block(grid, 4), "Described are cg"),
+        (own_problem(read_program(source)), block(grid, 4), "it has no description in blocks"),
+        (sized_problem("himeno", 32), block(grid, 4), "Described: cg"),
         (problem("cg", "S"), block(grid, 6), "k R^2"),
         (problem("mg", "S"), block(grid, 4) * 2, "one process on each node"),
     ]

@@ -1,4 +1,4 @@
-"""Which grid to buy: by hand where arithmetic tells, against every grid evaluated where it does not."""
+"""The search for the best grid, checked by hand where possible and otherwise against an exhaustive evaluation."""
 
 import json
 import random
@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from apps.runner import Runner
-from apps.spec import Settings
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
 from apps.store import Store
 from predictor.design import space
 from predictor.design.cli import main
@@ -16,10 +16,10 @@ from predictor.design.graph_times import GraphTimes
 from predictor.design.request import read_request
 from predictor.design.search import Search
 from predictor.design.space import candidates
-from predictor.design.times import NoAnswer, PredictorTimes, Told
+from predictor.design.times import GridTimes, NoAnswer, PredictorTimes
 from predictor.registry import predictor
 
-# Prices of round figures, so that budgets are sums that a reader can do.
+# Round prices, so that budgets can be checked by hand.
 SLOW = '[[nodes]]\nname = "slow"\nspeed_gflops = 40\nprice = 400\n'
 FAST = '[[nodes]]\nname = "fast"\nspeed_gflops = 70\nprice = 650\n'
 IDEAL = '[[networks]]\nname = "ideal"\n'
@@ -38,7 +38,7 @@ def runner():
 
 
 def searched(path, runner, *, top=5, exhaustive=False, with_front=True, model=None, settings=None):
-    """The finished search of a design file, by dpgraph-known or by a predictor asked grid by grid."""
+    """Return the finished search of a design file, by dpgraph-known's graphs or by a predictor grid by grid."""
     request, settings = read_request(path), settings or Settings()
     weights = [program.weight for program in request.programs]
     found = Search(candidates(request), weights, top=top, exhaustive=exhaustive, with_front=with_front)
@@ -54,7 +54,7 @@ def row(one):
     return str(one.candidate), one.candidate.network.name, one.candidate.price, one.times_s, one.value_s
 
 
-# What there is to buy.
+# Candidates.
 
 
 def test_price_is_that_of_nodes_ports_backbones_rooms_and_wide_area_links(design):
@@ -126,12 +126,13 @@ def test_sizes_that_are_too_dear_take_no_time(design, monkeypatch):
 
 def test_more_clusters_than_python_has_levels_of_calls(design):
     most = 2 * sys.getrecursionlimit()
-    path = design(SLOW, IDEAL, EP, budget=1e9, clusters=f"least = {most}\nmost = {most}\nsizes = [1]")
+    ep = EP.replace('"S"', '"A"')  # 4096 batches; class S has 256
+    path = design(SLOW, IDEAL, ep, budget=1e9, clusters=f"least = {most}\nmost = {most}\nsizes = [1]")
     assert [one.nodes for one in candidates(read_request(path))] == [most]
 
 
 def test_a_lone_cluster_stands_there_once_for_all_wide_area_networks(design):
-    # Gigabit and metro differ in their wide-area links alone; infiniband in everything.
+    # Gigabit and metro differ only in their wide-area links; infiniband differs in everything.
     networks = [f'[[networks]]\nname = "{name}"\n' for name in ("gigabit", "metro", "infiniband")]
     networks[0] += "backbone_price = 1\n"
     path = design(SLOW, *networks, EP, budget=1e9, clusters="most = 2\nsizes = [2]")
@@ -150,6 +151,47 @@ def test_programs_have_their_say_on_the_number_of_ranks(design):
     assert [one.ranks for one in candidates(read_request(path))] == [8, 4, 2, 1]
 
 
+def test_numbers_of_ranks_that_a_kernel_refuses_are_left_out_with_one_caution(design, capsys):
+    # LU S has 12 points along an axis and each rank needs two: 7 ranks make a row of 7.  HCF's probe of one node would
+    # not notice.
+    lu = '[[programs]]\napp = "lu"\nclass = "S"\n'
+    path = design(SLOW, '[[networks]]\nname = "gigabit"\n', lu, budget=1e9, clusters="most = 1\nmost_nodes = 8")
+    assert [one.ranks for one in candidates(read_request(path))] == [8, 6, 5, 4, 3, 2, 1]
+    assert main([str(path), "--predictor", "hcf", "--top", "9"]) == 0
+    out = capsys.readouterr().out
+    assert "7 slow" not in out and "8 slow" in out
+    assert out.count("does not run") == 1
+    assert "caution: 1 grid within the budget is left out: lu S does not run on 7 ranks\n" in out
+    assert main([str(path), "--predictor", "hcf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["refused"] == {"grids": 1, "ranks": {"lu S": [7]}}
+
+
+def test_every_program_that_refuses_is_named_and_long_lists_of_ranks_are_cut(design):
+    lu, fft = '[[programs]]\napp = "lu"\nclass = "S"\n', '[[programs]]\napp = "fft"\nsize = 4096\n'
+    path = design(SLOW, IDEAL, lu, fft, budget=1e9, clusters="most = 1\nmost_nodes = 16")
+    found = space.affordable(read_request(path))
+    assert [one.ranks for one in found.candidates] == [16, 8, 4, 2, 1]
+    assert found.refused.grids == 11
+    assert str(found.refused) == (
+        "fft 4096 does not run on 3, 5, 6, 7, 9, 10, 11, 12 and 3 other numbers of ranks; "
+        "lu S does not run on 7, 11, 13, 14 ranks"
+    )
+
+
+def test_where_no_number_of_ranks_runs_the_error_says_which_program_refuses(design, capsys):
+    lu = '[[programs]]\napp = "lu"\nclass = "S"\n'
+    path = design(SLOW, IDEAL, lu, budget=1e9, clusters="most = 1\nsizes = [7, 11]")
+    assert main([str(path), "--predictor", "hcf"]) == 2
+    expected = "a number of ranks on which all programs run: lu S does not run on 7, 11 ranks. Give other sizes"
+    assert expected in capsys.readouterr().err
+
+
+def test_is_needs_keys_for_every_rank(design):
+    keys = '[[programs]]\napp = "is"\nclass = "S"\n'  # 2^16 keys, more than 20 for each rank
+    path = design(SLOW, IDEAL, keys, budget=1e9, clusters="most = 1\nsizes = [3120, 3121]")
+    assert [one.ranks for one in candidates(read_request(path))] == [3120]
+
+
 def test_there_is_a_rank_on_each_core_unless_told_otherwise(design):
     kinds = (SLOW + "cores = 4\n", FAST)
     path = design(*kinds, IDEAL, EP, budget=1e9, clusters="most = 2\nleast = 2\nsizes = [2]")
@@ -161,7 +203,7 @@ def test_there_is_a_rank_on_each_core_unless_told_otherwise(design):
     assert {one.ranks for one in candidates(read_request(path))} == {2}
 
 
-# Which is best.
+# The best grids.
 
 
 def test_for_computation_alone_the_best_grid_is_known_by_arithmetic(design, runner):
@@ -218,11 +260,11 @@ def test_the_front_gets_quicker_as_it_gets_dearer_and_ends_at_the_best(design, r
     assert prices[0] == 400  # the cheapest grid of all
 
 
-# That nothing is lost.
+# Completeness of the search.
 
 
 def random_design(seed):
-    """Kinds, networks and prices such that neither computation nor any network decides alone."""
+    """Return random kinds of nodes, networks and prices for which neither computation nor one network decides alone."""
     draw = random.Random(seed)
     nodes = "".join(
         f'[[nodes]]\nname = "n{i}"\nspeed_gflops = {draw.randint(1, 60)}\nprice = {draw.randint(200, 900)}\n'
@@ -286,7 +328,7 @@ def test_times_are_those_that_the_predictor_has_by_itself(design, runner):
 
 
 class Table:
-    """Times that are what a test says, and no bounds."""
+    """Times given by a test, without bounds."""
 
     levels = 0
 
@@ -297,7 +339,7 @@ class Table:
         pass
 
     def times(self, candidate):
-        return Told((self.value_s(candidate),))
+        return GridTimes((self.value_s(candidate),))
 
 
 def test_equally_quick_grids_come_in_order_of_price(design):
@@ -320,19 +362,20 @@ def test_grids_without_an_answer_are_counted(design):
     assert found.complete and len(found.best) == 1
 
 
-def test_a_program_that_refuses_so_many_ranks_rules_those_grids_out(design, runner):
-    path = design(SLOW, IDEAL, EP, budget=1e9, clusters="most = 1\nsizes = [2, 257]")
+def test_a_program_of_unknown_iterations_on_so_many_ranks_rules_those_grids_out(design, runner):
+    fem = '[[programs]]\napp = "fem"\nsize = 24\nparams = { layers = 24 }\n'
+    path = design(SLOW, IDEAL, fem, budget=1e9, clusters="most = 1\nsizes = [2, 24]")
     found = searched(path, runner)
     assert [one.candidate.ranks for one in found.best] == [2]
     (reason,) = found.unanswered
-    assert "257 ranks, but there are only 256 batches" in reason
+    assert "fem 24 layers=24 on 24 ranks" in reason and "iterations" in reason
 
 
 def test_any_predictor_can_be_asked(design, runner):
     gigabit = '[[networks]]\nname = "gigabit"\n'
     path = design(SLOW, FAST, gigabit, EP, budget=2600, clusters="most = 2\nleast = 2\nsizes = [1, 2]")
     found = searched(path, runner, model="hcf")
-    # A grid of one node per cluster is HCF's own probe: to predict it would be to simulate it.
+    # A grid of one node per cluster is HCF's probe itself, so its prediction would need a run of the target.
     reason = "the evidence asked for is a run of the target itself"
     assert all(reason in text for text in found.unanswered)
     assert found.unanswered.total() == 3  # slow and slow, slow and fast, fast and fast
@@ -344,6 +387,6 @@ def test_what_a_predictor_distrusts_is_passed_on(design, capsys):
     path = design(SLOW, '[[networks]]\nname = "gigabit"\n', CG, clusters="most = 1\nsizes = [2]")
     assert main([str(path), "--predictor", "hcf"]) == 0
     out = capsys.readouterr().out
-    assert "caution: grid 1, 2 slow: cg S: the probe is one node, which has nobody to talk to" in out
+    assert "caution: grid 1, 2 slow: cg S: the probe has one node and so no communication" in out
     assert main([str(path), "--predictor", "hcf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["best"][0]["flags"]

@@ -1,23 +1,24 @@
-"""``python -m predictor.design``: what it writes, and the files that are documented."""
+"""``python -m predictor.design``: its output files, and the design files of the documentation."""
 
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from platforms.read import materialise
-from platforms.scenario import read_grid
-from platforms.writing import check_writable
-from platforms.xml import platform_xml
+from platforms.files.writing import check_writable
+from platforms.grids.scenario import read_grid
+from platforms.grids.xml import platform_xml
+from platforms.read.read import materialise
+from predictor.base import Cost
 from predictor.design import cli
 from predictor.design.cli import main
 from predictor.design.graph_times import GraphTimes
-from predictor.design.output import _ranks
+from predictor.design.output import text
 from predictor.design.request import read_request
 from predictor.design.scenario_file import scenario_text
-from predictor.design.space import candidates
+from predictor.design.search import Search
+from predictor.design.space import Refused, candidates
 from validation.run import main as validate
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +125,7 @@ def test_an_interrupted_search_shows_what_it_has(design, capsys, monkeypatch):
                 raise KeyboardInterrupt
             return super().times(candidate)
 
-    monkeypatch.setattr(cli, "_QUICK", {"dpgraph-known": Interrupted})
+    monkeypatch.setattr(cli, "times_for", lambda name, *asked: Interrupted(*asked))
     path = design(SLOW, FAST, IDEAL, EP)
     assert main([str(path), "--json"]) == 130
     found = json.loads(capsys.readouterr().out)
@@ -149,7 +150,14 @@ def test_the_documented_file_can_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "said"), [(None, "a rank on each core"), (1, "1 rank on each node"), (4, "4 ranks on each node")]
+    ("top", "said"),
+    [
+        ("", "a rank on each core"),
+        ("ranks_per_node = 1", "1 rank on each node"),
+        ("ranks_per_node = 4", "4 ranks on each node"),
+    ],
 )
-def test_a_design_says_how_many_ranks_it_is_for(ranks, said):
-    assert _ranks(SimpleNamespace(ranks_per_node=ranks)) == said
+def test_a_design_says_how_many_ranks_it_is_for(top, said, design):
+    request = read_request(design(SLOW + "cores = 4\n", IDEAL, EP, top=top))
+    shown = text(request, Search([], [1.0], top=1), Refused(0, {}), predictor="dpgraph-known", cost=Cost())
+    assert shown.splitlines()[1] == f"every program on all nodes of the grid, {said}"

@@ -1,4 +1,4 @@
-"""``python -m predictor.design``: what is wrong with a file or an option is said in one line."""
+"""``python -m predictor.design``: errors in files and options are reported in one line."""
 
 import pytest
 
@@ -40,7 +40,7 @@ GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
         ({"networks": IDEAL + "backbone_price = inf\n"}, "backbone_price = inf"),
         ({"programs": EP.replace("ep", "epp")}, "programs 1: app 'epp': no such program"),
         ({"programs": EP.replace('"S"', '"Z"')}, "programs 1: class 'Z': ep has no such class"),
-        ({"programs": EP + "weight = 0\n"}, "weight = 0. Give a positive one"),
+        ({"programs": EP + "weight = 0\n"}, "weight = 0. Give a positive number"),
         ({"programs": EP + "size = 10\n"}, "'class' or 'size' is needed"),
         ({"programs": EP + "params = { a = 1 }\n"}, "'params' goes with 'size'"),
         ({"programs": '[[programs]]\napp = "hpl"\nsize = 100\nparams = { nbb = 1 }\n'}, "no such parameter"),
@@ -76,7 +76,8 @@ GOOD = {"nodes": SLOW, "networks": IDEAL, "programs": EP}
         ({"budget": "399"}, "a budget of 399 buys no grid"),
         (
             {"programs": '[[programs]]\napp = "fft"\nsize = 4096\n', "clusters": "most = 1\nsizes = [3]"},
-            "no grid within the budget has a number of ranks that all programs allow",
+            "no grid within the budget has a number of ranks on which all programs run: fft 4096 does not run on 3 "
+            "ranks. Give other sizes",
         ),
     ],
 )

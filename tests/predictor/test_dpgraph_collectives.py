@@ -1,19 +1,19 @@
-"""What collectives send: conservation, numbers of messages by hand, and the simulator's own times."""
+"""Messages of collectives: conservation, numbers of messages by hand, and the simulator's own times."""
 
 from collections import Counter
 
 import pytest
 
-from apps.recording import Op
+from apps.recording.events import Op
 from platforms.errors import UserError
-from predictor.dpgraph.collectives import Call, steps
+from predictor.network.collectives import Call, steps
 
 SIZE = 1000
 RANKS = (1, 2, 3, 4, 5, 8, 13, 16, 17, 32)
 
 
 def traffic(op, ranks, *, root=0, size=SIZE, counts=None):
-    """Messages by (source, destination), as sent and as received, and all bytes sent."""
+    """Messages by (source, destination), as sent and as received, and the sum of all bytes sent."""
     sent, received, total = Counter(), Counter(), 0
     for rank in range(ranks):
         own = counts[rank] if counts else [size] * ranks

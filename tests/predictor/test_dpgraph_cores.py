@@ -12,7 +12,7 @@ NO_PATHS = Paths(np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np
 
 
 def end_s(flops, placement, *, speed_flops, cores):
-    """When each rank has done its computations, one list of them per rank."""
+    """The date at which each rank ends its computations, given as one list per rank."""
     first = np.concatenate([[0], np.cumsum([len(row) for row in flops])])
     values = np.array([value for row in flops for value in row], float)
     instructions = Instructions(
@@ -28,7 +28,7 @@ def end_s(flops, placement, *, speed_flops, cores):
 def test_two_ranks_on_a_core_share_it_until_one_has_done():
     # By hand, 1 flop/s: 1 and 3 flops side by side: the first ends after 2 s, the other has 2 flops left then.
     assert end_s([[1], [3]], ["a", "a"], speed_flops=1, cores=1) == pytest.approx([2, 4])
-    # In two computations in a row it is the same.
+    # Two computations in a row give the same.
     assert end_s([[1], [1.5, 1.5]], ["a", "a"], speed_flops=1, cores=1) == pytest.approx([2, 4])
 
 

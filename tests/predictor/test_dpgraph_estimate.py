@@ -1,22 +1,22 @@
-"""How much of a recorded program is evaluated, and what is made of it."""
+"""The number of iterations of a recorded program that are evaluated, and their extrapolation."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from apps.recording import Mark
+from apps.recording.events import Mark
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.instructions import COMPUTE, MARK
-from predictor.dpgraph.network import Network, Timing
+from predictor.dpgraph.network import NetworkModel, Timing
 from predictor.dpgraph.program import Program
 
-NOBODY = Network({}, {}, Timing(np.array([-1.0]), np.zeros((1, 1)), np.ones((1, 1))))
+NOBODY = NetworkModel({}, {}, Timing(np.array([-1.0]), np.zeros((1, 1)), np.ones((1, 1))))
 
 
 @dataclass
 class Alternating:
-    """Sections of one rank: iterations of 1 and 2 Gflop in turn; what follows them is 0.25 or 0.5 Gflop."""
+    """Sections of one rank: iterations of 1 and 2 Gflop in turn, followed by 0.25 or 0.5 Gflop."""
 
     iterations: int = 3
 

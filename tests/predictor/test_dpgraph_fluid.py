@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from apps.recording import EVENT, Kind, Mode, Recording
+from apps.recording.events import EVENT, Kind, Mode, Recording
 from platforms.errors import UserError
-from platforms.platform import Link, Route
+from platforms.model.platform import Link, Route
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import Network, Protocol, Timing, Way
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
 from predictor.dpgraph.program import Sections
 
 # The one timing of these tests: no latency, and every byte counts as one.
@@ -29,7 +29,7 @@ def compute(flops):
 
 
 def program(*ranks):
-    """What each rank does: lists of events as dictionaries."""
+    """The events of each rank, lists of dictionaries."""
     events = []
     for rows in ranks:
         table = np.zeros(len(rows), EVENT)
@@ -53,7 +53,7 @@ def shared_link(penalties, *, bounds=None, capacity=300.0, protocol=None):
         (f"h{2 * i}", f"h{2 * i + 1}"): Way(0, bound, penalty, {"link": 1.0})
         for i, (penalty, bound) in enumerate(zip(penalties, bounds, strict=True))
     }
-    return Network(ways, {"link": capacity}, PLAIN, protocol or Protocol(envelope_bytes=0))
+    return NetworkModel(ways, {"link": capacity}, PLAIN, protocol or Protocol(envelope_bytes=0))
 
 
 def test_flows_share_a_link_in_proportion_to_one_over_their_penalties():
@@ -66,7 +66,7 @@ def test_flows_share_a_link_in_proportion_to_one_over_their_penalties():
 
 
 def test_what_a_bounded_flow_leaves_goes_to_the_others():
-    # 50 of 300 for the bounded one; 250 for the other: 500 bytes take 2 s.
+    # The bounded flow gets 50 of 300 byte/s, the other 250: 500 bytes take 2 s.
     network = shared_link([1.0, 1.0], bounds=[50.0, 1e9])
     end_s = ends(network, send(1, 200, 0), receive(0, 0), send(3, 500, 0), receive(2, 0))
     assert end_s[3] == pytest.approx(2.0)
@@ -77,7 +77,7 @@ def test_a_flow_counts_on_a_link_by_its_weight():
     # Both ways over one link, each with 5 % on the way back: 300 / 1.05 for one alone, half of it for two.
     both = {"link": 1.05}
     ways = {("h0", "h1"): Way(0, 300.0, 1.0, both), ("h1", "h0"): Way(0, 300.0, 1.0, both)}
-    network = Network(ways, {"link": 300.0}, PLAIN, Protocol(envelope_bytes=0))
+    network = NetworkModel(ways, {"link": 300.0}, PLAIN, Protocol(envelope_bytes=0))
     alone = ends(network, send(1, 1000, 0), receive(0, 0))
     assert alone[1] == pytest.approx(1000 * 1.05 / 300)
     two = ends(network, send(1, 1000, 0) + receive(1, 1), send(0, 1000, 0) + receive(0, 1))
@@ -91,7 +91,7 @@ def test_a_second_bottleneck_gets_what_the_first_leaves():
         ("h2", "h3"): Way(0, 1e9, 1.0, {"1": 1.0}),
         ("h4", "h5"): Way(0, 1e9, 1.0, {"2": 1.0}),
     }
-    network = Network(ways, {"1": 100.0, "2": 300.0}, PLAIN, Protocol(envelope_bytes=0))
+    network = NetworkModel(ways, {"1": 100.0, "2": 300.0}, PLAIN, Protocol(envelope_bytes=0))
     ranks = [send(1, 50, 0), receive(0, 0), send(3, 50, 0), receive(2, 0), send(5, 250, 0), receive(4, 0)]
     assert ends(network, *ranks)[1::2] == pytest.approx([1.0, 1.0, 1.0])
 
@@ -119,7 +119,7 @@ def test_a_probe_waits_for_the_send():
 
 def test_ranks_that_wait_for_each_other_are_said():
     network = shared_link([1.0], protocol=Protocol(detached_below_bytes=0, envelope_bytes=0))
-    network = Network(
+    network = NetworkModel(
         {**network.ways, ("h1", "h0"): network.ways["h0", "h1"]}, network.capacity_Bps, PLAIN, network.protocol
     )
     with pytest.raises(UserError, match="waits for ever"):

@@ -1,20 +1,22 @@
-"""The method of the Li paper as a predictor: known laws recovered, sums by hand, and what it must not answer."""
+"""The method of the Li paper as a predictor: known laws recovered, sums by hand, and refused targets."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from apps.catalog import Problem, problem
-from apps.engine import simulate
-from apps.netprobe.measure import Late, Measurement, measure
-from apps.record_events import record_events
-from apps.recording import EVENT, Kind, Mark, Mode, Op, Recording
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.probes.network.measure import LateReceive, Measurement, measure
+from apps.programs.problem import Problem, problem
+from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, OutOfRange
 from predictor.dpgraph.li_predictor import (
     DPGRAPH_LI,
@@ -23,19 +25,18 @@ from predictor.dpgraph.li_predictor import (
     recorded_counts,
     send_models,
 )
-from predictor.dpgraph.li_tables import sizes_bytes
 from predictor.dpgraph.scaling import Curve, MessageKind, work_of
-from predictor.dpgraph.send_model import Side
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 from predictor.registry import predictors
+from predictor.sends.send_model import Side
+from predictor.sends.tables import sizes_bytes
 
 ITERATIONS, RECORDED = 15, 3
 PROBLEM = Problem("cg", (("niter", ITERATIONS),), "S")
 SPEED_FLOPS = 1e9
-C_S_PER_BYTE, K_S, COPY_S_PER_BYTE = 8e-8, 1e-4, 1e-9  # of messages within c1
-SENDER_S = 3e-5  # less than the receiver's k_l
-SIZE_BYTES, FLOPS = 64e6, 32e9  # of one node's message and work, divided by their number
+C_S_PER_BYTE, K_S, COPY_S_PER_BYTE = 8e-8, 1e-4, 1e-9  # messages within c1
+SENDER_S = 3e-5  # difference between the receiver's and the sender's k_l
+SIZE_BYTES, FLOPS = 64e6, 32e9  # divided by the number of nodes: the message and the work of a node
 
 
 def grid(clusters=1, nodes=16, speeds=None, cores=1):
@@ -74,12 +75,12 @@ def ring(P, *, mode=Mode.STANDARD, blocking=False):
 
 
 def measured(plan, factor=lambda a, b: 1.0, *, buffered=True, k_s=K_S):
-    """What a network would answer on which a message takes c n + k_l, and its sender SENDER_S less."""
+    """The measurement of a network on which a message takes c n + k_l, and its sender SENDER_S less."""
     times = []
     for one in plan.experiments:
-        message = one if isinstance(one, Late) else one[0]
+        message = one if isinstance(one, LateReceive) else one[0]
         line_s = factor(message.source[:2], message.destination[:2]) * (C_S_PER_BYTE * message.size_bytes + k_s)
-        if not isinstance(one, Late):
+        if not isinstance(one, LateReceive):
             times.append((2 * max(0.0, line_s),))
         elif one.late_us > 1:
             times.append((COPY_S_PER_BYTE * one.size_bytes if buffered else one.late_us * 1e-6, 0.0))
@@ -91,7 +92,7 @@ def measured(plan, factor=lambda a, b: 1.0, *, buffered=True, k_s=K_S):
 def evidence_for(model, target, make=ring, **network):
     found = []
     for number, request in enumerate(model.requests([target])):
-        answer = make(request.target.nranks) if request.kind == "trace" else measured(request.plan, **network)
+        answer = make(request.target.nranks) if request.kind == "recording" else measured(request.plan, **network)
         found.append(Evidence(request, answer, f"e{number}", Cost(1.0, 0.5)))
     return found
 
@@ -146,7 +147,7 @@ def test_least_squares_are_least_by_hand():
     assert float(left @ left) <= float(((dy - b * dx) ** 2).sum()) + 1e-12
 
 
-# --- what a program does ---
+# --- a program's work ---
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_the_simulated_wire_of_fast_ethernet_is_measured():
     for side in Side:
         line = model.line(Mode.STANDARD, side)
         assert line.c_s_per_byte == pytest.approx(80e-9 * 1538 / 1448, rel=1e-4)
-        assert line.k_s == pytest.approx(3 * 60e-6, rel=0.02)  # and SimGrid's 16 bytes of an envelope
+        assert line.k_s == pytest.approx(3 * 60e-6, rel=0.02)  # SimGrid adds an envelope of 16 bytes
     assert model.line(Mode.BUFFERED, Side.SENDER).c_s_per_byte == pytest.approx(0, abs=1e-12)
 
 
@@ -269,14 +270,14 @@ def test_evidence_is_paid_for_and_named():
 def test_it_asks_for_no_run_and_for_no_recording_of_the_target():
     target = target_on(grid(4, 4), 16)
     requests = DPGRAPH_LI.requests([target, target])
-    assert [request.kind for request in requests] == ["trace"] * 3 + ["exchange"]
-    assert all(request.target.nranks < 16 for request in requests if request.kind == "trace")
+    assert [request.kind for request in requests] == ["recording"] * 3 + ["exchange"]
+    assert all(request.target.nranks < 16 for request in requests if request.kind == "recording")
     assert DPGRAPH_LI.further([target], evidence_for(DPGRAPH_LI, target)) == []
 
 
 def test_one_node_computes_and_talks_to_nobody():
     target = target_on(grid(), 1)
-    assert [request.kind for request in DPGRAPH_LI.requests([target])] == ["trace"]
+    assert [request.kind for request in DPGRAPH_LI.requests([target])] == ["recording"]
     prediction = predicted(DPGRAPH_LI, target)
     assert prediction.time_s == pytest.approx(ITERATIONS * FLOPS / SPEED_FLOPS)
     assert prediction.flags == ()
@@ -297,7 +298,8 @@ def test_on_a_grid_all_messages_take_the_slowest_path_and_it_is_flagged():
     target = target_on(grid(2, 8), 16)
     one, slow = (predicted(DPGRAPH_LI, target, factor=lambda a, b, f=f: f if a != b else 1.0) for f in (1.0, 3.0))
     assert slow.parts["comm_s"] > 2.9 * one.parts["comm_s"]
-    assert "all messages count as between c1 and c2, the slowest path: the model is of one cluster" in slow.flags
+    said = "all messages count as messages between c1 and c2, the slowest path: the model assumes one cluster"
+    assert said in slow.flags
     assert not any("path" in flag for flag in one.flags)
 
 
@@ -312,7 +314,7 @@ def test_negative_times_are_taken_as_nothing_and_flagged():
     target = target_on(grid(), 16)
     prediction = predicted(DPGRAPH_LI, target, lambda P: _resized(ring(P), 40_000), k_s=-0.01)
     assert prediction.parts["comm_s"] == 0
-    assert any("100 % of the messages have a negative time" in flag for flag in prediction.flags)
+    assert any("100 % of the messages have a negative predicted time" in flag for flag in prediction.flags)
 
 
 def test_a_fit_that_misses_what_it_was_made_of_is_flagged():
@@ -328,7 +330,7 @@ def test_a_fit_that_misses_what_it_was_made_of_is_flagged():
 
 def test_measured_computation_is_flagged():
     flags = predicted(DPGRAPH_LI, target_on(grid(), 4), lambda P: replace(ring(P), measured=True)).flags
-    assert any("varies" in flag for flag in flags)
+    assert any("vary from run to run" in flag for flag in flags)
 
 
 def test_several_processes_per_node_are_out_of_range():
@@ -349,11 +351,11 @@ def test_is_on_the_papers_cluster_is_predicted_as_well_as_the_paper_says():
     platform = materialise(named_grid("li-1"))
     target, settings = Target(problem("is", "A"), platform, block(platform, 4)), Settings()
     true_s = simulate(settings.spec(target)).time_s
-    broker = Broker(settings, [target], record=simulate, trace=record_events)
+    broker = Broker(settings, [target], record=simulate, recording=record_events)
     (answer,) = predict(DPGRAPH_LI_DUPLEX, [target], broker)
     assert answer.prediction.time_s == pytest.approx(true_s, rel=0.06)
     (summed,) = predict(DPGRAPH_LI, [target], broker)
-    assert summed.prediction.time_s > 1.06 * true_s  # sends and receives that go side by side, added up
+    assert summed.prediction.time_s > 1.06 * true_s  # simultaneous sends and receives are added up
 
 
 def test_the_league_knows_both():

@@ -1,4 +1,4 @@
-"""What messages tell of a network, against what the network was made of."""
+"""Networks found by messages, against the platforms that were simulated."""
 
 from functools import cache
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from three_clusters import three_clusters
 
-from apps.netprobe.measure import Measurement, measure
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.probes.network.measure import Measurement, measure
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 from predictor.base import OutOfRange
 from predictor.dpgraph.measured import measured_network
-from predictor.dpgraph.segments import pieces
-from predictor.dpgraph.survey import layout, next_plan, sizes_bytes
+from predictor.network.segments import pieces
+from predictor.network.survey import layout, next_plan, sizes_bytes
 
 LARGE_FACTOR = 0.940694  # smpi/bw-factor of large messages, SimGrid's default
-# Sizes at which SimGrid's default factors change, less the 16 bytes of envelope that it counts.
+# Sizes at which SimGrid's default factors change, minus the 16 bytes of envelope that SimGrid adds.
 BREAKS = [257, 732, 1426, 3484, 5776, 9376, 15424, 65472]
 
 
@@ -56,7 +56,7 @@ def test_latency_and_bandwidth_of_idle_paths_are_found():
     # SimGrid's smallest messages pay 2.01467 times the latency; large ones get 0.940694 of the bandwidth.
     network = measured()
     near, far = network.ways["c1-0", "c1-1"], network.ways["c1-0", "c2-0"]
-    envelope_s = 16 / (125e6 * 0.812084)  # each message is 16 bytes longer than it seems
+    envelope_s = 16 / (125e6 * 0.812084)  # SimGrid adds 16 bytes to each message
     assert network.timing.latency_s[near.timing_class, 0] == pytest.approx(2.01467 * 150e-6 + envelope_s, rel=1e-4)
     assert near.bound_Bps == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-4)
     assert far.bound_Bps == pytest.approx(40e6 * LARGE_FACTOR / 1.05, rel=1e-4)  # acknowledgements share the WAN link
@@ -74,13 +74,13 @@ def test_capacities_show_under_load():
 
 
 def test_acknowledgements_are_seen_on_the_way_back():
-    # SimGrid: 5 % of a flow's rate.  In c1 two flows that meet are held up by the backbone before that shows.
+    # SimGrid: 5 % of a flow's rate.  In c1 the backbone limits two opposite flows before this effect shows.
     assert measured().ways["c2-0", "c2-1"].links["down c2-0"] == pytest.approx(0.05, rel=1e-2)
 
 
 def test_shares_of_a_link_follow_the_round_trip_time():
     # SimGrid: in proportion to 1 / (latency + sum of 8775 / bandwidth).  Two nodes are near (150 us), and one is far
-    # (300 us), over a link that is as good as none.
+    # (300 us), over a link that is fast enough to be negligible.
     near = 150e-6 + 8775 * (2 / 125e6 + 1 / 200e6)
     far = 300e-6 + 8775 * (2 / 125e6 + 2 / 200e6 + 1 / 10e9)
     ways = measured().ways
@@ -114,7 +114,7 @@ def made_up(plan, time_s):
     [
         (lambda size, place: 1 + place % 2, "no three of their times lie on a line"),
         (lambda size, place: 0.0, "no three of their times lie on a line"),
-        (lambda size, place: 1 - 1e-8 * size, "larger ones do not take longer"),
+        (lambda size, place: 1 - 1e-8 * size, "larger messages do not take longer"),
     ],
 )
 def test_times_that_make_no_lines_are_out_of_range(time_s, said):

@@ -1,25 +1,26 @@
-"""The graph predictors against simulated runs, and what they may know."""
+"""The graph predictors against simulated runs, and the evidence that they may use."""
 
 from dataclasses import replace
 
 import pytest
 
-from apps.catalog import problem
-from apps.netprobe.measure import Measurement, measure
-from apps.runner import Runner
-from apps.spec import Settings, Target
+from apps.probes.network.measure import Measurement, measure
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block, configured, cyclic
-from platforms.random_grid import random_grid
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block, configured, cyclic
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
 from predictor.base import EvidenceRequest
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
-pytestmark = pytest.mark.xdist_group("graph-predictors")  # what one test has simulated, others use
+pytestmark = pytest.mark.xdist_group("graph-predictors")  # the tests share their simulations
 
 
 def target(app, grid, *, preset="S", mapping=block):
@@ -29,13 +30,13 @@ def target(app, grid, *, preset="S", mapping=block):
 
 @pytest.fixture(scope="module")
 def runner():
-    """What one test has simulated, recorded or measured serves the others."""
+    """A store, so that a simulation, recording or measurement of one test serves the others."""
     with Runner(jobs=2) as made:
         yield made
 
 
 def errors_pct(runner, targets, model):
-    """Of each target, against its simulation; what was simulated is used for nothing else."""
+    """The errors against the targets' simulations, which are used for nothing else."""
     settings = Settings()
     runner.start(settings.spec(one) for one in targets)
     answers = predict(model, targets, Broker.of(settings, targets, runner))
@@ -72,7 +73,7 @@ def test_measuring_does_not_care_what_the_platform_file_says(runner):
     real, believed = target("cg", grid), target("cg", wrong)
     settings = Settings()
     broker = Broker(
-        settings, [believed], record=runner.record, trace=runner.trace,
+        settings, [believed], record=runner.record, recording=runner.recording,
         measure=lambda plan: measure(replace(plan, platform=real.platform)),
     )  # fmt: skip
     truth_s = runner.record(settings.spec(real)).time_s
@@ -87,7 +88,7 @@ def test_evidence_is_paid_for(runner):
     broker = Broker.of(settings, [one], runner)
     measured, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
     kinds = [e.request.kind for e in measured.evidence]
-    assert kinds[:2] == ["trace", "exchange"]
+    assert kinds[:2] == ["recording", "exchange"]
     assert measured.prediction.cost.node_s == sum(e.cost.node_s for e in measured.evidence)
     # The recording: three iterations of 15, at the efficiency of CG, computed on the target's nodes.
     flops = 3 / 15 * 66.8e6 / Settings().spec(one).efficiency  # NPB's count for class S: 66.8 Mop
@@ -118,7 +119,7 @@ def shared(app, *, clusters, cores=1):
 @pytest.mark.parametrize(("model", "tolerance_pct"), [(DPGRAPH_KNOWN, 0.05), (DPGRAPH, 1)])
 def test_ranks_that_share_a_core_get_their_shares_of_it(model, tolerance_pct, runner):
     everywhere = [shared(app, clusters=[(2, 2), (2, 1), (1, 1), (1, 2)]) for app in APPS]
-    # Three ranks on two cores: only while all three compute does one of them wait for another.
+    # Three ranks on two cores slow each other down only while all three compute.
     many_cores = [shared(app, clusters=[(2, 3), (0, 0), (2, 1), (0, 0)], cores=2) for app in ("cg", "lu")]
     assert errors_pct(runner, everywhere + many_cores, model) == pytest.approx([0] * 8, abs=tolerance_pct)
 
@@ -139,7 +140,7 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
         return Measurement(tuple((1.0 + i % 2,) * len(e) for i, e in enumerate(plan.experiments)), 1.0, 1.0)
 
     settings = Settings()
-    broker = Broker(settings, [one], record=runner.record, trace=runner.trace, measure=irregular)
+    broker = Broker(settings, [one], record=runner.record, recording=runner.recording, measure=irregular)
     refused, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
     assert refused.prediction is None
     assert "no three of their times lie on a line" in refused.refusal
@@ -150,5 +151,5 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
 def test_evidence_of_an_unknown_kind_is_refused_with_the_known_ones():
     one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
     broker = Broker(Settings(), [], record=None)
-    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, trace, exchange, blocks, declared"):
+    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, recording, exchange, blocks, declared"):
         broker.gather([EvidenceRequest("oracle", one)])

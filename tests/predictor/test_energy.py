@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from platforms.grid import Grid, GridCluster, Wire
-from platforms.placement import block, configured
-from platforms.platform import Power
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.grid import Grid, GridCluster, Wire
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block, configured
+from platforms.model.platform import Power
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
+from predictor.answers.energy import busy_throughout, host_energy, host_load, record_energy, run_energy, with_energy
 from predictor.base import HostLoad, Prediction
-from predictor.energy import busy_throughout, host_energy, host_load, record_energy, run_energy, with_energy
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 from predictor.registry import predictors
 
 POWER = Power(idle_w=10, full_w=50, epsilon_w=30)  # with one of two cores busy 30 + 20 / 2 = 40 W, with both 50 W
@@ -71,7 +72,7 @@ def test_how_ranks_coincide_does_not_matter_where_power_does_not_jump():
     st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), min_size=1, max_size=4),
 )
 def test_the_energy_is_the_integral_of_the_power(cores, spans):
-    # Ranks that compute from a second on for some seconds, second by second; no more of them than cores.
+    # Ranks that compute from some second on for some seconds, in steps of a second; at most one rank per core.
     spans, time_s = spans[:cores], 40
     busy = [sum(begin <= t < begin + length for begin, length in spans) for t in range(time_s)]
     integral_j = sum(POWER.at_load(count / cores) for count in busy)
@@ -114,7 +115,7 @@ def test_the_plugins_energy_lies_within_the_bounds_of_ranks_that_share_a_node():
 
 
 def answers(names, asked, run=True):
-    """Predictions, and the record of the target."""
+    """Return the predictions and the record of the target."""
     with Runner(jobs=1) as runner:
         made = [predict(model, [asked], Broker.of(Settings(), [asked], runner))[0] for model in predictors(names)]
         return [answer.prediction for answer in made], runner.record(Settings().spec(asked)) if run else None

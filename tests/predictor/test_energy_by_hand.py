@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
-from platforms.platform import Cluster, Host, Platform, Power
-from predictor.base import HostLoad, Prediction
-from predictor.energy import (
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.model.platform import Cluster, Host, Platform, Power
+from predictor.answers.energy import (
     Energy,
     busy_throughout,
     host_energy,
@@ -19,6 +18,7 @@ from predictor.energy import (
     run_energy,
     with_energy,
 )
+from predictor.base import HostLoad, Prediction
 
 PAIR = Power(idle_w=10.0, full_w=50.0, epsilon_w=30.0)  # of two cores: 40 W with one busy
 SMALL = Power(idle_w=4.0, full_w=24.0, epsilon_w=4.0)
@@ -33,7 +33,7 @@ def target(*placement, on=None):
     return Target(problem("cg", "S"), on or platform(), placement)
 
 
-# What a host does.
+# Loads of hosts.
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_record_says_what_each_host_did(record_of):
 
 
 def shared_core(record_of, compute, efficiency=0.5):
-    """Two ranks on the one core of b-0, of 2e9 and 1e9 flop, which compute for 5 s each."""
+    """Return a record of two ranks on the single core of b-0, with 2e9 and 1e9 flop, which compute for 5 s each."""
     record = record_of(target("b-0", "b-0"), 10.0, 3e9, (5.0, 5.0))
     return replace(record, rank_flops=(2e9, 1e9), identity={"compute": compute, "efficiency": efficiency})
 

@@ -1,4 +1,4 @@
-"""Formulas of Proficz and Czarnul, lines of Li, Wang and Gaudiot, frequency options: edges and words."""
+"""Formulas of Proficz and Czarnul, lines of Li, Wang and Gaudiot, frequency options: edge cases and messages."""
 
 import math
 from fractions import Fraction
@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from apps.recording import Mode
+from apps.recording.events import Mode
 from platforms.errors import PlatformError, UserError
-from platforms.frequency import Frequencies, known_frequencies, parse_frequency
+from platforms.model.frequency import Frequencies, known_frequencies, parse_frequency
 from predictor.base import OutOfRange
 from predictor.blocks.published.formulas import (
     barrier,
@@ -18,7 +18,7 @@ from predictor.blocks.published.formulas import (
     success,
     whole_units,
 )
-from predictor.dpgraph.send_model import Line, SendModel, Side
+from predictor.sends.send_model import Line, SendModel, Side
 
 # Table 1 with HyperThreading: 12 cores, 24 threads.
 O = {"P_low": 12, "P_hi": 24, "T_min": 1.0, "T_low": 2.0, "T_hi": 3.0, "K_hi": 0.5}  # noqa: E741
@@ -105,7 +105,8 @@ def test_what_a_send_model_does_not_know_is_said_in_these_words():
         "ready sender: its times were not measured. Known: standard sender, standard receiver."
     )
     assert said(OutOfRange, lambda: model.time_s(0, Mode.STANDARD, Side.SENDER)) == (
-        "message of 0 bytes: the line of the sender, mode standard, says -0.1 s. Fit it on sizes as small as this."
+        "message of 0 bytes: the line of the sender, mode standard, gives -0.1 s. "
+        "Fit the line to sizes as small as this."
     )
     exact = SendModel({(Mode.STANDARD, Side.SENDER): Line(1.0, -4.0, (4.0, 8.0), 0.0)})
     assert exact.time_s(4, Mode.STANDARD, Side.SENDER) == 0  # just so

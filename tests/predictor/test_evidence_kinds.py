@@ -1,19 +1,21 @@
-"""Evidence as a predictor reads it: by its kind, and what each kind of request has to say."""
+"""Kinds of evidence: how a predictor reads each kind, and what each kind of request needs."""
 
 from dataclasses import replace
 
 import pytest
 
-from apps.catalog import problem
-from apps.netprobe.measure import Exchange, Measurement, Plan
-from apps.spec import Settings, Target
-from platforms.grid import Grid, GridCluster, Wire
-from platforms.placement import block
-from platforms.platform import Power
-from platforms.read import materialise
+from apps.probes.network.measure import Exchange, Measurement, NetworkPlan
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.grid import Grid, GridCluster, Wire
+from platforms.model.placement import block
+from platforms.model.platform import Power
+from platforms.read.read import materialise
+from predictor.answers.answers import Answer
 from predictor.base import Cost, Declared, Evidence, EvidenceRequest, Prediction
-from predictor.evidence import Broker
-from predictor.predict import Answer, _lines
+from predictor.evidence.broker import Broker
+from predictor.predict import _lines
 
 WIRE = Wire(125e6, 50e-6)
 POWER = Power(idle_w=10, full_w=50, epsilon_w=30)
@@ -26,11 +28,11 @@ def target():
 
 
 def broker(answer):
-    return Broker(Settings(), (), record=answer, trace=answer, measure=answer)
+    return Broker(Settings(), (), record=answer, recording=answer, measure=answer)
 
 
 def test_evidence_is_read_as_the_kind_that_was_asked_for(target):
-    plan = Plan(target.platform, ((Exchange(*target.placement, 1, 1),),))
+    plan = NetworkPlan(target.platform, ((Exchange(*target.placement, 1, 1),),))
     measured = Evidence(EvidenceRequest("exchange", target, plan=plan), Measurement(((1.0,),), 2.0, 0.1), "e", Cost())
     assert measured.measurement.times_s == ((1.0,),)
     with pytest.raises(TypeError, match="evidence 'exchange' is a Measurement, not a RunRecord"):
@@ -41,14 +43,14 @@ def test_evidence_is_read_as_the_kind_that_was_asked_for(target):
         _ = declared.recording
 
 
-@pytest.mark.parametrize(("kind", "lacks"), [("trace", "iterations"), ("exchange", "plan"), ("blocks", "plan")])
+@pytest.mark.parametrize(("kind", "lacks"), [("recording", "iterations"), ("exchange", "plan"), ("blocks", "plan")])
 def test_a_request_that_lacks_what_its_kind_needs_is_the_predictors_fault(target, kind, lacks):
     with pytest.raises(ValueError, match=lacks):
         broker(lambda *asked: pytest.fail("nothing is to be run")).gather([EvidenceRequest(kind, target)])
 
 
 def test_an_energy_without_an_interval_is_shown_as_a_point(target):
-    # A model of one's own may say an energy alone: 3 J over 2 s, 6 J s.
+    # A user's model may give an energy without an interval: 3 J over 2 s, 6 J s.
     alone = Prediction(2.0, {"compute_s": 2.0}, energy_j=3.0)
     shown = _lines(Answer("own", target, alone, None, (), 0.0))
     assert "energy at most 3 J, energy-delay product 6 J s" in shown

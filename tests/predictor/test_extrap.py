@@ -1,6 +1,6 @@
-"""Extra-P as a peer: what it is given, what is made of its answers, and what is said where it is absent.
+"""Extra-P as a predictor: its input, the use of its answers, and the messages where it is not installed.
 
-With a recorded conversation these run anywhere; with Extra-P itself where it is installed (``make test-extrap``).
+Most tests replay recorded answers and run anywhere; others need Extra-P itself (``make test-extrap``).
 """
 
 import json
@@ -10,18 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import Problem
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.answers.answers import predict
 from predictor.base import Cost, OutOfRange
-from predictor.evidence import Broker
+from predictor.evidence.broker import Broker
 from predictor.extrap import process
-from predictor.predict import main, predict
+from predictor.predict import main
 from predictor.registry import predictor
 
-# What worker.py said, with Extra-P 4.2.5, when it was asked for ASKED.
+# Answers of worker.py, with Extra-P 4.2.5, to ASKED.
 RECORDED = Path(__file__).parent / "data" / "extrap-answers.jsonl"
 
 
@@ -32,7 +34,7 @@ def grid(nodes, clusters=4):
 
 def target_of(nodes, clusters=4):
     platform = grid(nodes, clusters)
-    return Target(Problem("cg", (("na", 1400), ("niter", 15)), "S"), platform, block(platform, len(platform.hosts)))
+    return Target(problem("cg", "S"), platform, block(platform, len(platform.hosts)))
 
 
 def amdahl_s(ranks):
@@ -50,7 +52,7 @@ NAMES = ("extrap", "extrap-effort", "extrap-default")  # in the same order
 
 @pytest.fixture
 def answer(record_of):
-    """``answer(name, target)``: what a predictor says where runs take the time of Amdahl's law."""
+    """Return ``answer(name, target)``, which predicts from runs that take the time of Amdahl's law."""
 
     def ask(name, target):
         broker = Broker(
@@ -66,7 +68,7 @@ def answer(record_of):
 
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
-    """``stand_in(script)``: a shell script takes the place of the Python that has Extra-P."""
+    """Return ``stand_in(script)``, which replaces the Python that has Extra-P by a shell script."""
 
     def install(script):
         path = tmp_path / "python"
@@ -78,7 +80,7 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def recorded(*lines):
-    """A script that answers with these lines of the recording, the version first."""
+    """Return a script that answers with the version and then with these lines of the recorded answers."""
     return "; ".join([f"sed -n 1p {RECORDED}", *(f"read -r series; sed -n {n}p {RECORDED}" for n in lines)])
 
 
@@ -106,7 +108,7 @@ def test_a_time_below_zero_says_so(answer, stand_in):
     stand_in(f"echo '{{\"version\": \"4.2.5\"}}'; read -r series; echo '{falling}'")
     said = answer("extrap-default", target_of(4)).prediction
     assert said.time_s == -7
-    assert "-7 s: the law does not reach as far" in said.flags[0]
+    assert "-7 s: the law is not valid this far" in said.flags[0]
     assert said.flags[-1] == "Extra-P: few points"
 
 
@@ -133,10 +135,10 @@ def test_fewer_than_five_smaller_sizes_are_out_of_range(nodes, answer, stand_in)
 @pytest.mark.parametrize("name", NAMES)
 def test_where_extra_p_is_absent_the_answer_says_how_to_install_it(name, answer, monkeypatch, tmp_path):
     monkeypatch.delenv("EXTRAP_PYTHON", raising=False)
-    monkeypatch.setattr(process, "_DEFAULT", tmp_path / ".venv-extrap" / "bin" / "python")
+    monkeypatch.setattr(process, "DEFAULT_PYTHON", tmp_path / ".venv-extrap" / "bin" / "python")
     refused = answer(name, target_of(8))
     assert refused.prediction is None
-    assert refused.evidence == ()  # nothing is run for nothing
+    assert refused.evidence == ()  # no run is made in vain
     assert f"Extra-P is not installed in {tmp_path}/.venv-extrap. Run `make extrap`" in refused.refusal
 
 
@@ -152,9 +154,9 @@ def test_a_python_that_is_none_is_bad_input(refused, monkeypatch, tmp_path):
     ("script", "words"),
     [
         ("echo \"ModuleNotFoundError: No module named 'extrap'\" >&2; exit 1", "No module named 'extrap'"),
-        ("exit 1", "ended without a word"),
-        ("echo hello", "ended without a word"),
-        ("echo 7", "an answer that is none: 7"),
+        ("exit 1", "ended without a message"),
+        ("echo hello", "ended without a message"),
+        ("echo 7", "no JSON object: 7"),
         ('echo \'{"version": "4.2.5"}\'; read -r series; echo killed >&2', "killed"),
         (
             'echo \'{"version": "4.2.5"}\'; read -r s; echo \'{"error": "ValueError: odd"}\'; read -r s',
@@ -168,7 +170,7 @@ def test_an_extra_p_that_fails_is_out_of_range_with_its_own_words(script, words,
 
 
 def test_a_silent_extra_p_is_not_waited_for_forever(answer, stand_in, monkeypatch):
-    monkeypatch.setattr(process, "_TIME_LIMIT_S", 0.2)
+    monkeypatch.setattr(process, "TIME_LIMIT_S", 0.2)
     stand_in("sleep 60")
     assert "no answer in" in answer("extrap", target_of(4)).refusal
 
@@ -188,13 +190,13 @@ def test_extra_p_that_is_not_there_or_goes_is_out_of_range(tmp_path, monkeypatch
     odd = tmp_path / "python"
     odd.write_text("no program\n")
     odd.chmod(0o755)
+    monkeypatch.setattr(process, "python", lambda: odd)
     with pytest.raises(OutOfRange, match="cannot be started: Exec format error"):
-        process._Worker(odd)
-    odd.write_text('#!/bin/sh\necho \'{"version": "1"}\'\nexec <&-\necho gone >&2\n')
-    worker = process._Worker(odd)
-    worker._process.wait(10)
+        process.model([1], [1.0], 2, negative_exponents=False)
+    odd.write_text('#!/bin/sh\necho \'{"version": "1"}\'\necho gone >&2\nexec <&-\n')
+    many = 100_000  # more than the pipe holds, so the question cannot be written to the end
     with pytest.raises(OutOfRange, match="gone"):
-        worker.ask({"values": [0.0] * 100_000})
+        process.model([1] * many, [0.0] * many, 2, negative_exponents=False)
 
 
 # With Extra-P itself.
@@ -220,7 +222,7 @@ def test_the_recording_is_what_extra_p_says():
         (lambda P: 100 / P**2, True, 100 / 64**2),
         (lambda P: 5.0, False, 5.0),
         (lambda P: 3 + 2 * P**0.5, False, 19.0),
-        # What Extra-P's defaults make of strong scaling: they know no exponents below zero.
+        # Extra-P's defaults have no negative exponents, which strong scaling would need.
         (lambda P: 1 + 40 / P, False, None),
     ],
 )

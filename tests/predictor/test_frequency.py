@@ -1,4 +1,4 @@
-"""Frequency levels of nodes, and choosing among them."""
+"""Frequency levels of nodes, and the choice among them."""
 
 import json
 from itertools import product
@@ -6,22 +6,23 @@ from itertools import product
 import pytest
 
 import validation.run
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.runner import Runner
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import at_frequency
 from platforms.errors import PlatformError, UserError
-from platforms.frequency import Frequencies, known_frequencies, parse_frequency
-from platforms.options import at_frequency
-from platforms.placement import block
-from platforms.platform import Power
-from platforms.read import materialise
-from platforms.scenario import named_grid, read_grid
-from predictor.evidence import Broker
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.model.frequency import Frequencies, known_frequencies, parse_frequency
+from platforms.model.placement import block
+from platforms.model.platform import Power
+from platforms.read.read import materialise
+from predictor.answers.answers import fit
+from predictor.evidence.broker import Broker
 from predictor.frequency import search
 from predictor.frequency.cli import main
 from predictor.frequency.levels import Levels, at_maximum
-from predictor.predict import fit
 from predictor.registry import predictor
 
 TWO = """
@@ -163,7 +164,7 @@ def test_hcf_stretches_the_computation_and_leaves_the_communication(two):
     levels = levels_of(read_grid(two), "hcf-constant")
     base = levels.model.predict(levels.target)
     slow = levels.point((1.3e9, 1e9))
-    # By hand: c1 2.5 / 1.3 and c2 3 times as long; the probe's communication as it was.
+    # By hand: c1 2.5 / 1.3 and c2 3 times as long; the probe's communication is unchanged.
     compute_s = [base.loads[host].core_s * slower for host, slower in (("c1-0", 2.5 / 1.3), ("c2-0", 3.0))]
     assert slow.time_s == pytest.approx(base.parts["comm_s"] + max(compute_s))
     watts = [20 * (1.3 / 2.5) ** 3, 35 / 9]
@@ -233,8 +234,8 @@ def test_the_command_gives_times_and_energies_and_the_best(capsys, two):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--scenario grid4x2 --frequency max", "frequencies are what is looked for"),
-        ("--scenario grid4x2 --predictor npt", "does not follow the speed of nodes"),
+        ("--scenario grid4x2 --frequency max", "the command chooses the frequencies itself"),
+        ("--scenario grid4x2 --predictor npt", "does not take the speed of nodes into account"),
         ("--scenario li-1", "frequencies of its nodes are not known"),
         ("--platform some.xml", "Give --scenario"),
     ],

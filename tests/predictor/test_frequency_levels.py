@@ -1,15 +1,15 @@
-"""Time and energy at other frequencies by hand: of a model that says how long each node computes."""
+"""Time and energy at other frequencies, checked by hand with a model that gives each node's computing time."""
 
 import math
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
+from apps.programs.problem import problem
+from apps.spec.target import Target
 from platforms.errors import PlatformError, UserError
-from platforms.frequency import Frequencies, ghz, known_speeds_flops
-from platforms.grid import Grid, GridCluster, WanLink, Wire
-from platforms.platform import Cluster, Host, Platform, Power
+from platforms.grids.grid import Grid, GridCluster, WanLink, Wire
+from platforms.model.frequency import Frequencies, ghz, known_speeds_flops
+from platforms.model.platform import Cluster, Host, Platform, Power
 from predictor.base import HostLoad, Prediction
 from predictor.frequency.levels import Levels, Point, at_maximum, clusters_in_use, follows_speeds, levels_of
 
@@ -32,7 +32,7 @@ def platform(watts=True):
 
 
 class Known:
-    """A model whose answer is known; it remembers what it was asked."""
+    """A model with a known answer, which records the slowdowns that it is asked for."""
 
     def __init__(self, answer):
         self.answer, self.asked = answer, []
@@ -113,7 +113,7 @@ def test_what_cannot_be_said_is_refused():
     assert str(error.value) == "frequencies: the platform gives no watts. Give every node its watts."
     with pytest.raises(UserError) as error:
         levels(Prediction(1.0)).point((2e9, 3e9))
-    assert str(error.value) == "frequencies: the model does not tell what nodes compute. Use dpgraph."
+    assert str(error.value) == "frequencies: the model does not give the loads of the nodes. Use dpgraph."
     with pytest.raises(ValueError, match="cluster bare has no frequencies"):
         levels_of(GridCluster("bare", 1, 1e9, WIRE, WIRE))
 
@@ -137,7 +137,7 @@ def test_a_grid_at_its_highest_frequencies():
 
 def test_levels_go_down_by_the_step_to_the_lowest():
     assert Frequencies(2e9, 1e9, 0.5e9).levels_hz == (2e9, 1.5e9, 1e9)
-    # What would be less than half a step above the lowest is the lowest: 1.13 is, and 1.19 is not.
+    # A level less than half a step above the lowest is replaced by the lowest: 1.13 is, and 1.19 is not.
     assert Frequencies(2e9, 1e9, 0.29e9).levels_hz == (2e9, 1.71e9, 1.42e9, 1e9)
     assert Frequencies(2e9, 1e9, 0.27e9).levels_hz == (2e9, 1.73e9, 1.46e9, 1.19e9, 1e9)
     assert Frequencies(2e9, 2e9, 1e9).levels_hz == (2e9,)

@@ -1,16 +1,16 @@
-"""Frequencies for a reader, and the search where times are not what it hopes for."""
+"""Text output of frequencies, and the search where times violate its assumptions."""
 
 from itertools import product
 from types import SimpleNamespace
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
+from apps.programs.problem import problem
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import read_grid
+from platforms.grids.scenario import read_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 from predictor.base import HostLoad, OutOfRange, Prediction
 from predictor.frequency import cli, search
 from predictor.frequency.levels import Levels, at_maximum
@@ -25,14 +25,14 @@ frequencies = {{ max_ghz = {highest}, min_ghz = 1.0, step_ghz = 0.5 }}
 
 
 def grid_of(tmp_path, *clusters):
-    """Clusters of one node, by speed in Gflop/s and highest frequency in GHz; the lowest is 1 GHz."""
+    """Return clusters of one node, by speed in Gflop/s and highest frequency in GHz; the lowest is 1 GHz."""
     path = tmp_path / "grid.toml"
     path.write_text("".join(CLUSTER.format(speed=speed, highest=highest) for speed, highest in clusters))
     return path
 
 
 class Formula:
-    """A model that has a time by formula; each host computes for so many s at the highest frequency."""
+    """A model with a time by formula; each host has a given computing time at the highest frequency."""
 
     def __init__(self, time_s, core_s):
         self.time_s, self.core_s = time_s, core_s
@@ -119,5 +119,5 @@ def test_a_table_tells_what_each_frequency_costs_and_saves(tmp_path, capsys):
 def test_assumed_frequencies_are_said(capsys):
     options = "--scenario grid4x2 --app ep --class S --predictor hcf-constant --no-store --json"
     assert cli.main(options.split()) == 0
-    # platforms/frequencies.toml: of the nodes of 60 and 70 Gflop/s not all is published.
+    # platforms/model/frequencies.toml: the levels of the nodes of 60 and 70 Gflop/s are not completely published.
     assert "caution: frequencies of c3, c4 are assumed" in capsys.readouterr().err

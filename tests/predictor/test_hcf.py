@@ -1,19 +1,21 @@
-"""HCF by hand, and what it must not know."""
+"""HCF, checked by hand, and the evidence that it must not get."""
 
 import math
 from dataclasses import replace
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
-from predictor import hcf, regime
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
+from predictor import hcf
+from predictor.answers import regime
+from predictor.answers.answers import predict
 from predictor.base import Cost, EvidenceRequest, OutOfRange
-from predictor.evidence import Broker, RefusedEvidence
-from predictor.predict import predict
+from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.registry import PREDICTORS, predictor, predictors
 
 # Grid 4*8 of the paper's Table (1): 40, 50, 60 and 70 Gflop/s.  A problem of 1.6e12 flop, a quarter on each of the
@@ -34,7 +36,7 @@ def grid(nodes, speeds=SPEEDS, cores=1):
 
 @pytest.fixture
 def probe(record_of):
-    """``probe(spec)``: the record of a run whose ranks compute PROBE_FLOPS each and talk for the rest of ELAPSED_S."""
+    """Return ``probe(spec)``: a record of ranks that compute PROBE_FLOPS and communicate for the rest of ELAPSED_S."""
 
     def made(spec):
         compute_s = [PROBE_FLOPS / spec.target.platform.host(host).speed_flops for host in spec.target.placement]
@@ -45,7 +47,7 @@ def probe(record_of):
 
 @pytest.fixture
 def broker_for(probe):
-    """``broker_for(targets)``: a broker that refuses runs of these; ``record`` makes all others."""
+    """Return ``broker_for(targets)``: a broker that refuses runs of these targets; ``record`` makes all others."""
 
     def made(targets, record=probe):
         return Broker(Settings(), targets, record=record, identify=lambda spec: spec.identity())
@@ -55,7 +57,7 @@ def broker_for(probe):
 
 @pytest.fixture
 def answer(broker_for):
-    """``answer(name, platform)``: what a predictor says of a rank on each node, or on those of ``placement``."""
+    """Return ``answer(name, platform)``, which predicts one rank on each node, or the ranks of ``placement``."""
 
     def ask(name, platform, placement=None):
         target = Target(PROBLEM, platform, placement or block(platform, len(platform.hosts)))
@@ -180,7 +182,7 @@ def test_a_program_that_computes_nothing_at_all_has_communication_only(broker_fo
 
 @pytest.fixture
 def known_from(monkeypatch):
-    """``known_from(share)``: from which compute share on the validity map has HCF hold; None: it does not know."""
+    """Return ``known_from(share)``, which sets the compute share from which HCF holds in the map; None: not known."""
 
     def set_to(share):
         monkeypatch.setattr(hcf, "holds_from", lambda name, app: share)

@@ -1,15 +1,15 @@
-"""What HCF says besides its times: refusals, cautions and loads, word by word and by hand."""
+"""Refusals, cautions and loads of HCF, checked word by word and by hand."""
 
 import math
 from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem, problem
-from apps.spec import Target
-from apps.user_program import UserProgram
+from apps.programs.own_program import UserProgram
+from apps.programs.problem import own_problem, problem
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.platform import Cluster, Host, Platform
 from predictor import hcf
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad
 from predictor.hcf import HCF, HCF_CONSTANT, HCF_PRINTED, HcfModel, Probe
@@ -27,7 +27,7 @@ def target(*placement, asked=PROBLEM):
 
 @pytest.fixture
 def fitted(record_of):
-    """``fitted(predictor, compute_s)``: on a probe of 7 s whose ranks compute for so long."""
+    """Return ``fitted(predictor, compute_s)``: the model of a probe of 7 s with these computing times of its ranks."""
 
     def made(predictor, compute_s=(6.0, 3.0), asked=PROBLEM):
         (request,) = predictor.requests([target("a-0", "a-1", "b-0", "b-1", asked=asked)])
@@ -67,6 +67,18 @@ def test_every_node_is_busy_for_eq_5_of_its_cluster(fitted):
     assert printed.loads["b-0"] == HostLoad(8.0, 8.0, 8.0) and printed.parts["compute_s"] == 8.0
 
 
+@pytest.mark.parametrize("faster_s", [6.0, 3.0, 1.5, 0.001])
+def test_the_factor_cancels_where_the_slowest_cluster_is_used(fitted, faster_s):
+    # T_homo = 6 2 / 3 = 4 s on a, whatever b takes in the probe; communication 1 3 / 2 = 1.5 s, or the probe's 1 s.
+    nodes = target("a-0", "b-0", "b-1")
+    assert fitted(HCF, (6.0, faster_s)).predict(nodes).time_s == 4.0 + 1.5
+    assert fitted(HCF_CONSTANT, (6.0, faster_s)).predict(nodes).time_s == 4.0 + 1.0
+    # Without the slowest cluster the factor counts: T_homo = 6 2 / 2 = 6 s, times faster_s / 6.
+    assert fitted(HCF, (6.0, faster_s)).predict(target("b-0", "b-1")).time_s == pytest.approx(faster_s + 1.0)
+    # As printed it counts as soon as a faster node is used: 4 s times 6 / faster_s.
+    assert fitted(HCF_PRINTED, (6.0, faster_s)).predict(nodes).time_s == pytest.approx(24.0 / faster_s + 1.5)
+
+
 def test_slower_nodes_lengthen_the_computation_of_their_cluster_alone(fitted):
     found = fitted(HCF_CONSTANT).predict(target("a-0", "b-0", "b-1"), {"b": 3.0})
     assert found.parts == {"compute_s": 6.0, "comm_s": 1.0}
@@ -104,7 +116,7 @@ def test_cautions_word_by_word(monkeypatch):
     monkeypatch.setattr(hcf, "holds_from", lambda name, app: None)
     alone = model_of({"a": 6.0})
     assert alone.predict(target("a-0", "a-1")).flags == (
-        "the probe is one node, which has nobody to talk to: outside HCF's regime",
+        "the probe has one node and so no communication: outside HCF's regime",
     )
     assert alone.predict(target("a-0")).flags == ()  # one node is what was probed
     pair = model_of({"a": 6.0, "b": 3.0})

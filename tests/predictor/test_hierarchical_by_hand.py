@@ -1,4 +1,4 @@
-"""The hierarchical model at the ends of its range, and in its words."""
+"""The hierarchical model at the ends of its range, and its messages."""
 
 import math
 from fractions import Fraction
@@ -94,7 +94,7 @@ def test_betas_that_are_none_are_refused_in_these_words():
         )
     for scale in (0.9e-12, 1.1e12):
         assert said(lambda scale=scale: named_beta("1", scale)) == (
-            f"beta_0 {scale}: no share of a network's bandwidth. Give one from 1e-12 to 1e+12."
+            f"beta_0 {scale}: not a share of a network's bandwidth. Give one from 1e-12 to 1e+12."
         )
     assert named_beta("p", 1e12).scale == 10**12 and named_beta("p").scale == 1
 

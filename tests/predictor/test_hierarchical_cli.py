@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from matplotlib.image import imread
 
-from platforms.scenario import NAMED, named_grid
+from platforms.grids.scenario import NAMED, named_grid
 from platforms.system.description import read_system
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.batch import batch_lines, wall_time_s
@@ -68,7 +68,7 @@ def test_the_best_and_the_smallest_by_trying_all(ask):
     best = max(every, key=every.get)
     assert (found["best_cores_per_node"], found["best_nodes"]) == best
     assert found["best_speedup"] == pytest.approx(every[best])
-    # Nothing is asked about: it is the best that is meant.
+    # Without numbers of cores and nodes the answer is about the best allocation.
     assert (found["cores_per_node"], found["nodes"], found["speedup"]) == (*best, found["best_speedup"])
     smallest = found["smallest"]
     assert smallest["speedup"] >= 0.95 * found["best_speedup"]
@@ -267,7 +267,7 @@ def test_the_paper_s_figures_are_drawn(capsys, tmp_path):
         ("--system nowhere.toml --app hpl --n 10", "nowhere.toml: cannot be read"),
         ("--system grid4x2 --memory 5 --app hpl --n 10", "4 clusters"),
         ("--system li-1 --app hpl --n 10", "says nothing of the bandwidth of a node's memory"),
-        ("--system li-1 --memory 1e-300 --app hpl --n 10", "--memory 1e-300: no memory is like that"),
+        ("--system li-1 --memory 1e-300 --app hpl --n 10", "--memory 1e-300: not a bandwidth of memory"),
         ("--system li-1 --memory 2 --efficiency 1.5 --app hpl --n 10", "--efficiency 1.5: not a share"),
         ("--system bwGRiD --efficiency 0.5 --app hpl --n 10", "--efficiency 0.5: goes with a scenario"),
         ("--system bwGRiD --app hpl --n 10 --margin 1e308", "--margin 1e+308: not a share"),
@@ -286,7 +286,7 @@ def test_the_paper_s_figures_are_drawn(capsys, tmp_path):
         ("--system bwGRiD --app hpl --n 10 --within 1", "--within 1: not a share"),
         ("--system bwGRiD --app hpl --n 10 --margin -0.5", "--margin -0.5: not a share"),
         ("--system bwGRiD --app hpl --n 10 --batch lsf", "--batch lsf: no such batch system"),
-        # Said before anything is worked out: the size is missing too.
+        # This error is raised before anything is computed: the size is missing, too.
         ("--system bwGRiD --app hpl --figure a.exe", "no format for the ending 'exe'"),
         ("--system bwGRiD --app hpl --figure /no/where/a.png", "cannot be written"),
         ("--figures /proc/none", "cannot be written"),
@@ -336,3 +336,35 @@ def test_help_needs_no_numpy():
     code = "import sys; from predictor.hierarchical.cli import build_parser; build_parser(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "matplotlib", "lxml"} & set(loaded)
+
+
+def cautions_about(found, words):
+    return [caution for caution in found["cautions"] if words in caution]
+
+
+def test_several_cores_of_each_node_and_thin_use_have_cautions(ask, capsys):
+    # The advice is 1 of 16 cores on 512 nodes, or on 447 for 5 % less; 8 cores per node are asked for.
+    arguments = "--system bwUniCluster --app hpl --n 20000 --cores-per-node 8 --nodes 32".split()
+    found = ask(*arguments)
+    (several,) = cautions_about(found, "several cores per node")
+    assert "times may also be several times too long" in several
+    (thin,) = cautions_about(found, "simulate fewer nodes")
+    assert thin.startswith("1 of 16 cores on 512 nodes and 1 of 16 cores on 447 nodes: ")
+    assert not cautions_about(found, "lower bound")
+    assert main(arguments) == 0
+    assert {f"caution: {several}", f"caution: {thin}"} <= set(capsys.readouterr().out.splitlines())
+
+
+def test_one_core_of_one_node_is_neither_several_nor_thin(ask):
+    found = ask(*"--system bwUniCluster --app hpl --n 10 --most-nodes 1".split())
+    assert (found["best_cores_per_node"], found["best_nodes"]) == (1, 1)
+    assert not cautions_about(found, "several cores per node")
+    assert not cautions_about(found, "simulate fewer nodes")
+
+
+def test_the_bytes_of_a_nas_kernel_are_those_of_whole_nodes(ask):
+    found = ask(*"--system bwUniCluster --app ep --class B --most-nodes 2".split())
+    assert (found["best_cores_per_node"], found["best_nodes"]) == (16, 2)
+    (several,) = cautions_about(found, "several cores per node")
+    assert "compact part" in several
+    assert not cautions_about(found, "simulate fewer nodes")

@@ -1,4 +1,4 @@
-"""The paper's figures: what is drawn in them, without making pictures of it."""
+"""Contents of the paper's figures, without writing them to files."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from predictor.hierarchical.cli import main
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures by name, instead of their files."""
+    """Return the figures by name, in place of their files."""
     made = {}
     monkeypatch.setattr(figures, "save_figure", lambda figure, path, *, dpi: made.__setitem__(path.stem, figure))
     return made
@@ -26,8 +26,8 @@ def test_a_node_is_as_fast_as_its_cores_or_its_memory():
 
 
 def test_all_are_written_and_named(drawn, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(figures, "_SIZES", {6: (10**6,), 8: (10_000,)})
-    monkeypatch.setattr(figures, "_FEW", 20)
+    monkeypatch.setattr(figures, "SIZES", {6: (10**6,), 8: (10_000,)})
+    monkeypatch.setattr(figures, "MOST_POINTS", 20)
     assert main(["--figures", str(tmp_path / "new")]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{tmp_path}/new/{name}.png" for name in drawn]
     titles = {name: [axes.get_title() for axes in figure.axes] for name, figure in drawn.items()}

@@ -1,23 +1,25 @@
 """#op, #b and #x of the NAS kernels against the official figures, and predictor ``hierarchical``."""
 
 import csv
+import math
 from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem, problem, sized_problem
-from apps.netprobe.measure import Measurement
-from apps.spec import Settings, Target
-from apps.user_program import UserProgram
+from apps.probes.network.measure import Measurement
+from apps.programs.own_program import UserProgram
+from apps.programs.problem import own_problem, problem, sized_problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.answers.answers import predict
 from predictor.base import OutOfRange
-from predictor.evidence import Broker
-from predictor.hierarchical.kernels import KERNELS, _cg_grid
+from predictor.evidence.broker import Broker
+from predictor.hierarchical.kernels import KERNELS
 from predictor.hierarchical.multicore_cluster import table_cluster
 from predictor.hierarchical.predictor import HIERARCHICAL, core_probe, network_plan, shape
-from predictor.predict import predict
 from predictor.registry import predictor
 
 DATA = Path(__file__).parents[1] / "apps" / "data"
@@ -88,7 +90,7 @@ def cluster(nodes, speeds=(2e9,), cores=4):
 
 
 def broker(targets, record_of, *, itself_s=0.0):
-    """Cores do 0.5 Gflop/s.  1 GB/s from node to node after 2 us, all of them at once get half of it."""
+    """Answer requests: cores of 0.5 Gflop/s; 1 GB/s and 2 us between two nodes, half of it for all nodes at once."""
 
     def measured(plan):
         times_s = []
@@ -145,7 +147,7 @@ def test_kernels_of_the_paper_s_table_are_eq_3_with_its_numbers(record_of):
     shared = Target(sized_problem("hpl", 3000), platform, block(platform, 8, 2))
     two = answer(shared, record_of).prediction
     assert two.parts["comm_s"] == pytest.approx(2 * found.parts["comm_s"])
-    assert any("exchange between the cores of a node" in flag for flag in two.flags)
+    assert any("exchanges between the cores of a node" in flag for flag in two.flags)
     # SUMMA: 2 n^2 sqrt(p) 8 bytes, beta = p, of which no more than the 2 that were seen count.
     asked = Target(sized_problem("summa", 3000), platform, block(platform, 4, 1))
     found = answer(asked, record_of).prediction
@@ -157,7 +159,7 @@ def test_the_probe_of_a_free_size_is_an_eighth_of_it():
     asked = Target(sized_problem("hpl", 3000, grid_rows=2, nb=32), platform, block(platform, 4, 1))
     probe = core_probe(asked)
     assert (probe.problem, probe.nranks) == (sized_problem("hpl", 375, nb=32), 1)
-    # The run that is to be predicted is never evidence.
+    # The target's own run is never evidence.
     smallest = Target(sized_problem("dot", 1), platform, block(platform, 1, 1))
     assert core_probe(smallest).problem.size == 2
 
@@ -197,7 +199,7 @@ def test_the_probe_is_the_smallest_class_that_is_not_asked_about():
         (lambda: target(platform=cluster(2, (2e9, 2e9)), nodes=4), "several clusters"),
         (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0", "c0-0", "c0-1")), "different numbers of ranks"),
         (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0",) * 5), "more ranks on a node than cores"),
-        (lambda: Target(sized_problem("himeno", 64), cluster(2), ("c0-0", "c0-1")), "nobody has declared"),
+        (lambda: Target(sized_problem("himeno", 64), cluster(2), ("c0-0", "c0-1")), "are not declared"),
     ],
 )
 def test_what_the_model_is_not_made_for_is_out_of_range(asked, said, record_of):
@@ -215,7 +217,7 @@ def test_a_program_of_one_s_own_is_out_of_range(tmp_path):
     source.write_text("int main(void) { return 0; }")
     program = UserProgram("mine", "0" * 64, (), None, source)
     platform = cluster(2)
-    with pytest.raises(UserError, match="nobody has declared"):
+    with pytest.raises(UserError, match="are not declared"):
         HIERARCHICAL.fit([]).predict(Target(own_problem(program), platform, block(platform, 2)))
 
 
@@ -224,5 +226,10 @@ def test_it_is_found_by_its_name():
 
 
 def test_grids_of_cg_for_other_numbers_of_nodes_are_about_square():
-    # k R^2 with k = 1, 2 or 3: 12 = 3 * 2^2; 7 is none, so 3 groups of 7 / 3 nodes.
-    assert _cg_grid(12) == (2, 6) and _cg_grid(7) == (3, 7 / 3)
+    # k R^2 with k = 1, 2 or 3: 12 = 3 * 2^2, 2 groups of 6 nodes; 7 has no such form, so 3 groups of 7 / 3 nodes.
+    params = {"na": 1400, "niter": 15}
+    for p, groups, each in ((12, 2, 6), (7, 3, 7 / 3)):
+        logs = math.log2(each)
+        assert KERNELS["cg"].messages(params, p) == pytest.approx(15 * (26 * (logs + 1) + 53 * logs))
+        moved = 15 * (26 * 8 * 1400 * (groups * logs + groups - 1) + 53 * 8 * p * logs)
+        assert KERNELS["cg"].exchanged_bytes(params, p) == pytest.approx(moved)

@@ -1,4 +1,4 @@
-"""The hierarchical model's equations by hand, and surfaces against them."""
+"""The hierarchical model's equations, checked by hand, and surfaces, checked against the equations."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ SYSTEM = MulticoreCluster("by hand", Fraction(10**9), Fraction(2 * 10**9), Fract
 
 
 def simplified_efficiency(q, p, *, x, r, v, beta, variant="derived"):
-    """The line above the hardware table; printed: without the second beta, and with q^2 p."""
+    """Return eta by the line above the hardware table; printed: without the second beta, and with q^2 p."""
     if variant == "printed":
         return beta * r * v * x / (beta * r * v * x + r * v * q + q**2 * p)
     return beta * r * v * x / (beta * r * v * x + beta * r * v * q + q * p)

@@ -42,12 +42,12 @@ def searched_nodes(surface, q):
 
 
 def derived_cores(beta_1, v, r, x, p):
-    """(beta_1(p) v r x / p)^(1/2)."""
+    """Return (beta_1(p) v r x / p)^(1/2)."""
     return math.sqrt(beta_1 * v * r * x / p)
 
 
 def derived_nodes(d, *, beta_0, v, x, c, q):
-    """Of W = beta_0 c v (x + q) / q^2."""
+    """Return p_E for W = beta_0 c v (x + q) / q^2."""
     W = beta_0 * c * v * (x + q) / q**2
     return {"p": math.sqrt(W), "sqrt(p)": (2 * W) ** (2 / 3), "log2(p)": W * LN2}[d]
 

@@ -1,4 +1,4 @@
-"""The predictor ``hierarchical``: which targets are machines of its model, and the times of memory by hand."""
+"""The predictor ``hierarchical``: which targets its model covers, and the times of memory, checked by hand."""
 
 import dataclasses
 from pathlib import Path
@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
-from platforms.platform import Cluster, Host, Platform
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
 from predictor.hierarchical.predictor import memory_time_s, shape
 

@@ -1,6 +1,7 @@
-"""Compiled code that numba keeps is that of the source: numba looks at the function's own file alone.
+"""The compiled code that numba keeps belongs to the present source.
 
-So a file repeats what its compiled functions take from others, and refuses to be imported where that has changed.
+Numba compiles again only when a function's own file changes.  So a file repeats the numbers and fields that its
+compiled functions take from other files, and refuses to be imported where these have changed.
 """
 
 import ast
@@ -25,7 +26,7 @@ def compiled_in(module):
 
 
 def taken_from_others(path):
-    """(module, name) of the numbers that compiled functions use and of the named tuples that their file knows."""
+    """(module, name) of the numbers that compiled functions use and of the named tuples that their file imports."""
     module = importlib.import_module(name_of(path))
     used = {name for one in compiled_in(module) for name in one.py_func.__code__.co_names}
     imports = [one for one in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(one, ast.ImportFrom)]
@@ -42,7 +43,7 @@ TAKEN = [(path, *taken) for path in COMPILED for taken in taken_from_others(path
 
 
 def changed(value):
-    """Another number, or the tuple with its fields the other way round."""
+    """Another number, or the tuple with its fields in reverse order."""
     if hasattr(value, "_fields"):
         return namedtuple(value.__name__, reversed(value._fields))
     return value + 1

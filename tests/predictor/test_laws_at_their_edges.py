@@ -1,4 +1,4 @@
-"""Fits of the regressions and of the N-T models where they are rare: a solver that gives up or rounds, tiny times."""
+"""Rare cases of the fits of regressions and N-T models: a solver that gives up or rounds, and tiny times."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -7,31 +7,31 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from apps.catalog import Problem
-from apps.spec import Target
+from apps.programs.problem import problem
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.frequency import Frequencies
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.frequency import Frequencies
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.space import Limits, Space
 from predictor.base import OutOfRange
 from predictor.blocks.published.formulas import success, whole_units
-from predictor.dpgraph.send_model import Line
 from predictor.hierarchical.beta import Beta
-from predictor.npt.configuration import Configuration
 from predictor.npt.equations import Equations
 from predictor.npt.fit import Fit, fit
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.space import Limits, Space
 from predictor.npt.terms import ranks_part, size_part, terms
 from predictor.regression.fits import FIT_LOG
 from predictor.regression.hcf_nnls import HCF_NNLS
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import AMDAHL, fit_combination
+from predictor.sends.send_model import Line
 
 
 @pytest.fixture
 def solver(monkeypatch):
-    """``solver(change)``: what scipy's nnls finds is changed first; returns the most steps that it was allowed."""
+    """Return ``solver(change)``, which changes the results of scipy's nnls and returns the step limits of its calls."""
     steps, found = [], scipy.optimize.nnls
 
     def use(change):
@@ -117,7 +117,7 @@ def grid(*nodes):
 
 def test_who_needs_smaller_runs_is_named_where_there_are_too_few():
     platform = grid(2)
-    target = Target(Problem("cg", (("na", 1400), ("niter", 15)), "S"), platform, ("c0-0", "c0-1"))
+    target = Target(problem("cg", "S"), platform, ("c0-0", "c0-1"))
     asks = {
         "fit-log": lambda: FIT_LOG.runs(target),
         "hcf-nnls": lambda: HCF_NNLS.runs(target),
@@ -126,7 +126,7 @@ def test_who_needs_smaller_runs_is_named_where_there_are_too_few():
     for name, ask in asks.items():
         with pytest.raises(OutOfRange) as error:
             ask()
-        assert str(error.value).startswith(f"{name}, {target.problem} on 2 nodes of grid: it takes runs on 2 numbers")
+        assert str(error.value).startswith(f"{name}, {target.problem} on 2 nodes of grid: it needs runs on 2 numbers")
 
 
 def test_models_of_whole_configurations_come_first_wherever_they_stand():

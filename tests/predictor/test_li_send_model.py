@@ -1,19 +1,19 @@
-"""The lines of Li, Wang and Gaudiot by send mode, and what a message is made of."""
+"""The lines of Li, Wang and Gaudiot by send mode, and the components of a message."""
 
 import pytest
 
-from apps.recording import Mode
+from apps.recording.events import Mode
 from platforms.errors import UserError
 from predictor.base import OutOfRange
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.li import (
+from predictor.sends import tables as li_tables
+from predictor.sends.components import (
     MessageComponents,
     execution_time_s,
     hidden_copy_share,
     identify_components,
     percentage_error,
 )
-from predictor.dpgraph.send_model import Line, SendModel, Side
+from predictor.sends.send_model import Line, SendModel, Side
 
 WIRE_S_PER_BYTE = 80e-9 * 1538 / 1448  # TCP on Fast Ethernet, full frames
 
@@ -23,7 +23,7 @@ def test_a_line_through_points_by_hand():
     line = Line.fit([1, 2, 3], [1, 3, 6])
     assert (line.c_s_per_byte, line.k_s) == (pytest.approx(2.5), pytest.approx(-5 / 3))
     assert line.time_s(10) == pytest.approx(25 - 5 / 3)
-    # Left over: 1/6, -1/3, 1/6.
+    # Residuals: 1/6, -1/3, 1/6.
     assert line.rms_s == pytest.approx(((1 / 36 + 1 / 9 + 1 / 36) / 3) ** 0.5)
     assert line.covers(3) and not line.covers(3.1)
 
@@ -58,7 +58,7 @@ def test_a_mode_that_was_not_measured_or_a_negative_time_is_out_of_range():
     assert model.time_s(3e6, Mode.STANDARD, Side.SENDER) == pytest.approx(0.5)
     with pytest.raises(OutOfRange, match="Known: standard sender"):
         model.time_s(1e6, Mode.STANDARD, Side.RECEIVER)
-    with pytest.raises(OutOfRange, match=r"says -0\.1 s"):
+    with pytest.raises(OutOfRange, match=r"gives -0\.1 s"):
         model.time_s(0, Mode.STANDARD, Side.SENDER)
 
 
@@ -91,7 +91,7 @@ def test_on_cluster_1_what_is_left_for_the_network_is_the_wire():
 
 
 def test_on_cluster_2_copies_overlap_with_the_transfer():
-    # What is left for the network is less than frames need: the assumption that nothing overlaps fails there.
+    # The remaining time of the network is less than frames need: the assumption of no overlap fails here.
     assert identify_components(li_tables.model(2)).k_b_s_per_byte < 0.96 * WIRE_S_PER_BYTE
 
 

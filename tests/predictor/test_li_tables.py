@@ -1,18 +1,18 @@
-"""Tables of Li, Wang and Gaudiot: what follows from what, and the slips that docs/predictors/dpgraph-li.md lists."""
+"""Tables of Li, Wang and Gaudiot: their consistency, and the errors that docs/predictors/dpgraph-li.md lists."""
 
 import numpy as np
 import pytest
 
-from apps.recording import Mode
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.li import percentage_error
-from predictor.dpgraph.li_tables import CLUSTERS, model, predictions, published_models, rounding_interval
-from predictor.dpgraph.send_model import Side
+from apps.recording.events import Mode
+from predictor.sends import tables as li_tables
+from predictor.sends.components import percentage_error
+from predictor.sends.send_model import Side
+from predictor.sends.tables import CLUSTERS, model, predictions, published_models, rounding_interval
 
 STANDARD, BUFFERED, SYNCHRONOUS, READY = Mode
 # Seconds per byte of TCP on Fast Ethernet: 1448 bytes of data in 1538 byte times of 80 ns.
 WIRE_S_PER_BYTE = 80e-9 * 1538 / 1448
-COPIED = (1, SYNCHRONOUS, 240_000)  # the entry of Table 4 that is that of the standard mode
+COPIED = (1, SYNCHRONOUS, 240_000)  # this entry of Table 4 repeats the standard mode's
 
 
 def case(row):
@@ -20,7 +20,7 @@ def case(row):
 
 
 def follows(printed, value, bound):
-    """Whether a printed number may be ``value``, known to ``bound``, before rounding."""
+    """Return whether a printed number may be ``value``, known to within ``bound``, before rounding."""
     return abs(printed.value - value) <= printed.half_unit + bound
 
 
@@ -89,7 +89,7 @@ def test_that_entry_is_a_copy_of_the_standard_mode():
     copy, original = rows[COPIED], rows[1, STANDARD, 240_000]
     assert (copy.predicted_s, copy.error_pct) == (original.predicted_s, original.error_pct)
     own_s = model(1).line(SYNCHRONOUS, Side.SENDER).time_s(240_000)
-    # By hand from our line: 4.172857e-4 s 60 - 2.22143 ms = 22.816 ms, 1.86 % above the measured 22.4 ms.
+    # By hand from this project's line: 4.172857e-4 s 60 - 2.22143 ms = 22.816 ms, 1.86 % above the measured 22.4 ms.
     assert own_s == pytest.approx(0.022816, abs=1e-6)
     assert percentage_error(own_s, copy.measured_s.value) == pytest.approx(1.86, abs=0.01)
 

@@ -1,16 +1,16 @@
-"""Fits, terms and equations of the N-T, P-T and NP-T models: words, edges and numbers by hand."""
+"""Fits, terms and equations of the N-T, P-T and NP-T models: messages, edge cases and numbers by hand."""
 
 import numpy as np
 import pytest
 
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.space import Limits, Space
 from predictor.base import OutOfRange
-from predictor.npt.configuration import Configuration
 from predictor.npt.equations import Equations
 from predictor.npt.fit import Fit, check_method, fit
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.space import Limits, Space
 from predictor.npt.terms import RANKS, REFERENCE, SIZES, TERMS, Term, columns, ranks_part, size_part, terms, without
 
 
@@ -151,7 +151,7 @@ SIMPLE = Equations(nt=terms("N"), pt=terms("T/P"), npt=terms("N/P"))
 
 
 def measured(configurations, sizes=(10, 20)):
-    """Sub-cluster i needs (i + 1) N / P s."""
+    """Return measurements in which sub-cluster i needs (i + 1) N / P s."""
     found = []
     for text in configurations:
         configuration = Configuration.parse(text)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.npt.configuration import Configuration, Limits, remaining
-from predictor.npt.space import Space
+from predictor.allocation.configuration import Configuration, Limits, remaining
+from predictor.allocation.space import Space
 
 TABLE_VI = Limits((4, 4, 4), (2, 2, 1))
 TABLE_VII = Limits((8, 8, 8), (2, 2, 1))
 
 
 def power_of_two(P):
-    """The rule of Table VII: FFTE runs on powers of two (section 5.4)."""
+    """Return whether P is allowed in Table VII: FFTE runs on powers of two (section 5.4)."""
     return P in {1, 2, 4, 8, 16, 32, 64}
 
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.npt.configuration import Configuration
+from predictor.allocation.configuration import Configuration
 from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.noise import perturb
 from predictor.optimize.drivers import Noise
+from predictor.optimize.noise import perturb
 
 ONE, TWO = Configuration.parse("1,1"), Configuration.parse("2,1")
 
 
 def performances(*values, configuration=ONE):
-    """Runs at N = 10, 20, ... of that many flop/s."""
+    """Return runs at N = 10, 20, ... with these performances in flop/s."""
     return [Measurement(configuration, 10 * (n + 1), 100 / p, 100) for n, p in enumerate(values)]
 
 

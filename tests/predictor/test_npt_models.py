@@ -1,4 +1,4 @@
-"""N-T, P-T and NP-T models: known ones are recovered, rules by hand (Ichikawa, Takahashi, Kawai, section 4)."""
+"""N-T, P-T and NP-T models: recovery of known ones, and rules by hand (Ichikawa, Takahashi, Kawai, section 4)."""
 
 import math
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.space import Space
 from predictor.base import OutOfRange
-from predictor.npt.configuration import Configuration, Limits
 from predictor.npt.equations import Equations
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.space import Space
 from predictor.npt.tables import TABLE_V
 from predictor.npt.terms import columns, terms
 
@@ -19,7 +19,7 @@ SIZES = (400, 800, 1600, 2400, 3200, 4800, 6400)
 
 
 def homogeneous(time_s, *, pes=(4, 4), processes=(2, 1), sizes=SIZES, work=None):
-    """Runs on each sub-cluster alone: time_s(i, N, P, M)."""
+    """Return runs on each sub-cluster alone, with times time_s(i, N, P, M)."""
     runs = []
     for i, (most_pes, most) in enumerate(zip(pes, processes, strict=True)):
         for P_i in range(1, most_pes + 1):
@@ -30,7 +30,7 @@ def homogeneous(time_s, *, pes=(4, 4), processes=(2, 1), sizes=SIZES, work=None)
 
 
 def fits(models):
-    """All fits by what they are of, such as "G1 P=4 M=2" or "G1 M=2"."""
+    """Return all fits by the text of their subject, such as "G1 P=4 M=2" or "G1 M=2"."""
     every = {**models.points.fits, **(models.curves.fits if models.curves else {}), **models.whole}
     return {str(what): fitted for what, fitted in every.items()}
 

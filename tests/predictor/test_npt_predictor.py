@@ -1,6 +1,6 @@
-"""N-T, P-T and NP-T models as predictors: what they measure, what they say, and where they say nothing.
+"""N-T, P-T and NP-T models as predictors: their measurements, their predictions, and their refusals.
 
-Runs are pretended: their times are known equations, which the models must recover.
+Runs are stubs whose times follow known equations, which the models must recover.
 """
 
 import math
@@ -11,20 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import own_problem, problem, sized_problem
 from apps.errors import KernelError
-from apps.record import Extrapolation
-from apps.spec import Settings, Target
+from apps.programs.own_program import UserProgram
+from apps.programs.problem import own_problem, problem, sized_problem
+from apps.results.record import Extrapolation
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.traffic import traffic
-from apps.user_program import UserProgram
-from platforms.placement import block, cyclic
-from platforms.platform import Cluster, Host, Platform
+from platforms.model.placement import block, cyclic
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.answers.answers import predict
 from predictor.base import Cost
-from predictor.evidence import Broker
+from predictor.evidence.broker import Broker
 from predictor.npt.homogeneous import MOST_NUMBERS_OF_PES, spread
 from predictor.npt.nas import nas_fits
 from predictor.npt.smaller import smaller, time_of_iterations_s
-from predictor.predict import predict
 from predictor.registry import predictor, predictors
 
 SPEEDS = (4e9, 2e9)
@@ -39,7 +40,7 @@ def grid(nodes, speeds=SPEEDS, cores=1):
 
 
 def himeno_s(target):
-    """The NP-T equation of Himeno, Table V, on each cluster; on a single PE the N-T equation."""
+    """Return the time by the NP-T equation of Himeno, Table V, on each cluster; on a single PE by the N-T equation."""
     P, N = target.nranks, target.problem.size
 
     def share_s(host):
@@ -53,7 +54,7 @@ def himeno_s(target):
 
 @pytest.fixture
 def answer(record_of):
-    """``answer(name, target, time_s)``: what a predictor says of one target, where runs take that time."""
+    """Return ``answer(name, target, time_s)``, which predicts one target from runs with these times."""
 
     def ask(name, target, time_s=himeno_s, others=()):
         broker = Broker(
@@ -118,7 +119,7 @@ def test_all_ranks_on_one_node_take_an_n_t_model_of_it(answer, name):
 
 
 def test_an_n_t_model_measures_the_targets_own_hosts(answer):
-    # Any placement will do, one that is no configuration too.  With P fixed, the time is a cubic function of N.
+    # Any placement is possible, even one that is not a configuration.  With P fixed, the time is a cubic function of N.
     target = Target(sized_problem("himeno", 256), grid(4), ("c1-0", "c1-1", "c1-1", "c2-2"))
     asked = answer("nt", target)
     assert {evidence.request.target.placement for evidence in asked.evidence} == {target.placement}
@@ -170,8 +171,8 @@ def uneven(problem):
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (own_problem(UserProgram("mine", "0", (), None, Path("/mine.c"))), "nobody has said"),
-        (problem("sendmodes", "standard"), "nobody has said"),
+        (own_problem(UserProgram("mine", "0", (), None, Path("/mine.c"))), "are declared for its time"),
+        (problem("sendmodes", "standard"), "are declared for its time"),
         (
             sized_problem("himeno", 80),
             "for the 4 terms|cannot tell the terms|too few sizes below N = 80",

@@ -1,4 +1,4 @@
-"""Searches: by hand, against brute force, and one against the other."""
+"""Searches for configurations, checked by hand, against brute force, and against each other."""
 
 import functools
 
@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
+from predictor.allocation.branch_and_bound import branch_and_bound, windowed_min
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.objectives import TIME, Objective, cost, energy
+from predictor.allocation.search import cheapest_within, exhaustive
+from predictor.allocation.space import Space
 from predictor.base import OutOfRange
-from predictor.npt.branch_and_bound import branch_and_bound, windowed_min
-from predictor.npt.configuration import Configuration, Limits
-from predictor.npt.objectives import TIME, Objective, cost, energy
-from predictor.npt.search import cheapest_within, exhaustive
-from predictor.npt.space import Space
 
 # (0,0,1,1) (0,0,2,1) (1,1,0,0) (1,1,1,1) (1,1,2,1)
 SMALL = Space(Limits((1, 2), (1, 1)))
 
 
 def table(space, time_s):
-    """T_i by (i, M_i, P) of a function."""
+    """Return the table of T_i by (i, M_i, P) of a function."""
     values = np.full(space.table_shape, np.nan)
     for i, M, P in np.ndindex(values.shape):
         if 0 < M <= P:
@@ -92,7 +92,7 @@ def test_where_nothing_is_to_be_found_it_says_so():
 
 
 def random_case(random):
-    """A space, a table that may be negative, without some models, full of ties, and an objective."""
+    """Return a space, a table with ties, gaps and perhaps negative times, and an objective."""
     depth = int(random.integers(1, 5))
     limits = Limits(tuple(random.integers(0, 5, depth)), tuple(random.integers(0, 4, depth)))
     allowed = [None, lambda P: P & (P - 1) == 0, lambda P: P % 2 == 0][random.integers(3)]
@@ -112,7 +112,7 @@ def random_case(random):
 
 
 def brute_force(space, values, objective, limit_s):
-    """The choice, in plain Python."""
+    """Return the choice, found in plain Python."""
     best = None
     for row in range(len(space)):
         configuration = space.configuration(row)

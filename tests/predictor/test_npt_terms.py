@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from apps.catalog import app
+from apps.programs.kernel import named_kernel
 from platforms.errors import UserError
 from predictor.npt.equations import Equations
 from predictor.npt.nas import NAS, nas_size
@@ -98,7 +98,7 @@ def test_the_nas_kernels_have_equations_and_sizes():
     assert equations("cg") is NAS["cg"] and equations("hpl") is TABLE_V["hpl"]
     with pytest.raises(UserError, match="declare the terms"):
         equations("mine")
-    sizes = {name: nas_size(name, app(name).classes["A"]) for name in NAS}
+    sizes = {name: nas_size(name, named_kernel(name).classes["A"]) for name in NAS}
     assert sizes == {"cg": 14000, "mg": 256, "lu": 64, "ft": 256 * 256 * 128, "is": 2**23, "ep": 2**28}
     with pytest.raises(UserError, match="not a NAS kernel"):
         nas_size("hpl", {})
@@ -106,6 +106,6 @@ def test_the_nas_kernels_have_equations_and_sizes():
 
 def test_the_non_zeros_of_cg_grow_as_its_first_term_does():
     for preset in "SWABC":
-        params = app("cg").classes[preset]
+        params = named_kernel("cg").classes[preset]
         non_zeros = (params["nonzer"] + 1) ** 2 * params["na"]
         assert non_zeros == pytest.approx(5 * params["na"] ** (4 / 3), rel=0.2), preset

@@ -1,6 +1,6 @@
-"""``python -m predictor.optimize``: what is measured, what is chosen, and what is refused.
+"""``python -m predictor.optimize``: its measurements, its choices, and its refusals.
 
-Most runs are pretended: their times are the NP-T equation of Himeno (Table V) with coefficients that are known here.
+Most runs are stubs whose times follow the NP-T equation of Himeno (Table V) with coefficients that are known here.
 """
 
 import json
@@ -12,15 +12,15 @@ from types import SimpleNamespace
 import pytest
 
 from platforms.errors import UserError
-from platforms.placement import configured
-from platforms.platform import Cluster, Host, Platform
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import configured
+from platforms.model.platform import Cluster, Host, Platform
+from platforms.read.read import materialise
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.sizes import paper_sizes
 from predictor.base import OutOfRange, Prediction
-from predictor.npt.configuration import Configuration, Limits
-from predictor.npt.sizes import paper_sizes
 from predictor.optimize import cli
-from predictor.optimize.arguments import _full_power_w, construction_from_arguments
+from predictor.optimize.arguments import construction_from_arguments, search_from_arguments
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
 
@@ -48,14 +48,14 @@ def ichikawa():
 
 
 def share_time_s(speed_flops, N, P, M, *, alone):
-    """T_i: M processes share a core; over the network 100 flops per point, halos, and sums."""
+    """Return T_i: M processes share a core; over the network 100 flops per point, halos, and sums."""
     if alone:
         return 100 * N**3 / speed_flops
     return 100 * M * N**3 / P / speed_flops + 1e-7 * N**2 + 1e-5 * math.log(P)
 
 
 def time_s(target):
-    """max_i T_i of a target that is a configuration."""
+    """Return max_i T_i of a target that is a configuration."""
     P, N = target.nranks, target.problem.size
     return max(
         share_time_s(
@@ -66,7 +66,7 @@ def time_s(target):
 
 
 def by_hand(platform, N, limits=TABLE_VI):
-    """Time of every configuration, written down apart from everything that is tested."""
+    """Return the time of every configuration, computed independently of the code under test."""
     speeds = [cluster.speed_flops for cluster in platform.clusters]
     choices = [
         [(0, 0), *product(range(1, pes + 1), range(1, most + 1))]
@@ -86,7 +86,7 @@ def chosen(capsys, arguments):
     return json.loads(capsys.readouterr().out)
 
 
-# What is measured
+# Measurements
 
 
 def test_homogeneous_runs_of_table_vi_are_twenty_for_each_size(ichikawa):
@@ -128,7 +128,7 @@ def test_limits_that_do_not_fit_are_refused(ichikawa, limits, message):
         Study("himeno", ichikawa, limits)
 
 
-# What is chosen
+# Choices
 
 
 @pytest.mark.parametrize("N", [24, 40, 160])
@@ -186,7 +186,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
             "seed",
         ),
     }
-    assert set(data) == one | asked | {"then", "ended", "evidence"}
+    assert set(data) == one | asked | {"then", "ended", "evidence", "cautions"}
     assert set(data["then"][0]) == one
 
 
@@ -265,8 +265,8 @@ def test_noise_is_reproducible_and_changes_the_estimate(pretend, capsys):
 
 
 def test_any_predictor_drives_the_search(pretend, capsys):
-    # HCF takes one rank per node: 124 = 5^3 - 1 configurations.  Its probe has a rank on a node of each cluster and
-    # is one of them: that one has no answer, since the probe would be the truth.
+    # HCF takes one rank per node: 124 = 5^3 - 1 configurations.  Its probe, a rank on a node of each cluster, is one of
+    # them and has no answer, since the evidence would be a run of the target itself.
     done = pretend(time_s, cli)
     data = chosen(capsys, "--scenario ichikawa --app himeno --size 40 --predictor hcf".split())
     (probe,) = done.targets
@@ -278,7 +278,7 @@ def test_any_predictor_drives_the_search(pretend, capsys):
 
 @pytest.fixture
 def predicts(pretend, monkeypatch):
-    """``predicts(answer)``: the predictor "own" asks for nothing and says ``answer(target)``."""
+    """Return ``predicts(answer)``: makes the predictor "own" ask for no evidence and predict ``answer(target)``."""
 
     class Own(SimpleNamespace):
         name = "own"
@@ -363,7 +363,7 @@ def test_energy_by_default_watts_carries_a_caution(pretend, capsys, tmp_path, ta
     assert main(arguments.split()) == 0
     said = capsys.readouterr().err
     assert ("the watts of the nodes are the default" in said) is caution
-    assert "models of npt do not tell computing from waiting" in said
+    assert "models of npt do not distinguish computing from waiting" in said
 
 
 def test_a_file_of_the_name_of_the_papers_cluster_has_its_own_limits(pretend, capsys, tmp_path):
@@ -382,7 +382,7 @@ def test_iterations_that_are_not_known_are_said_before_anything_runs(pretend, re
     refused(
         main,
         "--scenario ichikawa --app fem --size 96 --construction 7776,7800,7824,7848".split(),
-        "how many iterations",
+        "number of iterations",
     )
     assert not done.targets
 
@@ -399,7 +399,7 @@ def test_a_real_choice(tmp_path, capsys):
     assert again == first
 
 
-# What is refused
+# Refusals
 
 _MODELS = "is about measured models"
 
@@ -417,7 +417,7 @@ _MODELS = "is about measured models"
         ("--processes 0,0,0", "no configuration"),
         ("--processes 0", "1 of processes"),
         ("--processes 1000000,1,1", "at most 256"),
-        ("--prices 1,2,3", "goes with --objective"),
+        ("--prices 1,2,3", "--prices: --objective cost and cheapest need it"),
         ("--objective cost", "--prices"),
         ("--objective cheapest", "--prices"),
         ("--objective xx", "Known: time, energy, edp, cost, cheapest"),
@@ -434,9 +434,9 @@ _MODELS = "is about measured models"
         ("--noise nan", "noise nan"),
         ("--noise 0.1 --seed=-1", "seed -1"),
         ("--construction 8,10", "2 measurements for the 4 terms"),
-        ("--construction 8,8,10,12,14", "8 is there more than once"),
-        ("--seed 1", "there is none"),
-        ("--noise 0 --seed 1", "there is none"),
+        ("--construction 8,8,10,12,14", "8 is given more than once"),
+        ("--seed 1", "has no effect without noise"),
+        ("--noise 0 --seed 1", "has no effect without noise"),
         ("--predictor nt --search branch-and-bound", "only pt and npt models have, not nt"),
         ("--construction 8,10,12 --predictor pt", "3 measurements for the 4 terms"),
         ("--construction x", "not numbers"),
@@ -502,5 +502,6 @@ def test_the_papers_benchmarks_have_their_sizes_of_construction():
 
 def test_energy_needs_watts():
     platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (Host("a", 1e9, 2),)),))
+    asked = SimpleNamespace(objective="energy", search="exhaustive", predictor="npt", prices=None, slack=None)
     with pytest.raises(UserError, match="--objective energy, cluster c: the platform gives no watts"):
-        _full_power_w(platform, "energy")
+        search_from_arguments(asked, platform)

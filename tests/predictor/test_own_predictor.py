@@ -1,4 +1,4 @@
-"""Predictors from outside the project: from a file, a module, an installed package; and what is wrong with them."""
+"""Predictors from outside the project: from a file, a module or an installed package, and errors in them."""
 
 import json
 import sys
@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.platform import Cluster, Host, Platform
-from predictor.evidence import Broker
+from platforms.model.placement import block
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.answers.answers import predict
+from predictor.evidence.broker import Broker
 from predictor.hcf import HCF
-from predictor.own import GROUP, own_predictor
-from predictor.predict import predict
+from predictor.plugins import GROUP, own_predictor
 from predictor.registry import PREDICTORS, predictor, predictors
 from validation.campaign import read_campaign
 
@@ -32,7 +33,7 @@ nothing = 1
 
 @pytest.fixture
 def written(tmp_path):
-    """``written(text, name="own.py")``: a file with that text."""
+    """Return ``written(text, name="own.py")``, which writes a file with that text."""
 
     def write(text, name="own.py"):
         path = tmp_path / name
@@ -44,7 +45,7 @@ def written(tmp_path):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """``package(name, points)``: an installed package of the module my_predictors with these entry points."""
+    """Return ``package(name, points)``: installs a package of the module my_predictors with these entry points."""
 
     def install(name, points, text=MINE):
         (tmp_path / "my_predictors.py").write_text(text)
@@ -91,14 +92,14 @@ def test_an_installed_package_brings_its_predictors(package):
 def test_an_installed_package_cannot_hide_a_predictor(package):
     package("others", {"dpgraph": "my_predictors:mine"})
     assert predictor("hcf") is HCF
-    with pytest.raises(UserError, match="predictor 'dpgraph': an installed package has one too, my_predictors:mine"):
+    with pytest.raises(UserError, match="predictor 'dpgraph': an installed package has a predictor of this name too"):
         predictors(["all"])
 
 
 def test_two_packages_cannot_share_a_name(package, tmp_path):
     package("others", {"mine": "my_predictors:mine"})
     package("more", {"mine": "my_predictors:Mine"})
-    with pytest.raises(UserError, match="two installed packages have one: my_predictors:"):
+    with pytest.raises(UserError, match="two installed packages have a predictor of this name: my_predictors:"):
         predictor("mine")
 
 
@@ -122,15 +123,15 @@ def test_campaign_files_name_files_relative_to_themselves(written, tmp_path, mon
     [
         (MINE, "nobody", "there is no nobody in it. It has Mine, mine"),
         ("x = 1\n", "mine", "there is no mine in it. Define it there"),
-        (MINE, "nothing", "no predictor, it has no name, requests, further, fit. predictor/base.py says"),
-        (MINE.replace("def fit", "def fix"), "mine", "no predictor, it has no fit"),
+        (MINE, "nothing", "not a predictor, because it has no name, requests, further, fit. predictor/base.py"),
+        (MINE.replace("def fit", "def fix"), "mine", "not a predictor, because it has no fit"),
         (MINE.replace('"mine"', '"hcf"'), "mine", "predictor 'hcf': there is another predictor of that name"),
         (MINE.replace('"mine"', '"all"'), "mine", "predictor 'all': there is another predictor of that name"),
         (MINE.replace('"mine"', '"a,b"'), "mine", "its name 'a,b' cannot be used"),
         (MINE.replace('"mine"', '" "'), "mine", "its name ' ' cannot be used"),
         (MINE.replace('name = "mine"', "name = 3"), "mine", "it has no name"),
         ("class Mine:\n    def __init__(self, a): pass\n", "Mine", "cannot be called without arguments, TypeError"),
-        ("x = 1\nx = 1 / 0\n", "mine", "own.py:2 cannot be run, ZeroDivisionError: division by zero. Mend it"),
+        ("x = 1\nx = 1 / 0\n", "mine", "own.py:2 cannot be run, ZeroDivisionError: division by zero. Correct the file"),
         ("import no_such_thing\n", "mine", "own.py:1 cannot be run, ModuleNotFoundError: No module named 'no_such"),
         ("def f(:\n", "mine", "own.py:1 cannot be run, SyntaxError"),
         ("raise SystemExit(3)\n", "mine", "own.py:1 cannot be run, SystemExit: 3"),

@@ -1,4 +1,4 @@
-"""``python -m predictor.predict``: what is asked before anything runs, and what has no answer."""
+"""``python -m predictor.predict``: checks before the first run, and targets without an answer."""
 
 from predictor import predict
 
@@ -29,6 +29,4 @@ def test_a_size_without_a_program_is_refused(refused):
 
 def test_a_recording_knows_no_memory_bus(refused):
     arguments = "--scenario grid4x2 --app cg --class S --predictor dpgraph-known --memory-bus 20 --no-store"
-    refused(
-        predict.main, arguments.split(), "--memory-bus: the evidence asked for is a recording, which says nothing of a"
-    )
+    refused(predict.main, arguments.split(), "a recording, which does not include the effect of a memory bus")

@@ -1,4 +1,4 @@
-"""docs/predictors: every predictor has its page, and all pages say the same things in the same order."""
+"""docs/predictors: every predictor has a page, and all pages have the same sections in the same order."""
 
 import re
 from pathlib import Path
@@ -12,13 +12,13 @@ PAGES = ROOT / "docs" / "predictors"
 INDEX = (PAGES / "index.md").read_text()
 PAGE_OF = dict(re.findall(r"^\| \[`([^`]+)`\]\(([^)]+)\)", INDEX, re.MULTILINE))
 SECTIONS = [
-    "What it says",
+    "The model",
     "Equations",
     "Assumptions",
     "Evidence and cost",
     "Where it holds",
     "Measured errors",
-    "What the paper says and where we differ",
+    "Comparison with the paper",
     "Code",
 ]
 
@@ -58,4 +58,4 @@ def test_the_files_that_pages_name_exist(page):
 
 
 def test_pages_that_are_there_are_in_the_table():
-    assert {page.name for page in PAGES.glob("*.md")} == {"index.md", *PAGE_OF.values()}
+    assert {page.name for page in PAGES.glob("*.md")} == {"index.md", "conformance.md", *PAGE_OF.values()}

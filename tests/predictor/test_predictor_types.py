@@ -1,4 +1,4 @@
-"""The interface that predictors are written against, as mypy --strict sees it from outside."""
+"""The predictors' interface, checked with mypy --strict on code from outside the project."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 OWN = """
 from collections.abc import Sequence
 
-from apps.spec import Target
+from apps.spec.run_spec import Target
 from predictor.base import Evidence, EvidenceRequest, Model, OutOfRange, Prediction, Predictor
 
 
@@ -49,7 +49,7 @@ WRONG = OWN.replace("evidence[0].record.time_s", "evidence[0].answer.time_s").re
 
 
 def checked(tmp_path, name, source):
-    """What mypy says of a file beside the project."""
+    """Return the result of mypy for a file outside the project."""
     path = tmp_path / f"{name}.py"
     path.write_text(source)
     cache = f"--cache-dir={tmp_path.parent / 'cache'}"  # for the tests of this file

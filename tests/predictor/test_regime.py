@@ -1,17 +1,26 @@
-"""The validity map: which range a prediction gets, at edges, outside, and what is made of it."""
+"""The validity map: the range that a prediction gets, at edges and outside the map, and its use."""
 
 import math
 from itertools import pairwise
 
 import pytest
 
-from apps.catalog import Problem
-from apps.spec import Target
-from platforms.platform import Cluster, Host, Platform
-from predictor import regime
+from apps.programs.problem import Problem
+from apps.spec.target import Target
+from platforms.model.platform import Cluster, Host, Platform
+from predictor.answers import regime
+from predictor.answers.answers import Answer
+from predictor.answers.regime import (
+    Row,
+    error_range,
+    holds_from,
+    own_compute_share,
+    read_map,
+    true_times,
+    with_error_range,
+)
 from predictor.base import ErrorRange, Prediction
-from predictor.predict import Answer, _lines, answer_to_json
-from predictor.regime import Row, error_range, holds_from, own_compute_share, read_map, true_times, with_error_range
+from predictor.predict import _lines, answer_to_json
 
 ROWS = (
     Row(0.1, 0.5, ErrorRange(100.0, 300.0, 20), (0.3, 0.7), (8, 48)),
@@ -23,7 +32,7 @@ MAP = {("hcf", "cg"): ROWS, ("hcf-printed", "cg"): (Row(0.1, 1.0, ErrorRange(57.
 
 @pytest.fixture
 def small_map(monkeypatch):
-    """The hand-made MAP in the place of the project's."""
+    """Use the hand-made MAP in place of the project's map."""
     monkeypatch.setattr(regime, "known_map", lambda: MAP)
 
 
@@ -85,7 +94,7 @@ def test_a_models_own_interval_stays(small_map):
     ("share", "asked", "flag"),
     [(0.05, target(8), "compute share 5 %: outside the validity map, which has 10 to 100 %"),
      (0.95, target(40), "40 ranks: outside the validity map, which has 8 to 32"),
-     (0.95, target(16, cores=2), "16 ranks on 8 nodes: outside the validity map, which is of one rank per node")],
+     (0.95, target(16, cores=2), "16 ranks on 8 nodes: outside the validity map, which has one rank per node")],
 )  # fmt: skip
 def test_outside_of_the_map_is_a_caution(small_map, share, asked, flag):
     made = with_error_range(saying(share, flags=("first",)), "hcf", asked)
@@ -109,12 +118,54 @@ def test_a_prediction_that_does_not_tell_its_computation_has_no_share():
 
 def test_the_command_says_range_and_true_time(small_map):
     answer = Answer("hcf", target(), with_error_range(saying(0.3), "hcf", target()), None, (), 0.0)
-    assert "errors of +100 to +300 % are usual at this compute share: the true time is then 2.5 to 5 s" in _lines(
-        answer
+    assert (
+        "predictions at this compute share were 2 to 4 times the true time: the true time is then 2.5 to 5 s"
+        in _lines(answer)
     )
     said = answer_to_json(answer)["prediction"]
     assert said["error_range"] == {"low_pct": 100.0, "high_pct": 300.0, "samples": 20}
     assert (said["low_s"], said["high_s"]) == (2.5, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("low_pct", "high_pct", "headline", "sentence"),
+    [
+        # By hand, for a prediction of 10 s: 10 / (1 + error).
+        (100.0, 300.0, "10 s by the model, whose times are too high here", "were 2 to 4 times the true time: the true "
+         "time is then 2.5 to 5 s"),
+        (25.0, 25.0, "10 s by the model, whose times are too high here", "were 1.25 times the true time: the true time "
+         "is then 8 to 8 s"),
+        (-75.0, -50.0, "10 s by the model, whose times are too low here", "were 0.25 to 0.5 times the true time: the "
+         "true time is then 20 to 40 s"),
+        (0.0, 25.0, "10 s", "errors of +0 to +25 % are usual at this compute share: the true time is then 8 to 10 s"),
+        (-20.0, 0.0, "10 s", "errors of -20 to +0 % are usual at this compute share: the true time is then 10 to "
+         "12.5 s"),
+        (-20.0, 25.0, "10 s", "errors of -20 to +25 % are usual at this compute share: the true time is then 8 to "
+         "12.5 s"),
+    ],
+)  # fmt: skip
+def test_a_time_outside_of_its_range_is_said_to_be_so(monkeypatch, low_pct, high_pct, headline, sentence):
+    row = Row(0.0, 1.0, ErrorRange(low_pct, high_pct, 20), (0.0, 1.0), (8, 48))
+    monkeypatch.setattr(regime, "known_map", lambda: {("hcf", "cg"): (row,)})
+    made = with_error_range(saying(0.3), "hcf", target())
+    first, _, said, *_ = _lines(Answer("hcf", target(), made, None, (), 0.0)).splitlines()
+    assert first.partition("hcf: ")[2] == headline
+    assert said.strip().endswith(sentence)
+    assert made.low_s is not None and made.high_s is not None
+    assert ("by the model" in first) is not (made.low_s <= made.time_s <= made.high_s)
+
+
+@pytest.mark.parametrize("key", sorted(regime.known_map()))
+def test_no_time_stands_silently_outside_of_the_range_of_the_project_s_map(key):
+    for row in regime.known_map()[key]:
+        asked = target(row.ranks[0], key[1])
+        made = with_error_range(saying((row.share_from + row.share_to) / 2), key[0], asked)
+        assert made.error_range is not None and made.low_s is not None and made.high_s is not None
+        said = _lines(Answer(key[0], asked, made, None, (), 0.0))
+        inside = made.low_s <= made.time_s <= made.high_s
+        assert ("are usual at this compute share" in said) is inside
+        assert ("too high here" in said) is (made.time_s > made.high_s)
+        assert ("too low here" in said) is (made.time_s < made.low_s)
 
 
 def test_rows_are_read_in_the_order_of_their_shares():

@@ -1,6 +1,6 @@
-"""Baselines by regression: which smaller runs they ask for, known laws recovered, and where they say nothing.
+"""Baselines by regression: the smaller runs that they ask for, the recovery of known laws, and their refusals.
 
-Runs are pretended: their times are known equations.
+Runs are stubs whose times follow known equations.
 """
 
 import math
@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from apps.catalog import Problem, own_problem, problem, sized_problem
-from apps.spec import Settings, Target
-from apps.user_program import UserProgram
-from platforms.placement import block, configured, cyclic
-from platforms.platform import Cluster, Host, Platform, Power
+from apps.programs.own_program import UserProgram
+from apps.programs.problem import own_problem, problem, sized_problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.model.placement import block, configured, cyclic
+from platforms.model.platform import Cluster, Host, Platform, Power
+from predictor.answers.answers import predict
 from predictor.base import Cost, HostLoad
-from predictor.evidence import Broker
-from predictor.predict import predict
+from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.regression.lines import fit_log_line, fit_power_law
 from predictor.regression.smaller_runs import FEW, part, sizes
@@ -24,7 +25,7 @@ from predictor.regression.terms import AMDAHL, TERMS, fit_combination
 
 SPEEDS = (40e9, 50e9, 60e9, 70e9)  # grids of four clusters of Fanfakh's Table (1)
 WORK_FLOPS = 1.6e12
-PROBLEM = Problem("cg", (("na", 1400), ("niter", 15)), "S")
+PROBLEM = problem("cg", "S")
 LAWS = ("fit-loglinear", "fit-log", "fit-amdahl")
 
 
@@ -42,7 +43,7 @@ def whole(platform, asked=PROBLEM, place=block):
 
 @pytest.fixture
 def answer(record_of):
-    """``answer(name, target, comm_s)``: what a predictor says where work is shared and P ranks talk for comm_s(P)."""
+    """Return ``answer(name, target, comm_s)``: predicts from runs of shared work with communication times comm_s(P)."""
 
     def ask(name, target, comm_s):
         def record(spec):
@@ -57,11 +58,11 @@ def answer(record_of):
 
 
 def time_s(ranks, comm_s):
-    """By hand: the slowest cluster decides."""
+    """Return the time by hand: the slowest cluster decides."""
     return WORK_FLOPS / ranks / min(SPEEDS) + comm_s(ranks)
 
 
-# Which runs.
+# Smaller runs.
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_too_small_a_target_is_out_of_range_and_costs_nothing(name, nodes, answe
 
 
 def test_a_large_platform_is_quick():  # seconds, should the choice ever be quadratic
-    target = whole(grid(20_000, 20_000), Problem("cg", (("na", 150_000), ("niter", 75)), "C"))
+    target = whole(grid(20_000, 20_000), problem("cg", "C"))
     assert sizes(target, FEW, predictor="any") == (2, 10_000, 20_000)
 
 
@@ -247,7 +248,7 @@ def test_a_fitted_law_is_exact_where_it_holds(name, law, answer):
 def test_a_law_that_falls_below_zero_says_so(answer):
     said = answer("fit-log", whole(grid(8, 8, 8, 8)), lambda P: 0.0).prediction
     assert said.time_s < 0
-    assert "does not reach as far" in said.flags[0]
+    assert "the law is not valid this far" in said.flags[0]
 
 
 @pytest.mark.parametrize("name", ["hcf-nnls", *LAWS])

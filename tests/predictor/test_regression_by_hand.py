@@ -1,4 +1,4 @@
-"""What the laws of the regressions say, word by word."""
+"""Results and messages of the regressions, checked by hand and word by word."""
 
 import math
 from fractions import Fraction
@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from apps.catalog import Problem, problem, sized_problem
 from apps.errors import KernelError
-from apps.spec import Target
-from platforms.platform import Cluster, Host, Platform
+from apps.programs.problem import Problem, problem, sized_problem
+from apps.spec.target import Target
+from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import Cost, Evidence, OutOfRange
 from predictor.registry import predictor
 from predictor.regression.fits import FIT_AMDAHL, FIT_LOG, FIT_LOGLINEAR
@@ -19,7 +19,7 @@ from predictor.regression.lines import LogLine, PowerLaw, fit_log_line, fit_powe
 from predictor.regression.smaller_runs import FEW, part, sizes, smaller_runs
 from predictor.regression.terms import AMDAHL, TERMS, Combination, fit_combination
 
-PROBLEM = Problem("cg", (("na", 1400), ("niter", 15)), "S")
+PROBLEM = problem("cg", "S")
 
 
 def grid(*nodes, speeds=(40e9, 50e9, 60e9, 70e9), cores=1):
@@ -60,7 +60,8 @@ def test_least_squares_of_three_times_by_hand():
 def test_words_for_times_and_distances_that_are_doubtful():
     assert time_flags(1e-300) == time_flags(1e300) == ()
     for time_s, text in ((0.0, "0"), (-2.5, "-2.5"), (math.inf, "inf"), (math.nan, "nan")):
-        assert time_flags(time_s) == (f"its predicted time is {text} s: the law does not reach as far as the target",)
+        said = f"the predicted time is {text} s: the law is not valid this far from the measured runs"
+        assert time_flags(time_s) == (said,)
     assert extrapolation_flags(whole(8, 8), [8, 2, 6]) == ("P = 16 is 2 times the largest measured one (2, 6, 8)",)
     assert extrapolation_flags(whole(8, 2), [4, 6]) == ("P = 10 is 1.67 times the largest measured one (4, 6)",)
 
@@ -105,7 +106,7 @@ def test_too_few_sizes_are_refused_in_these_words():
     with pytest.raises(OutOfRange) as error:
         sizes(whole(2), FEW, predictor="any")
     assert str(error.value) == (
-        f"any, {PROBLEM} on 2 nodes of grid: it takes runs on 2 numbers of nodes of at most 1 on which every cluster "
+        f"any, {PROBLEM} on 2 nodes of grid: it needs runs on 2 numbers of nodes of at most 1 on which every cluster "
         "takes part, and there are none. Use more nodes, or a predictor that needs no smaller runs."
     )
     with pytest.raises(OutOfRange, match="at most 2 on which every cluster takes part, and there is 1"):
@@ -164,7 +165,7 @@ def test_the_smaller_runs_are_requests_for_parts_of_the_target():
 
 @pytest.fixture
 def answered(record_of):
-    """``answered(predictor, target, time_s, compute_s)``: its model, on runs that take time_s(P), of it compute_s."""
+    """Return ``answered(predictor, target, time_s, compute_s)``: the model of runs with these times by P."""
 
     def made(model, target, time_s, compute_s=lambda ranks: (0.0,) * ranks):
         requests = model.requests([target])

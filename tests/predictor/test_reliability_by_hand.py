@@ -1,4 +1,4 @@
-"""Failing nodes: the ends of each formula's range, and numbers of every kind."""
+"""Failing nodes: the ends of each formula's range, and scalar and array arguments."""
 
 import math
 from fractions import Fraction

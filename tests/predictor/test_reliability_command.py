@@ -51,6 +51,15 @@ def test_times_come_from_a_predictor(capsys):
     assert any("4 nodes: left out" in caution for caution in found["cautions"])
 
 
+def test_numbers_of_nodes_that_the_kernel_refuses_are_left_out(capsys):
+    # LU's class S has 12 points along an axis, and every rank needs two of them: 7 ranks in a row do not fit.
+    command = "--node-mtbf-hours 1 --checkpoint 1 --scenario grid4x2 --app lu --class S --predictor dpgraph-known"
+    assert main([*command.split(), "--nodes", "6,7,8", "--no-store", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["nodes"] for row in found["rows"]] == [6, 8]
+    assert "7 nodes: left out: lu S does not run on so many ranks" in found["cautions"]
+
+
 def test_a_time_that_no_float_holds_is_null(capsys):
     assert main("--rate 1 --checkpoint 1 --work 1e6 --nodes 1,2 --json".split()) == 0
     assert json.loads(capsys.readouterr().out)["rows"][0]["expected_s"]["scratch"] is None

@@ -1,4 +1,4 @@
-"""The predictor ``structural``: what it measures against what platforms are made of, what it predicts against runs."""
+"""The predictor ``structural``: its measurements against the simulated platforms, its predictions against runs."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,22 +8,23 @@ import numpy as np
 import pytest
 from three_clusters import three_clusters
 
-from apps.catalog import problem
-from apps.netprobe.measure import measure
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from platforms.placement import block, cyclic
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.probes.network.measure import measure
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block, cyclic
+from platforms.read.read import materialise
+from predictor.answers.answers import fit
 from predictor.base import OutOfRange
-from predictor.dpgraph.survey import layout
-from predictor.evidence import Broker
-from predictor.predict import fit
+from predictor.evidence.broker import Broker
+from predictor.network.survey import layout
 from predictor.registry import predictor
 from predictor.structural.calibration import read_ground
 from predictor.structural.paths import PlaceOfLinks
 from predictor.structural.predictor import STRUCTURAL
-from predictor.structural.survey import (
+from predictor.structural.sharing_survey import (
     BUFFERED,
     EAGER,
     SYNCHRONOUS,
@@ -35,8 +36,8 @@ from predictor.structural.survey import (
     tournament,
 )
 
-# SimGrid's defaults: what large messages get of a link; latency of small ones, from 9376 and from 65472 bytes; the
-# share of the other direction that a flow takes.
+# SimGrid's defaults: factors of the bandwidth of large messages and of the latency of small ones, from 9376 and from
+# 65472 bytes on; share of its rate that a flow takes of the other direction.
 LARGE_FACTOR = 0.940694
 SMALL_LATENCY, LATENCY_9376, LATENCY_65472 = 2.01467, 2.59299, 11.6436
 FACTOR_9376 = 0.58729
@@ -77,7 +78,7 @@ def test_what_is_shared_shows_under_load():
     assert capacity_Bps("both_ways", 0, 1) == pytest.approx(40e6 * shared, rel=0.01)
     assert capacity_Bps("both_ways", 0, 2) == np.inf
     assert capacity_Bps("from_host", 0) == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)
-    # Where two messages that meet fill the backbone, nothing is seen of their acknowledgements.
+    # Where two opposite messages fill the backbone, their acknowledgements do not show.
     assert ground().paths.back == pytest.approx([0, BACK, 0], rel=0.01)
 
 
@@ -175,7 +176,7 @@ def test_targets_beyond_the_model_are_refused_with_the_reason():
     cg, unknown = problem("cg", "S"), problem("is", "S")
     hosts = block(platform, 4)
     for target, reason in (
-        (Target(unknown, platform, hosts), "what is sends to whom is not declared"),
+        (Target(unknown, platform, hosts), "the messages of is are not declared"),
         (Target(cg, platform, hosts[:1] * 2 + hosts[1:]), "2 ranks share the 1 cores of c1-0"),
     ):
         with pytest.raises(OutOfRange, match=reason):

@@ -2,16 +2,17 @@
 
 import pytest
 
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import read_grid
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import read_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
+from predictor.answers.answers import fit
 from predictor.base import OutOfRange
-from predictor.evidence import Broker
-from predictor.predict import fit
+from predictor.evidence.broker import Broker
 from predictor.structural.predictor import STRUCTURAL
 
 TWO = """
@@ -28,7 +29,7 @@ speed_gflops = 70
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory):
-    """A platform file, of which nothing is known but what SimGrid says: two clusters of two nodes of two cores."""
+    """A platform file with two clusters of two nodes of two cores."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "two.toml").write_text(TWO)
     (folder / "two.xml").write_bytes(materialise(read_grid(folder / "two.toml", "infiniband")).path.read_bytes())
@@ -57,7 +58,7 @@ def test_ranks_of_a_node_add_up_and_one_alone_only_computes(platform):
 def test_what_cannot_be_laid_out_is_refused(platform):
     for ranks, app, reason in (
         (block(platform, 7, 2), "lu", "7 ranks"),
-        (block(platform, 1) * 2, "ep", "all are on c1-0. Use two hosts"),
+        (block(platform, 1) * 2, "ep", "all ranks are on c1-0. Use at least two hosts"),
     ):
         target = Target(problem(app, "S"), platform, ranks)
         assert STRUCTURAL.requests([target]) == []

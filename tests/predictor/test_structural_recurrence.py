@@ -1,17 +1,18 @@
-"""The recurrence over the steps of a program, and what sharing does to its messages: against hand calculation."""
+"""The recurrence over the steps of a program, and the sharing of links, against hand calculation."""
 
 import numpy as np
 import pytest
 
-from apps.recording import Op
+from apps.recording.events import Op
+from apps.s4u.collectives import all_to_all_algorithm
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
-from predictor.dpgraph.collectives import Call, all_to_all_algorithm, steps
+from predictor.network.collectives import Call, steps
 from predictor.structural.collectives import exchanges
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened
 from predictor.structural.sharing import share
-from predictor.structural.survey import BUFFERED, EAGER, SYNCHRONOUS
+from predictor.structural.sharing_survey import BUFFERED, EAGER, SYNCHRONOUS
 
 RATE_BPS = 100.0  # of every path
 NEAR_S, FAR_S = 1.0, 5.0  # latency in a cluster and between the two
@@ -40,7 +41,7 @@ def two_clusters(schedule, *, nodes=2, back=0.0, inside_Bps=np.inf, wan_Bps=np.i
 
 
 def time_of(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=None, **network):
-    """Of a program that does these steps once, or as so many iterations; ranks are hosts, in their order."""
+    """The time of a program that executes these steps once, or in each iteration; ranks are hosts, in their order."""
     segments = [[], steps, [], [], []] if iterations is None else [[], [], steps, steps, []]
     schedule = flattened(segments, nranks)
     paths = two_clusters(schedule, **network)
@@ -79,19 +80,19 @@ def test_flows_that_are_alike_share_a_link_equally():
 
 
 def test_acknowledgements_take_their_part_of_a_node_link():
-    # Two that meet: each link carries one message and 5 % of the other.
+    # Two opposite messages: each link carries one message and 5 % of the other.
     steps = [Exchange.of([(0, 1, 300), (1, 0, 300)])]
     assert time_of(steps, 2, back=0.05, node_Bps=RATE_BPS) == pytest.approx(NEAR_S + 1.05 * 3)
 
 
 def test_flows_that_do_not_meet_do_not_share():
-    # The near message is through after 1 + 3 s, before the far one begins after 5 s, though they use one link.
+    # The near message ends after 1 + 3 s, before the far one begins after 5 s, although they use the same link.
     steps = [Exchange.of([(0, 1, 300), (0, 2, 300)])]
     assert time_of(steps, 4, node_Bps=RATE_BPS) == FAR_S + 3
 
 
 def test_a_link_that_clusters_share_moves_no_more_than_it_can_over_several_steps():
-    # Ranks 0 and 4, then 1 and 5, ...: nobody waits for the others, but all cross a link that does one message in 30 s.
+    # Ranks 0 and 4, then 1 and 5, ...: no pair waits for the others, but all cross a link that takes 30 s per message.
     steps = [Exchange.of([(r, 4 + r, 300)]) for r in range(4)]
     assert time_of(steps, 8, nodes=4, wan_Bps=10) == FAR_S + 4 * 300 / 10
 
@@ -131,7 +132,7 @@ def test_a_sweep_in_closed_form_is_that_plane_by_plane(forward, mode):
 
 
 def plane_by_plane(width, height, planes, flops, late, forward, mode):
-    """When the last rank is done, by following every message; six ranks in each cluster."""
+    """The end of the last rank, found by following every message; six ranks in each cluster."""
     order = range(width * height) if forward else range(width * height - 1, -1, -1)
     step = 1 if forward else -1
     now, sent = late.copy(), {}
@@ -172,7 +173,7 @@ def test_a_link_that_all_planes_cross_does_one_in_no_less_than_its_load():
     ("ranks", "size_bytes", "algorithm"), [(8, 500, "linear"), (18, 100, "bruck"), (4, 600_000, "pairwise")]
 )
 def test_an_all_to_all_sends_what_the_graph_of_a_recording_has(ranks, size_bytes, algorithm):
-    # Two groups of as many; the other expansion (predictor/dpgraph/collectives.py) goes rank by rank.
+    # Two groups of as many; the other expansion (predictor/network/collectives.py) goes rank by rank.
     assert all_to_all_algorithm(ranks, size_bytes) == algorithm
     groups = np.arange(2 * ranks).reshape(2, ranks)
     step = AllToAll(groups, np.full((2, ranks, ranks), size_bytes), np.array([True, True]))
@@ -188,6 +189,6 @@ def test_an_all_to_all_sends_what_the_graph_of_a_recording_has(ranks, size_bytes
 
 
 def sent_by(rank, exchange):
-    """(destination, bytes) of what a rank sends."""
+    """(destination, bytes) of a rank's sends."""
     own = exchange.source == rank
     return sorted(zip(exchange.destination[own].tolist(), exchange.size_bytes[own].tolist(), strict=True))

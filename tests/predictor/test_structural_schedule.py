@@ -1,13 +1,12 @@
-"""Places of links, collectives as messages, and programs as flat arrays: by hand, and nothing is simulated."""
+"""Indices of links, collectives as messages, and programs as flat arrays: by hand, without a simulation."""
 
 import numpy as np
 import pytest
 
-from apps.catalog import problem
-from apps.recording import Op
+from apps.programs.problem import problem
+from apps.recording.events import Op
 from apps.traffic import traffic
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
-from predictor.structural import collectives
 from predictor.structural.collectives import exchanges
 from predictor.structural.paths import PlaceOfLinks, no_paths
 from predictor.structural.schedule import (
@@ -22,20 +21,13 @@ from predictor.structural.schedule import (
 )
 
 
-@pytest.fixture(autouse=True)
-def empty_caches():
-    """Each test sees the messages made, not found."""
-    for cached in (collectives._all_to_all, collectives._exchanges, schedule):
-        cached.cache_clear()
-
-
 def messages(exchange):
     """(source, destination, bytes) in their order."""
     columns = (exchange.source.tolist(), exchange.destination.tolist(), exchange.size_bytes.tolist())
     return list(zip(*columns, strict=True))
 
 
-# Places.
+# Indices of links.
 
 
 def test_every_link_of_a_platform_has_its_own_place():
@@ -81,7 +73,7 @@ def all_to_all(group, size_bytes, even=True):
 
 
 def numbered(members):
-    """Bytes that tell who sends to whom: 20 a + b + 1, from the a-th to the b-th."""
+    """Distinct bytes for each pair of members: 20 a + b + 1 from the a-th to the b-th."""
     a, b = np.indices((members, members))
     return 20 * a + b + 1
 
@@ -122,7 +114,7 @@ def test_what_is_reduced_goes_down_a_binomial_tree_half_of_the_ranks_away_first(
     gather, *down = exchanges(Collective(Op.ALLREDUCE, 8), nranks)
     assert messages(gather) == [(rank, 0, 8) for rank in range(1, nranks)]
     assert [messages(one) for one in down] == [[(a, b, 8) for a, b in one] for one in tree]
-    # Every rank but the first hears of it once.
+    # Every rank except the first receives the result once.
     assert sorted(b for one in tree for _, b in one) == list(range(1, nranks))
 
 
@@ -147,8 +139,8 @@ def test_large_even_blocks_of_four_go_by_pairs():
 
 
 def test_small_even_blocks_of_many_go_by_bruck():
-    # 16 members, blocks of 1 to 15 bytes by distance: round k moves the blocks whose distance has bit k, to the
-    # member 2^k further.  By hand the sums of the odd distances 1 + 3 + ... + 15 = 64, and so on.
+    # 16 members, blocks of 1 to 15 bytes by distance: round k moves the blocks whose distance has bit k to the member
+    # 2^k further on.  By hand the sums of the odd distances 1 + 3 + ... + 15 = 64, and so on.
     a, b = np.indices((16, 16))
     found = exchanges(all_to_all([range(16)], [(b - a) % 16]), 16)
     sums = {1: 64, 2: 2 + 3 + 6 + 7 + 10 + 11 + 14 + 15, 4: 4 + 5 + 6 + 7 + 12 + 13 + 14 + 15, 8: sum(range(8, 16))}
@@ -178,7 +170,7 @@ def test_groups_take_one_algorithm_or_all_at_once():
     assert sorted(messages(mixed)) == sorted(
         (a, b, size) for group, size in zip(groups, (4, 4000), strict=True) for a in group for b in group if a != b
     )
-    # One block more than the others does not matter, the largest decides.
+    # The largest block decides: one of 4000 bytes is above the threshold of Bruck's algorithm.
     uneven = small.copy()
     uneven[0, 1] = 4000
     assert len(exchanges(all_to_all([range(16)], [uneven]), 16)) == 1

@@ -1,12 +1,12 @@
-"""Targets on one platform are one; those out of range ask for nothing, others for each request once."""
+"""Targets on one platform are united; targets out of range ask for nothing, others for each request once."""
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
-from platforms.platform import Cluster, Host, Platform
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import EvidenceRequest, OutOfRange
-from predictor.targets import in_range, one_per_platform, requests_in_range
+from predictor.evidence.targets import in_range, one_per_platform, requests_in_range
 
 
 def platform(name):
@@ -18,7 +18,7 @@ def request(ranks):
 
 
 def halves(ranks):
-    """Those of ranks that can be halved: of 8, runs on 4 and 2 of them; of 4, on 2; of 2 and odd numbers none."""
+    """Return requests for runs on 4 and 2 ranks, if these are fewer than ``ranks``; odd numbers are out of range."""
     if ranks % 2:
         raise OutOfRange(f"{ranks} ranks", "they cannot be halved", "Take an even number")
     return [request(n) for n in (4, 2) if n < ranks]

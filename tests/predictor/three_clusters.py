@@ -1,10 +1,10 @@
-"""A grid in which each kind of path has a narrowest link of its own, for tests of what messages tell of a network."""
+"""A grid in which each kind of path has its own narrowest link, for tests that infer networks from messages."""
 
-from platforms.grid import Grid, GridCluster, WanLink, Wire
+from platforms.grids.grid import Grid, GridCluster, WanLink, Wire
 
 
 def three_clusters():
-    """Of 4, 3 and 1 nodes; backbones of 200 MB/s; a narrow WAN link, and two that are as good as none."""
+    """Return a grid of 4, 3 and 1 nodes, with backbones of 200 MB/s, one narrow WAN link and two that never limit."""
     wires = (Wire(125e6, 50e-6), Wire(50e6, 50e-6), Wire(125e6, 50e-6))
     clusters = tuple(
         GridCluster(f"c{i}", nodes, 50e9, wire, Wire(200e6, 50e-6))

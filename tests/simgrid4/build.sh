@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds SimGrid 4.1 with SMPI and its Python module into the virtual environment .venv-simgrid4, as bin/, lib/ and
-# include/ of that folder, from the source that pip finds and checks (requirements.txt).  What it takes to build is
-# installed by `sh setup.sh simgrid4`.  An interrupted build goes on where it stopped; JOBS compilers run at a time.
+# Builds SimGrid 4.1 with SMPI and its Python module in the virtual environment .venv-simgrid4 (bin/, lib/ and include/ of
+# that folder).  pip downloads and verifies the source (requirements.txt); `sh setup.sh simgrid4` installs the tools for
+# the build.  An interrupted build continues where it stopped; JOBS compilers run at a time.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ prefix=$PWD/.venv-simgrid4
 work=$prefix/build
 python=$prefix/bin/python
 
-# No packages of the system: another SimGrid may be among them.
+# The environment does not use packages of the system, because these may include another SimGrid.
 [ -x "$python" ] || /usr/bin/python3 -m venv "$prefix"
 pip() { "$python" -m pip --disable-pip-version-check "$@"; }
 
@@ -25,9 +25,9 @@ if [ ! -f "$prefix/installed" ]; then
         rm -rf unpacked
         mkdir unpacked
         tar -xzf download/simgrid-4.1.tar.gz -C unpacked
-        mv unpacked/simgrid-4.1 . # whole, or not there
+        mv unpacked/simgrid-4.1 . # so that the folder is complete or absent
     fi
-    # The compiler's own options come last: -g0 takes back SimGrid's -g3, a gigabyte of it.
+    # These compiler options come last: -g0 overrides SimGrid's -g3, which needs a gigabyte.
     PATH="$prefix/bin:$PATH" cmake -S simgrid-4.1 -B objects \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_RPATH="$prefix/lib" \
         -DCMAKE_PROJECT_simgrid_INCLUDE="$here/faster.cmake" \
@@ -40,7 +40,7 @@ if [ ! -f "$prefix/installed" ]; then
         >configure.log || { tail -n 20 configure.log >&2; exit 1; }
     make -C objects -j "${JOBS:-$(nproc)}" simgrid mpi smpimain smpireplaymain graphicator python-bindings >make.log 2>&1 ||
         { tail -n 20 make.log >&2; exit 1; }
-    # Only these: `make install` would first build all of SimGrid's examples and tests.
+    # `make install` would first build all of SimGrid's examples and tests.
     make -C objects install/fast >install.log 2>&1 || { tail -n 20 install.log >&2; exit 1; }
     cd "$prefix"
     touch installed

@@ -1,15 +1,15 @@
-# Included by SimGrid's own CMakeLists.txt (CMAKE_PROJECT_simgrid_INCLUDE), for a quicker build: headers that most files
-# read are read once (a collective's file: 4.4 s of CPU time instead of 8.4 s), and the algorithms of a collective, a file
-# each and a hundred in all, are compiled together.
+# Included by SimGrid's own CMakeLists.txt (CMAKE_PROJECT_simgrid_INCLUDE) for a quicker build: headers that most files
+# include are precompiled (a file of a collective takes 4.4 s of CPU time instead of 8.4 s), and the algorithms of each
+# collective, which are about a hundred files together, are compiled in one unit per collective.
 function(build_faster)
   foreach(header algorithm cmath boost/intrusive/list.hpp fstream sstream set numeric simgrid/s4u.hpp)
     target_precompile_headers(simgrid PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
   endforeach()
-  # It defines a macro by which sysdep.h, which s4u.hpp includes, declares the categories of logging or makes them.
+  # This file defines a macro with which sysdep.h (included by s4u.hpp) defines logging categories instead of declaring them.
   set_source_files_properties(src/xbt/xbt_misc.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   get_target_property(sources simgrid SOURCES)
   list(FILTER sources INCLUDE REGEX "smpi/colls/[a-z_]+/[^/]+[.]cpp$")
-  # Two of the broadcasts have a variable of the same name as a third.
+  # Two of the broadcast algorithms have a variable of the same name as a third one.
   list(FILTER sources EXCLUDE REGEX "bcast-(NTSL-Isend|arrival-pattern-aware)[.]cpp$")
   foreach(source IN LISTS sources)
     get_filename_component(folder "${source}" DIRECTORY)

@@ -1,21 +1,22 @@
-"""What SimGrid 4.1 does wrong with platforms is mended as it is loaded: the same with 3.32, which needs nothing."""
+"""Faults of SimGrid 4.1 with platforms are repaired when it is loaded; 3.32 gives the same results without repairs."""
 
 from pathlib import Path
 
 import pytest
 
-import apps.launch
-import platforms.repairs
-import platforms.simgrid
-from apps.catalog import problem
-from apps.engine import simulate
-from apps.launch import launch, repeatable
-from apps.spec import Settings, Target
-from platforms.inspect.survey import survey
-from platforms.placement import block
-from platforms.read import materialise, read_platform, read_routes
-from platforms.repairs import loaded_first, repairs_library, simgrid_identity
-from platforms.scenario import named_grid
+import apps.smpi.launch
+import platforms.simgrid.installed
+import platforms.simgrid.repairs
+from apps.programs.problem import problem
+from apps.runs.simulate import simulate
+from apps.smpi.launch import launch, repeatable
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform, read_routes
+from platforms.simgrid.repairs import loaded_first, repairs_library, simgrid_identity
+from platforms.survey.survey import survey
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
 
@@ -64,7 +65,7 @@ def test_programs_send_over_a_gateway_deep_in_a_zone(tmp_path, engine):
     runs = [
         simulate(Settings(engine=engine, iterations=2).spec(Target(problem("cg", "S"), read_platform(path), hosts)))
     ]
-    flat = tmp_path / "flat.xml"  # the same four links in a row
+    flat = tmp_path / "flat.xml"  # the same four links in series
     links = "".join(f'<link id="{n}" bandwidth="1GBps" latency="{n}"/>' for n in ("1us", "10us", "100us", "1ms"))
     way = "".join(f'<link_ctn id="{n}"/>' for n in ("100us", "10us", "1us", "1ms"))
     flat.write_text(
@@ -103,7 +104,7 @@ def test_a_cluster_with_a_topology_needs_no_zone_around_it(tmp_path, topology, p
 
 @pytest.mark.parametrize("version", ["3.32", "3.36", "4.0", "4.2"])
 def test_other_versions_are_left_as_they_are(monkeypatch, tmp_path, version):
-    monkeypatch.setattr(platforms.simgrid, "simgrid_version", lambda: version)
+    monkeypatch.setattr(platforms.simgrid.installed, "simgrid_version", lambda: version)
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     assert repairs_library() is None
     assert loaded_first(tmp_path) == []
@@ -112,7 +113,7 @@ def test_other_versions_are_left_as_they_are(monkeypatch, tmp_path, version):
 
 @pytest.mark.parametrize("version", ["4.1", "3.32"])
 def test_results_are_of_the_repairs_too(monkeypatch, tmp_path, version):
-    for module in (platforms.simgrid, platforms.repairs):
+    for module in (platforms.simgrid.installed, platforms.simgrid.repairs):
         monkeypatch.setattr(module, "simgrid_version", lambda: version)
     before = simgrid_identity()
     assert before.split("-")[0] == version
@@ -120,13 +121,13 @@ def test_results_are_of_the_repairs_too(monkeypatch, tmp_path, version):
     other.write_text("/* others */")
     for name, value in (("_SOURCES", [other]), ("_HEADER", other), ("_FLAGS", ("-O2",))):
         with monkeypatch.context() as changed:
-            changed.setattr(platforms.repairs, name, value)
+            changed.setattr(platforms.simgrid.repairs, name, value)
             assert (simgrid_identity() != before) == (version == "4.1")
 
 
 def test_what_is_loaded_first_has_plain_names_and_comes_before_what_the_user_has_loaded(monkeypatch, tmp_path):
     mending = Path("/a folder/mending.so")
-    monkeypatch.setattr(platforms.repairs, "repairs_library", lambda: mending)
+    monkeypatch.setattr(platforms.simgrid.repairs, "repairs_library", lambda: mending)
     monkeypatch.setenv("LD_PRELOAD", "/their/own.so")
     words = loaded_first(tmp_path, Path("/b:c/recorder.so"), called="..")
     assert words == ["env", "LD_PRELOAD=../first-0.so:../first-1.so:/their/own.so"]
@@ -137,11 +138,11 @@ def test_the_command_that_repeats_a_run_has_what_it_needs(monkeypatch):
     platform = materialise(named_grid("grid4x2"))
     spec = Settings().spec(Target(problem("mg", "S"), platform, block(platform, 8)))
     started = launch(spec, 1)
-    monkeypatch.setattr(apps.launch, "repairs_library", lambda: Path("/cache/mending.so"))
+    monkeypatch.setattr(apps.smpi.launch, "repairs_library", lambda: Path("/cache/mending.so"))
     assert repeatable(spec, started)[:3] == ("smpirun", "-wrapper", "env LD_PRELOAD=/cache/mending.so")
-    # The loader takes names apart at colons and spaces, and knows no quotes.
+    # The loader splits the list at colons and spaces and knows no quotes.
     for folder in ("a cache", "a:cache"):
-        monkeypatch.setattr(apps.launch, "repairs_library", lambda folder=folder: Path(f"/{folder}/mending.so"))
+        monkeypatch.setattr(apps.smpi.launch, "repairs_library", lambda folder=folder: Path(f"/{folder}/mending.so"))
         assert repeatable(spec, started)[:3] == ("smpirun", "-wrapper", "env LD_PRELOAD=./REPAIRS")
-    monkeypatch.setattr(apps.launch, "repairs_library", lambda: None)
+    monkeypatch.setattr(apps.smpi.launch, "repairs_library", lambda: None)
     assert repeatable(spec, started)[:2] == ("smpirun", "-np")

@@ -1,4 +1,4 @@
-"""What one SimGrid has made is never taken for what another would."""
+"""Results of one version of SimGrid are never used for another version."""
 
 import runpy
 import sys
@@ -7,29 +7,30 @@ from types import SimpleNamespace
 
 import pytest
 
-import platforms.compiling
-import platforms.repairs
-import platforms.simgrid
-from apps.blockprobe.measure import BlockPlan
-from apps.catalog import problem
-from apps.identity import identity_hash
-from apps.netprobe.measure import Plan
-from apps.record_events import recording_identity
-from apps.runner import Runner
-from apps.smpi import run_identity
-from apps.spec import Settings, Target
+import platforms.simgrid.compiling
+import platforms.simgrid.installed
+import platforms.simgrid.repairs
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.network.measure import NetworkPlan
+from apps.programs.problem import problem
+from apps.runs.engines import run_identity
+from apps.runs.neutral import recording_identity
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from apps.store import Store
-from platforms.placement import block
-from platforms.platform import Link, Route
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.store.identity import identity_hash
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.model.platform import Link, Route
+from platforms.read.read import materialise
 from predictor.dpgraph.known import known_network
 
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """``pretended(version)``: from now on this SimGrid is installed, to whoever asks what results are of."""
-    return lambda version: monkeypatch.setattr(platforms.repairs, "simgrid_version", lambda: version)
+    """``pretended(version)``: from now on, identities of results name this version of SimGrid."""
+    return lambda version: monkeypatch.setattr(platforms.simgrid.repairs, "simgrid_version", lambda: version)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_everything_that_is_stored_has_simgrids_version_in_its_identity(spec, pr
     platform = spec.target.platform
 
     def keys():
-        plans = Plan(platform, ()), BlockPlan(platform, ())
+        plans = NetworkPlan(platform, ()), BlockPlan(platform, ())
         return [identity_hash(one) for one in (run_identity(spec), recording_identity(spec, 3))] + [
             identity_hash(plan.identity()) for plan in plans
         ]
@@ -74,15 +75,15 @@ def test_what_is_compiled_and_read_is_kept_by_version(monkeypatch, tmp_path):
     source.write_text("int main() { return 0; }\n")
     made = set()
     for version in ("3.32", "4.1"):
-        monkeypatch.setattr(platforms.compiling, "simgrid_version", lambda version=version: version)
-        made.add(platforms.compiling.compile_once("one", [source], compiler=["g++"]))
+        monkeypatch.setattr(platforms.simgrid.compiling, "simgrid_version", lambda version=version: version)
+        made.add(platforms.simgrid.compiling.compile_once("one", [source], compiler=["g++"]))
     assert len(made) == 2
 
 
 @pytest.mark.parametrize(("version", "factor"), [("3.32", 0.5), ("3.34", 0.25), ("4.1", 0.25)])
 def test_the_graph_knows_what_simgrid_calls_the_factors_of_its_network(monkeypatch, version, factor):
-    # SimGrid's ChangeLog, 3.34: "Merge parameters network/bandwidth-factor and smpi/bw-factor"; 3.32 has two.
-    monkeypatch.setattr(platforms.simgrid, "simgrid_version", lambda: version)
+    # SimGrid's ChangeLog, 3.34: "Merge parameters network/bandwidth-factor and smpi/bw-factor"; in 3.32 they differ.
+    monkeypatch.setattr(platforms.simgrid.installed, "simgrid_version", lambda: version)
     given = {"smpi/bw-factor": "0:0.5", "smpi/lat-factor": "0:1", "network/bandwidth-factor": "0:0.25"}
     link = Link("l", 1e9, 1e-3, "splitduplex")
     network = known_network([Route("a", "b", 1e-3, (link,)), Route("b", "a", 1e-3, (link,))], given)
@@ -91,7 +92,7 @@ def test_the_graph_knows_what_simgrid_calls_the_factors_of_its_network(monkeypat
 
 @pytest.fixture
 def versions(monkeypatch):
-    """apps/s4u/versions.py beside a module ``simgrid`` that keeps what it is told."""
+    """apps/s4u/versions.py with a module ``simgrid`` that keeps the arguments of its calls."""
     told = []
     module = SimpleNamespace(Actor=SimpleNamespace(create=lambda *given: told.append(given)))
     monkeypatch.setitem(sys.modules, "simgrid", module)

@@ -8,56 +8,62 @@ import sys
 from collections.abc import Iterator
 from itertools import product
 
-from apps.catalog import Problem, app, problem, sized_problem
-from apps.engine import simulate
 from apps.errors import KernelError
-from apps.record import RunRecord
-from apps.spec import Settings, Target
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import SCENARIOS, named_grid
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem, sized_problem
+from apps.results.record import RunRecord
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.traffic import DECLARED
+from platforms.grids.scenario import SCENARIOS, named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 
 COLUMNS = ("app", "problem", "scenario", "network", "engine", "ranks", "simulated_s", "time_s", "energy_j")
-NETWORKS = ("metro", "continental", "infiniband", "ideal", "fast-ethernet")  # beside gigabit, on the smallest scenario
-SIZES = {"dot": 10**6, "fft": 2**16, "himeno": 65, "hpl": 960, "summa": 960}  # quick ones
-SEND_MODES_RANKS = 2  # who sends and who receives
+NETWORKS = ("metro", "continental", "infiniband", "ideal", "fast-ethernet")  # and gigabit, on the smallest scenario
+SIZES = {"dot": 10**6, "fft": 2**16, "himeno": 65, "hpl": 960, "summa": 960}  # sizes with short runs
+SEND_MODES_RANKS = 2  # a sender and a receiver
 
 
 def cases() -> Iterator[dict[str, str]]:
-    """What is run: the first columns of the table."""
+    """Yield the cases to run: the first columns of the table."""
     smallest = SCENARIOS[0]
     settings = [*product(SCENARIOS, ["gigabit"], ["smpi"]), *product([smallest], NETWORKS, ["smpi"])]
     settings += [(smallest, "gigabit", "s4u")]
     for scenario, network, engine in settings:
         for name, label in _problems(scenario):
-            if engine == "smpi" or name in ("cg", "ep"):
+            if engine == "smpi" or name in DECLARED:
                 yield dict(zip(COLUMNS, (name, label, scenario, network, engine), strict=False))
 
 
 def _problems(scenario: str) -> Iterator[tuple[str, str]]:
-    """A kernel and its class or size: the smallest class that so many ranks can work on."""
+    """Yield the kernels with a class or size: the smallest class that allows the scenario's number of ranks."""
     ranks = sum(cluster.nodes for cluster in named_grid(scenario).clusters)
     for name in ("cg", "ep", "ft", "is", "lu", "mg"):
-        yield name, next(preset for preset in app(name).classes if _can(problem(name, preset), ranks))
-    yield from (("sendmodes", mode) for mode in app("sendmodes").classes)
+        yield name, next(preset for preset in named_kernel(name).classes if _can(problem(name, preset), ranks))
+    yield from (("sendmodes", mode) for mode in named_kernel("sendmodes").classes)
     for name, size in {**SIZES, "fem": 10 * ranks}.items():
         if _can(_problem(name, str(size)), ranks):
             yield name, str(size)
 
 
 def _can(asked: Problem, ranks: int) -> bool:
-    """LU needs planes of more than two points on each rank: class S serves up to 16."""
-    return asked.allows(ranks) and not (asked.app in ("lu", "mg") and asked.preset == "S" and ranks > 16)
+    """Return whether a problem can run on so many ranks.
+
+    LU needs planes of more than two points on each rank, so that class S allows up to 16 ranks.
+    """
+    return asked.allows(ranks) and not (asked.name in ("lu", "mg") and asked.preset == "S" and ranks > 16)
 
 
 def _problem(name: str, label: str) -> Problem:
-    if app(name).size_parameter is None:
+    if named_kernel(name).size_parameter is None:
         return problem(name, label)
     return sized_problem(name, int(label), **({"niter": 20} if name == "fem" else {}))
 
 
 def record_of(case: dict[str, str]) -> RunRecord:
-    """The record of one row, simulated here and now."""
+    """Simulate one row and return its record."""
     platform = materialise(named_grid(case["scenario"], case["network"]))
     ranks = SEND_MODES_RANKS if case["app"] == "sendmodes" else len(platform.hosts)
     target = Target(_problem(case["app"], case["problem"]), platform, block(platform, ranks))

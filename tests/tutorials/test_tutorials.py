@@ -1,4 +1,4 @@
-"""The tutorials: their commands print what the pages show, and the files on the pages are the examples."""
+"""Test that the commands of the tutorials print the shown output, and that files on the pages are the examples."""
 
 import importlib
 import re
@@ -15,7 +15,7 @@ PAGES = {
     "own-program": ROOT / "docs" / "programs" / "own-program.md",
 }
 SHOWN = re.compile(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", re.DOTALL)
-# Those that take no simulation, or small ones alone; the others are slow.
+# Commands that need no simulation or only small ones; tests of the others are marked slow.
 QUICK = ("--dry-run", "HcfTraffic --", ":Hcf\n", "predictor.predict --scenario grid4x2 --app lu")
 
 
@@ -28,7 +28,7 @@ def commands():
 
 
 def steady(text):
-    """Without what differs from computer to computer: the time that simulating took."""
+    """Remove the time that simulating took, which differs between computers."""
     return re.sub(r"(simulated in|s simulated,) [\d.e+-]+ s", r"\1 ... s", text)
 
 
@@ -70,7 +70,7 @@ def test_the_index_has_five_tutorials_that_exist():
 
 
 def test_the_entry_point_on_the_page_is_the_group_that_is_read():
-    from predictor.own import GROUP
+    from predictor.plugins import GROUP
 
     assert f'[project.entry-points."{GROUP}"]' in PAGES["own-predictor"].read_text()
 

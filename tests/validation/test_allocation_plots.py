@@ -1,4 +1,4 @@
-"""Figures of a campaign of choices: which are drawn, and that they show the data."""
+"""Figures of a campaign of choices: which figures are drawn, and that they show the data."""
 
 from dataclasses import fields
 
@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from validation.optimize.campaign import Row
 from validation.optimize.plots import write_figures
 from validation.optimize.plots.axes import signed_time_axis
 from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
-from validation.optimize.plots.models import _margins, models_figure
+from validation.optimize.plots.models import models_figure
+from validation.optimize.row import Row
 
 LS, NNLS = "NP-T/LS", "NP-T/NNLS"
 ALWAYS = "always (4,1,0,0,0,0)"
@@ -21,7 +21,7 @@ SIZES = (32, 64, 128)
 
 
 def row(model=NNLS, size=32, *, app="himeno", epsilon=0.0, delta=None, noise=0.0, seed=0, chosen="(2,1)"):
-    """The optimum takes N / 32 seconds; what is not said here is empty."""
+    """Rows whose optimum takes N / 32 seconds; columns that are not given are empty."""
     optimum_s = size / 32
     known = {
         **{"app": app, "size": size, "model": model, "noise": noise, "seed": seed, "chosen": chosen},
@@ -32,7 +32,7 @@ def row(model=NNLS, size=32, *, app="himeno", epsilon=0.0, delta=None, noise=0.0
 
 
 def line(axes, label):
-    """x and y of the line of this label."""
+    """x and y of the line with this label."""
     (found,) = [one for one in axes.lines if one.get_label() == label]
     return found.get_xdata().tolist(), found.get_ydata().tolist()
 
@@ -51,9 +51,9 @@ def band(axes):
 
 @pytest.fixture
 def measurements():
-    """Times of a law that NP-T models can express, T = N^3 / P us + 10 us N^2, and of seed 2 one that is 1.5 times it.
+    """Times by T = N^3 / P us + 10 us N^2, which NP-T models can express; one time of seed 2 is 1.5 times as long.
 
-    Work so that the performance is 1 Gflop/s but for that.
+    The work is such that the performance is 1 Gflop/s, except for that run.
     """
     runs = []
     for seed in (1, 2):
@@ -71,7 +71,7 @@ def law_s(size, ranks):
 
 @pytest.fixture
 def noisy():
-    """NP-T/LS and NP-T/NNLS with noise; LS chooses worst with seed 2, at N = 256."""
+    """NP-T/LS and NP-T/NNLS with noise; the worst choice of LS is that of seed 2 at N = 256."""
     epsilons = {(LS, 1): (0.1, 0.2), (LS, 2): (0.3, 5.0), (NNLS, 1): (0.0, 0.0), (NNLS, 2): (0.1, 0.0)}
     return pd.DataFrame(
         row(model, size, epsilon=epsilon, delta=epsilon / 10, noise=0.02, seed=seed)
@@ -92,7 +92,7 @@ def test_all_figures_are_written_as_png(tmp_path, noisy, measurements):
 
 @pytest.fixture
 def names_of(tmp_path, monkeypatch):
-    """The names of the figures of some rows, which are not painted."""
+    """The names of the figures of some rows, without drawing them."""
     from matplotlib.figure import Figure
 
     monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
@@ -246,7 +246,7 @@ def test_curves_are_the_fitted_models_up_to_the_largest_size(noisy, measurements
 
 
 def test_times_that_are_not_positive_stay_on_the_axis(noisy, measurements):
-    # Twenty times too long at the largest N of one PE: the cubic by LS bends below zero before it.
+    # The time at the largest N of one PE is 20 times too long, so the cubic by LS is negative at smaller N.
     last = (measurements["configuration"] == "(1,1)") & (measurements["size"] == 192)
     wrecked = measurements.assign(time_s=measurements["time_s"] * np.where(last, 20, 1))
     _, ls, nnls = models_figure(noisy.assign(chosen="(1,1)"), wrecked).axes
@@ -287,8 +287,11 @@ def test_an_axis_is_linear_only_where_times_are_below_zero():
     assert axes.get_yscale() == "symlog" and "linear to ±1 s" in axes.get_ylabel()
 
 
-def test_margins_are_equal_on_both_sides_of_either_axis():
-    low, high = _margins(np.geomspace(10.0, 1000.0, 5))
-    assert 10 / low == pytest.approx(high / 1000) == pytest.approx(100**0.03)
-    low, high = _margins(np.linspace(10.0, 20.0, 5))
-    assert 10 - low == pytest.approx(high - 20) == pytest.approx(0.3)
+def test_margins_are_equal_on_both_sides_of_either_axis(noisy, measurements):
+    low, high = models_figure(noisy, measurements).axes[0].get_xlim()
+    assert 32 - low == pytest.approx(high - 256) == pytest.approx(0.03 * (256 - 32))
+    squares = (table.assign(size=table["size"] ** 2) for table in (noisy, measurements))  # over more than a decade
+    axes = models_figure(*squares).axes[0]
+    low, high = axes.get_xlim()
+    assert axes.get_xscale() == "log"
+    assert 1024 / low == pytest.approx(high / 65536) == pytest.approx(64**0.03)

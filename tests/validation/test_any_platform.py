@@ -1,31 +1,32 @@
-"""Platforms of every kind, from the file to the error of a prediction: simulated, and predicted by reading the file."""
+"""Platforms of every kind, simulated and predicted from their files."""
 
 from pathlib import Path
 
 import pytest
 
-from apps.blockprobe.measure import BlockPlan, Experiment, measure_blocks
-from apps.catalog import problem
+from apps.child.outages import failures_explained
+from apps.child.process import Finished
+from apps.child.verdict import final_record
 from apps.errors import SimulationError
-from apps.netprobe.measure import Exchange, Plan, measure
-from apps.outages import failures_explained
-from apps.process import Finished
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from apps.verdict import final_record
-from platforms.clusters import parse_clusters, regroup
+from apps.probes.blocks.measure import BlockPlan, Experiment, measure_blocks
+from apps.probes.network.measure import Exchange, NetworkPlan, measure
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import PlatformError
-from platforms.placement import block
-from platforms.read import read_platform
-from predictor.dpgraph.unmeasured import unmeasured
+from platforms.model.placement import block
+from platforms.read.clusters import parse_clusters, regroup
+from platforms.read.read import read_platform
+from predictor.network.unmeasured import unmeasured
 from predictor.registry import predictors
-from validation.compare import validate
+from validation.comparison.compare import validate
 from validation.run import main
 
 DATA = Path(__file__).parents[1] / "platforms" / "data"
 pytestmark = pytest.mark.xdist_group("any-platform")  # recordings are shared
 
-# So that a message takes latency + size / bandwidth.
+# With these options a message takes latency + size / bandwidth.
 PLAIN = (("network/crosstraffic", "no"), ("smpi/bw-factor", "0:1"), ("smpi/lat-factor", "0:1"))
 
 
@@ -36,7 +37,7 @@ def runner():
 
 
 def results(runner, platform, nranks, *names, app="mg", ranks_per_host=1, settings=None):
-    """Of class S, by predictor."""
+    """Results of class S, by predictor."""
     target = Target(problem(app, "S"), platform, block(platform, nranks, ranks_per_host))
     found = validate([target], predictors(list(names)), settings or Settings(), mapping="block", runner=runner)
     return {one.predictor: one for one in found}
@@ -60,8 +61,8 @@ def results(runner, platform, nranks, *names, app="mg", ranks_per_host=1, settin
 def test_a_message_takes_the_time_that_follows_from_the_file(name, ends, latency_s, bandwidth_Bps):
     size = 1_000_000
     one = Exchange(*ends, size, size)
-    # The second: of the first, SMPI may still be busy with its own start.
-    made = measure(Plan(read_platform(DATA / f"{name}.xml"), ((one,), (one,)), options=PLAIN))
+    # The second message is timed, because the first may include the start of SMPI.
+    made = measure(NetworkPlan(read_platform(DATA / f"{name}.xml"), ((one,), (one,)), options=PLAIN))
     back_Bps = 0.125e6 if name == "peers" else bandwidth_Bps  # its uploads differ
     by_hand_s = 2 * latency_s + size / bandwidth_Bps + size / back_Bps
     assert made.times_s[1][0] == pytest.approx(by_hand_s, rel=1e-4)
@@ -113,7 +114,7 @@ def test_ranks_that_share_a_host_are_predicted_or_refused(runner, ranks_per_host
 
 
 def test_a_network_measured_on_single_hosts_knows_messages_to_oneself(runner, tmp_path):
-    # Each host is a cluster of its own; messages to oneself go by a loopback that is 40 times as fast as the wire.
+    # Each host is its own cluster; messages within a host use a loopback that is 40 times as fast as the wire.
     text = (DATA / "two_hosts.xml").read_text().replace('"bob" speed="2Gf"', '"bob" speed="3Gf"')
     (tmp_path / "unequal.xml").write_text(text)
     found = results(runner, read_platform(tmp_path / "unequal.xml"), 2, "dpgraph", app="cg")["dpgraph"]
@@ -138,7 +139,7 @@ def test_a_link_that_clusters_share_without_being_measured_together_is_said():
 def test_a_probe_goes_by_the_users_clusters(runner):
     platform = regroup(read_platform(DATA / "crossbar.xml"), parse_clusters("a=x[0-5],b=x*"))
     found = results(runner, platform, 8, "hcf")["hcf"]
-    assert "the probe is one node" not in found.flags  # as it is by the zones
+    assert "the probe is one node" not in found.flags  # as it would be with the zones as clusters
 
 
 def test_a_probe_larger_than_its_target_is_said(runner):
@@ -157,14 +158,14 @@ def test_on_a_platform_that_changes_every_iteration_is_simulated_and_every_predi
     platform = read_platform(DATA / "halved.xml")
     for found in results(runner, platform, 2, "hcf", "dpgraph-known").values():
         assert found.iterations_simulated == found.iterations
-        assert "the platform changes over time, which is not followed: the speed of host 'tired'" in found.flags
+        assert "the platform changes over time, which the prediction ignores: the speed of host 'tired'" in found.flags
 
 
 @pytest.mark.parametrize(
     ("name", "hosts", "said"),
     [
         ("failing", ("f0", "f1", "f2"), "host 'f2' is switched off or on from 1 s"),
-        ("torus", ("d0", "d1", "d2", "d3"), "send data from d0 to d0 but there is no connecting path"),  # CG does
+        ("torus", ("d0", "d1", "d2", "d3"), "send data from d0 to d0 but there is no connecting path"),  # by CG
     ],
 )
 def test_a_run_that_fails_by_its_platform_is_bad_input(runner, name, hosts, said):
@@ -178,7 +179,7 @@ def test_a_run_that_fails_by_its_platform_is_bad_input(runner, name, hosts, said
 def test_a_run_that_is_ended_otherwise_is_not_the_platforms_fault(how):
     target = Target(problem("cg", "S"), read_platform(DATA / "failing.xml"), ("f0", "f1", "f2"))
     done = Finished(**{"status": 1, "output": "", "log": "", "wall_s": 1.0, "peak_memory_bytes": 1} | how)
-    with pytest.raises(SimulationError), failures_explained(target, done):
+    with pytest.raises(SimulationError), failures_explained(target.changes, done):
         final_record(done, "a run")
 
 

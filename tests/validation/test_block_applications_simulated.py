@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.runner import Runner
+from apps.runs.runner import Runner
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.base import OutOfRange
@@ -58,7 +58,7 @@ def divide_and_conquer(levels):
     return read_application(EXAMPLES / "blocks" / "divide-and-conquer.toml").changed(variables={"levels": levels})
 
 
-# SimGrid's clock itself is exact to 1e-9 s or so; what is evaluated with its own network differs by less than 1e-4 %.
+# SimGrid's clock is exact to about 1e-9 s; evaluations with its network model differ by less than 1e-4 %.
 SAME = 1e-4  # %
 
 
@@ -84,7 +84,7 @@ def test_a_master_and_its_slaves_take_the_simulated_time_and_energy(runner, slav
     [(1, CLUSTER, "fastest"), (5, CLUSTER, "fastest"), (4, None, "round-robin"), (5, "grid4x8", "fastest")],
 )
 def test_divide_and_conquer_takes_the_simulated_time_and_energy(runner, tmp_path, levels, system, policy):
-    if system is None:  # four processes on each node, which are no neighbours
+    if system is None:  # four processes on each node, which are not neighbours
         system = tmp_path / "four.toml"
         system.write_text(CLUSTER.read_text().replace("count = 64", "count = 4"))
     found = compared(runner, divide_and_conquer(levels), system, policy)
@@ -143,7 +143,7 @@ disks = ["ssd-sata"]
 
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_processes_that_begin_together_share_a_network_disk(runner, tmp_path, nodes):
-    # Four times 1e8 bytes: at 540e6 byte/s 0.741 s, and at 125e6 byte/s less SimGrid's factor 2 s.
+    # Four times 1e8 bytes take 0.741 s on the disk, and more than 2 s, divided by SimGrid's factor, on the network.
     system = tmp_path / "store.toml"
     system.write_text(NETWORK_DISK.format(nodes=nodes, own=f"slots = {{ '*' = {4 // nodes} }}"))
     for step in (ReadDisk(1e8), WriteDisk(1e8)):
@@ -254,7 +254,7 @@ def test_programs_are_bounded(monkeypatch):
     with pytest.raises(UserError, match="20000 processes, but a simulation has one rank for each"):
         application = Application("a", (Label("p", 20_000, ()),))
         block_program(application, system_named("grid4x8"), None)
-    monkeypatch.setattr("validation.blocks.program._MOST_LINES", 10)
+    monkeypatch.setattr("validation.blocks.program.MOST_LINES", 10)
     with pytest.raises(UserError, match=r"label p, step 1\.1: more than 10 instructions. Simulate fewer"):
         program_of(Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)))
 

@@ -1,4 +1,4 @@
-"""Campaigns: the product that a file asks for, on a pool and on a Dask cluster."""
+"""Campaigns: the product of a file's lists, on a pool and on a Dask cluster."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import pytest
 from distributed import LocalCluster
 
 import validation.campaign
-from apps.cluster import Cluster
 from apps.errors import Stopped
-from apps.runner import Runner
+from apps.runs.dask_cluster import Cluster
+from apps.runs.runner import Runner
 from platforms.errors import UserError
-from validation.campaign import main, read_campaign
-from validation.compare import validate
+from validation.campaign import Estimate, main, read_campaign
+from validation.comparison.compare import validate
 
 SMALL = """
 scenarios = ["grid4x2", "grid3x9"]
@@ -123,7 +123,7 @@ def test_lines_of_one_scenario_are_told_apart(campaign_file, capsys):
 
 
 def test_graph_predictors_take_part(campaign_file, capsys):
-    """Their recordings and messages beside simulations on a pool; a cluster of one node has no inside."""
+    """Recordings, messages and simulations on a pool; a cluster of one node has no internal network."""
     file = campaign_file(
         'scenarios = ["pair.toml"]\napps = ["mg", "ep"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]\n'
         'mappings = ["block", "cyclic"]'
@@ -167,7 +167,7 @@ def test_a_campaign_file_with_a_fault_is_refused_in_one_line(campaign_file, caps
 
 
 def test_no_scheduler_at_the_address_is_said(monkeypatch):
-    monkeypatch.setattr("apps.cluster._CONNECT_LIMIT_S", 1.0)
+    monkeypatch.setattr("apps.runs.dask_cluster._CONNECT_LIMIT_S", 1.0)
     with pytest.raises(UserError, match=r"--scheduler tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9")
 
@@ -181,18 +181,20 @@ def test_a_campaign_of_too_many_runs_is_refused_before_anything_runs(tmp_path, m
 
 
 @pytest.mark.parametrize(("time_s", "text"), [(119, "119 s"), (600, "10 minutes"), (7200, "2 hours")])
-def test_durations_are_in_the_unit_that_reads_best(time_s, text):
-    assert validation.campaign._duration(time_s) == text
+def test_durations_are_in_the_unit_that_reads_best(campaign_file, capsys, monkeypatch, time_s, text):
+    monkeypatch.setattr(validation.campaign, "estimate", lambda *_: Estimate(1, time_s, ()))
+    assert main([str(campaign_file(SMALL)), "--dry-run"]) == 0
+    assert capsys.readouterr().out.endswith(f" 1 runs; about {text} if none is known\n")
 
 
 # --- Dask ---
 
-one_cluster = pytest.mark.xdist_group("dask")  # one worker of the tests starts the cluster's
+one_cluster = pytest.mark.xdist_group("dask")  # one test worker starts the workers of the cluster
 
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
-    """Two worker processes of one thread each, with a cache folder of their own as on other machines."""
+    """Two worker processes of one thread each, with their own cache folder, as on other machines."""
     cache = tmp_path_factory.mktemp("workers")
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -205,7 +207,7 @@ def workers(tmp_path_factory):
 
 
 def results(campaign, runner):
-    """Rows without what the machine decides."""
+    """Rows without machine times."""
     case = campaign.cases[0]
     targets = [c.target for c in campaign.cases if (c.mapping, c.settings) == (case.mapping, case.settings)]
     found = validate(targets, campaign.predictors, case.settings, mapping=case.mapping, runner=runner)

@@ -12,7 +12,7 @@ DATA = Path(__file__).parents[1] / "platforms" / "data"
 
 @pytest.fixture
 def campaign(tmp_path):
-    """``campaign(text, *files)``: the campaign of this text about platforms beside it."""
+    """``campaign(text, *files)``: the campaign of this text, with platform files beside it."""
 
     def read(text, *names):
         for name in names:
@@ -51,7 +51,7 @@ def test_iterations_are_all_simulated_where_a_platform_changes(campaign):
         ("ranks_per_host = [5]", ["multicore.xml"], "5 ranks per host, but host w0 has 4 cores"),
         ("ranks = [0]", ["two_hosts.xml"], "Give numbers of at least 1"),
         ("", ["no_route.xml"], "route alice to bob"),
-        ('scenarios = ["grid4x2"]\nclusters = "a=*"', [], "they are those of platform files"),
+        ('scenarios = ["grid4x2"]\nclusters = "a=*"', [], "given without platform files"),
         ('iterations = "steady"', ["halved.xml"], "changes over time"),
     ],
 )

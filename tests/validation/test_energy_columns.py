@@ -1,4 +1,4 @@
-"""Energies beside times: columns, tables, figures."""
+"""Energies in result columns, tables and figures."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ def test_energies_stand_in_the_results_and_are_drawn_where_asked_for(capsys, tmp
     assert error_pct == pytest.approx(100 * (predicted_j / simulated_j - 1))
     assert edp_predicted_js == pytest.approx(predicted_j * float(row["predicted_s"]))
     assert edp_simulated_js == pytest.approx(simulated_j * float(row["simulated_s"]))
-    # By hand: 2 nodes of each kind, 0.1 W per Gflop/s idle and 0.6 W busy; the whole lies between.
+    # By hand: 2 nodes of each kind, 0.1 W per Gflop/s idle and 0.6 W busy; the energy lies between these limits.
     gflops, time_s = 2 * (40 + 50 + 60 + 70), float(row["simulated_s"])
     assert 0.1 * gflops * time_s < simulated_j < 0.6 * gflops * time_s
     drawn = {path.name for path in tmp_path.iterdir() if path.suffix == ".png"}
@@ -59,7 +59,7 @@ def test_a_lower_frequency_takes_longer(capsys):
 
 @pytest.mark.parametrize(("objective", "unit"), [("energy", "J"), ("edp", "J s")])
 def test_a_search_for_little_energy_rests_on_computing_and_waiting_apart(capsys, tmp_path, objective, unit):
-    # Idle nodes take nearly as much as busy ones in c2: there a product of time and full power tells another story.
+    # Idle nodes of c2 take nearly as much power as busy ones, so time times full power would give another choice.
     (tmp_path / "own.toml").write_text(
         "[[clusters]]\nnodes = 2\nspeed_gflops = 40\npower = { idle_w = 1, full_w = 100 }\n"
         "[[clusters]]\nnodes = 2\nspeed_gflops = 40\npower = { idle_w = 40, full_w = 50 }\n"

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.catalog import problem
-from apps.spec import Target
+from apps.programs.problem import problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 from validation.frequency import compare as frequencies
 from validation.frequency.cli import main
 
@@ -39,14 +40,14 @@ def test_predictions_from_the_highest_frequencies_are_those_of_the_simulation(as
     assert main([*asked, "--json"]) == 0
     (study,) = json.loads(capsys.readouterr().out)["studies"]
     rows = study["compared"]
-    # By hand: highest, lowest, 2 x 2 levels of a cluster alone, and the best if it is none of these.
+    # By hand: highest, lowest, 2 x 2 levels of a cluster alone, and the best if it is not one of these.
     assert len({row["frequency"] for row in rows}) == 6 + (
         rows[-1]["frequency"] not in {r["frequency"] for r in rows[:-1]}
     )
     assert max(abs(row["time_error_pct"]) for row in rows) < 0.01
     assert max(abs(row["energy_error_pct"]) for row in rows) < 0.01
     assert study["optimum"]["choices"] == 9
-    # The choice is as good as the best of all simulated ones, or the model's small errors have let it pass a near tie.
+    # The choice is the best of all simulated ones, or nearly so because of the model's small errors.
     assert -1e-6 <= study["optimum"]["loss_pct"] < 0.1
     best = next(row for row in rows if row["choice"] == "best")
     highest = next(row for row in rows if row["choice"] == "highest")
@@ -76,11 +77,13 @@ def target():
 
 def test_all_choices_of_frequencies_may_be_too_many_to_simulate():
     levels = SimpleNamespace(frequencies=[SimpleNamespace(levels_hz=range(60))] * 3)
-    with pytest.raises(UserError, match="--optimum: 216000 choices would have to be simulated, at most 50000 are"):
+    with pytest.raises(UserError, match="--optimum: 216000 choices to simulate, but at most 50000 are allowed"):
         frequencies.optimum(SimpleNamespace(levels=levels), None, None, limit=2.0, objective="energy")
 
 
 def test_frequencies_need_watts(record_of, target):
-    runner = SimpleNamespace(record=lambda spec: record_of(target, 1.0, 1.0))
-    with pytest.raises(UserError, match="platform grid4x2: it gives no watts of the hosts in use"):
-        frequencies._simulated((1e9,), SimpleNamespace(target=target), runner)
+    runner = SimpleNamespace(start=list, record=lambda spec: record_of(target, 1.0, 1.0))
+    levels = SimpleNamespace(frequencies=[], clusters=[], grid=named_grid("grid4x2"), target=target)  # a single choice
+    study = SimpleNamespace(levels=levels)
+    with pytest.raises(UserError, match="platform grid4x2: it has no watts for the hosts in use"):
+        frequencies.optimum(study, Settings(), runner, limit=2.0, objective="energy")

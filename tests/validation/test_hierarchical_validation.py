@@ -1,4 +1,4 @@
-"""The hierarchical model against simulations: of its own world, and of kernels with a memory bus."""
+"""The hierarchical model compared with simulations of its assumptions and of kernels with a memory bus."""
 
 import csv
 import json
@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from apps.runner import Runner
+from apps.runs.runner import Runner
 from predictor.hierarchical.beta import BETAS
 from predictor.hierarchical.model import DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
@@ -15,7 +15,7 @@ from validation.hierarchical.communication import REGIONS, Study, kernel_flops, 
 from validation.hierarchical.machine import machine
 from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
 
-# --- the model's own world ---
+# --- simulation of the model's assumptions ---
 
 
 @pytest.mark.parametrize("overlap", [False, True])
@@ -24,7 +24,7 @@ def test_a_world_of_cores_memories_and_a_network_takes_the_times_of_the_model(ov
     cases = [WorldCase(system, app, n, overlap=overlap) for app, n in SIZES.items()]
     points = simulate_world(cases, (1, 3, 8), (1, 5, 16))
     assert len(points) == 5 * 9
-    assert max(abs(point.error) for point in points) < 1e-4  # 2 % are allowed; whole bytes are rounded
+    assert max(abs(point.error) for point in points) < 1e-4  # the limit is 2 %; messages are rounded to whole bytes
 
 
 def test_every_way_to_share_the_network_takes_the_times_of_the_model():
@@ -78,7 +78,7 @@ def scalar_products():
 
 
 def test_a_scalar_product_in_a_node_is_eq_1(scalar_products):
-    # Nothing but computation and memory: ranks that begin at one moment have one bus.
+    # Only computation and memory: ranks that start at the same time share one bus.
     for point in scalar_products:
         if point.p == 1:
             assert point.error(DERIVED) == pytest.approx(0, abs=1e-3)
@@ -114,7 +114,7 @@ def test_a_small_scalar_product_fails_by_latency_and_the_table_has_its_own_bytes
     (point,) = study("scalar-product", 10**4, (1,), (4,))
     assert point.cause(DERIVED) == "latency"
     assert point.error(DERIVED) > 0.05
-    # HPL's declared bytes are those of panels, the paper's those of one sweep over the matrix: 24 / n per operation.
+    # HPL declares the bytes of its panels; the paper counts one sweep over the matrix, 24 / n bytes per operation.
     declared, table = (study("hpl", 300, (2,), (1,), bytes_from=whose)[0] for whose in ("declared", "table"))
     assert declared.record.identity["bytes_per_flop"] == 0.125
     assert table.record.identity["bytes_per_flop"] == pytest.approx(24 / 300, rel=0.02)
@@ -208,7 +208,7 @@ def test_tables_say_the_same_as_json(tmp_path, capsys):
         ("--app fft --n 64 --cores 3", "rule does not allow"),
         ("--app hpl --n 100 --bytes mine", "--bytes mine: no such choice"),
         ("--app hpl --n 100 --inside vacuum", "--inside vacuum: no such choice"),
-        ("--n 100", "goes with --app"),
+        ("--n 100", "needs --app"),
         ("--system nowhere", "no such machine"),
     ],
 )

@@ -8,15 +8,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from apps.catalog import problem
-from platforms.placement import MAPPINGS
-from platforms.read import materialise
-from platforms.scenario import named_grid
-from validation.compare import COLUMNS
-from validation.league import SIMULATE, decisions, pareto, ranking
+from apps.programs.problem import problem
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import MAPPINGS
+from platforms.read.read import materialise
+from validation.comparison.compare import COLUMNS
 from validation.league.candidates import candidates
 from validation.league.cli import main
-from validation.league.labels import place_labels
+from validation.ranking.deciding import decisions
+from validation.ranking.front import pareto
+from validation.ranking.labels import place_labels
+from validation.ranking.standing import SIMULATE, ranking
 from validation.run import main as run
 
 DECIDE = "--scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor hcf,dpgraph-known".split()
@@ -58,7 +60,7 @@ def by(table, *keys):
 
 
 def test_all_are_ranked_on_the_cases_that_all_who_are_ranked_answer():
-    # Four cases.  The modest one refuses the hard case, in which the bold one is off by 90 %.
+    # Four cases.  Predictor modest refuses the hard case, in which bold has an error of 90 %.
     answers = {"bold": (10.5, 10.5, 10.5, 19), "modest": (11, 11, 11, None), "mute": (None, None, 10, 10)}
     rows = [
         row(name, time_s, scenario=x)
@@ -68,8 +70,8 @@ def test_all_are_ranked_on_the_cases_that_all_who_are_ranked_answer():
     table = by(ranking(results(rows)), "predictor")
     assert table["cases"].to_list() == [4] * 4
     assert table["answered"].to_dict() == {SIMULATE: 4, "bold": 4, "modest": 3, "mute": 2}
-    # By hand: on w, x and y bold is off by 5 %, modest by 10 %; mute answers half, less than three quarters, and has
-    # no rank though its answers are right.
+    # By hand: on w, x and y bold has errors of 5 %, modest of 10 %; mute answers half of the cases, less than three
+    # quarters, and therefore has no rank although its answers are exact.
     assert table["rank"].dropna().to_dict() == {SIMULATE: 1, "bold": 2, "modest": 3}
     assert table["counted"].to_dict() == {SIMULATE: 3, "bold": 3, "modest": 3, "mute": 2}
     assert table["mean_abs_error_pct"].to_dict() == pytest.approx(
@@ -118,12 +120,12 @@ def test_the_front_holds_whom_no_other_beats_in_error_and_cost():
         }
     )
     front = by(pareto(standing), "cost", "predictor")
-    # By hand: worse is wronger than cheap and dearer; between and equal are the same in both and beat each other not.
+    # By hand: worse has a larger error and cost than cheap; between and equal are equal and do not dominate each other.
     share = front.loc["evidence_share"]
     assert share.index.to_list() == ["cheap", "worse", "between", "equal", "good"]
     assert share["on_front"].to_dict() == dict.fromkeys(["cheap", "between", "equal", "good"], True) | {"worse": False}
     assert share.loc["worse", "dominated_by"] == "cheap"
-    # In wall time cheap is neither: good and between are better and cheaper; good is the least wrong of them.
+    # In wall time, good and between dominate cheap; good has the smaller error of the two.
     wall = front.loc["wall_s"]
     assert wall["on_front"].to_dict() == {
         "between": True, "equal": True, "good": True, "cheap": False, "worse": False
@@ -146,7 +148,7 @@ def test_rank_correlations_by_hand():
     found = table.loc["scenario", "cg", "p"]
     assert (found["choices"], found["decided"], found["candidates"], found["answered"]) == (1, 1, 4, 4)
     assert (found["spearman"], found["kendall"]) == pytest.approx((0.8, 4 / 6))
-    # It takes x with 12 s instead of w with 10 s.
+    # The predictor takes x with 12 s instead of w with 10 s.
     assert (found["mean_regret_pct"], found["max_regret_pct"], found["best_taken"]) == pytest.approx((20, 20, 0))
     assert table.loc["scenario", "all", "p"].to_list() == found.to_list()
 
@@ -168,7 +170,7 @@ def test_simulation_never_regrets_chance_takes_any_and_all_hosts_the_first_of_th
     )
     assert (table.loc[SIMULATE, "kendall"], table.loc["p", "kendall"]) == (1, -1)
     assert math.isnan(table.loc["(chance)", "kendall"])
-    assert table.index.to_list() == [SIMULATE, "(all hosts)", "(chance)", "p"]  # the least regret first
+    assert table.index.to_list() == [SIMULATE, "(all hosts)", "(chance)", "p"]  # ascending regret
 
 
 def test_a_predictor_without_answers_decides_nothing():
@@ -178,7 +180,7 @@ def test_a_predictor_without_answers_decides_nothing():
 
 
 def test_mappings_and_clusters_are_chosen_each_alone_and_both_together():
-    # Two clusters and both: on one cluster the mappings are the same.
+    # Each cluster and both together: on one cluster the mappings are the same.
     times_s = {("a", "block"): 4, ("a", "cyclic"): 4, ("b", "block"): 6, ("b", "cyclic"): 6}
     times_s |= {("a b", "block"): 5, ("a b", "cyclic"): 3}
     rows = [
@@ -188,8 +190,8 @@ def test_mappings_and_clusters_are_chosen_each_alone_and_both_together():
     table = (
         by(decisions(results(rows)), "decision", "app", "predictor").loc[(slice(None), "cg", "p"), :].droplevel([1, 2])
     )
-    # By hand.  mapping: one choice that matters, block of a b, 5 instead of 3 s.  clusters: block, a, the best; cyclic,
-    # a, 4 instead of 3 s.  Both: a, 4 instead of 3 s, among four different candidates.
+    # By hand.  mapping: one choice, where block on a b is taken, 5 instead of 3 s.  clusters: with block, a is taken,
+    # the best; with cyclic, a, 4 instead of 3 s.  Both: a, 4 instead of 3 s, of four different candidates.
     assert table["choices"].to_dict() == {"mapping": 1, "clusters": 2, "mapping and clusters": 1}
     assert table["candidates"].to_dict() == {"mapping": 2, "clusters": 6, "mapping and clusters": 4}
     assert table["mean_regret_pct"].to_dict() == pytest.approx(
@@ -221,7 +223,7 @@ def test_choices_are_simulated_judged_and_written(capsys, tmp_path):
         rows = {(r["decision"], r["app"], r["predictor"]): r for r in csv.DictReader(file)}
     both = {name: r for (kind, app, name), r in rows.items() if (kind, app) == ("mapping and clusters", "all")}
     assert set(both) == {"hcf", "dpgraph-known", SIMULATE, "(chance)", "(all hosts)"}
-    # A graph with the simulator's own constants orders as the simulator does.
+    # A graph with the simulator's constants orders the candidates as the simulator does.
     assert float(both["dpgraph-known"]["spearman"]) == pytest.approx(1)
     assert float(both["dpgraph-known"]["mean_regret_pct"]) == pytest.approx(0, abs=1e-6)
     # HCF does not see mappings; it probes each of 7 subsets once.
@@ -236,10 +238,10 @@ def test_choices_are_simulated_judged_and_written(capsys, tmp_path):
     for name in ("pareto", "regret"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "</svg>" in (tmp_path / f"{name}.svg").read_text()
-    # Seen as a whole the grid is probed once; nothing else is simulated anew.
+    # The whole grid is probed once; no other run is repeated.
     assert main([*DECIDE, "--probed", "grid", "--json", "--store", str(tmp_path / "store")]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert set(data) == {"results", "summary", "league", "pareto", "decisions"}
+    assert set(data) == {"results", "summary", "league", "pareto", "decisions", "cautions"}
     probe = {r["evidence_node_s"] for r in data["results"] if r["predictor"] == "hcf"}
     (charged,) = {r["evidence_node_s"] for r in data["decisions"] if (r["predictor"], r["app"]) == ("hcf", "all")}
     assert probe == {charged}

@@ -1,4 +1,4 @@
-"""Rankings and decisions number by number."""
+"""Rankings and decisions, with all numbers worked out by hand."""
 
 import math
 
@@ -6,19 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from validation.compare import COLUMNS
-from validation.league.deciding import (
-    ALL_HOSTS,
-    CHANCE,
-    DECISION_COLUMNS,
-    DECISIONS,
-    Choice,
-    decisions,
-)
-from validation.league.front import pareto
-from validation.league.standing import RANKING_COLUMNS, SIMULATE, ranking, simulated
-from validation.league.text import decisions_text, ranking_text
-from validation.metrics import statistics
+from validation.comparison.compare import COLUMNS
+from validation.comparison.metrics import statistics
+from validation.ranking.deciding import ALL_HOSTS, CHANCE, DECISION_COLUMNS, DECISIONS, Choice, decisions
+from validation.ranking.front import pareto
+from validation.ranking.standing import RANKING_COLUMNS, SIMULATE, ranking, simulated
+from validation.ranking.text import decisions_text, ranking_text
 from validation.report.league import league_pictures, league_tables, league_text
 
 
@@ -118,7 +111,7 @@ def test_cases_are_told_apart_by_everything_that_makes_them():
     }.items():  # fmt: skip
         other = row("p", 11) | {name: value}
         assert ranking(results([row("p", 11), other]))["cases"].to_list() == [2, 2], name
-    # A network that is not known is a case too.
+    # A case may have no named network.
     bare = row("p", 11) | {"network": None}
     assert (
         ranking(results([row("p", 11), bare, row("q", 11), bare | {"predictor": "q"}]))["counted"].to_list() == [2] * 3
@@ -176,7 +169,7 @@ def test_what_is_taken():
         "far": [False, True, False, False],
         "some": [False, False, False, True],
         "mute": [False] * 4,
-        "less": [False, True, True, False],  # a fitted law may say so
+        "less": [False, True, True, False],  # possible for a fitted model
         CHANCE: [True] * 4,
         ALL_HOSTS: [False, False, True, False],  # the first of those with 16 ranks
     }
@@ -191,8 +184,8 @@ def scenarios(predictor, predicted, times_s, **where):
 
 
 def test_a_table_of_decisions_by_hand():
-    # Two apps.  cg: 10 and 15 s, p takes the second: 50 %.  mg: 20, 10 and 40 s, p has them in order but for a tie of
-    # the first two, either of which it may take: regrets 1 and 0, on average 50 %.
+    # Two apps.  cg: 10 and 15 s, p takes the second: 50 %.  mg: 20, 10 and 40 s, p orders them correctly except for a
+    # tie of the first two, either of which it may take: regrets 1 and 0, on average 50 %.
     rows = scenarios("p", [8, 7], [10.0, 15.0]) + scenarios("p", [3, 3, 5], [20.0, 10.0, 40.0], app="mg")
     table = decisions(results(rows))
     assert tuple(table.columns) == DECISION_COLUMNS
@@ -215,7 +208,7 @@ def test_a_table_of_decisions_by_hand():
          "spearman": (math.sqrt(3) / 2 - 1) / 2, "kendall": (2 / math.sqrt(6) - 1) / 2, "mean_regret_pct": 50,
          "max_regret_pct": 50, "best_taken": 0.25}
     )  # fmt: skip
-    # Chance: (0 + 0.5) / 2 and (1 + 0 + 3) / 3 of regret; the best is drawn with 1/2 and 1/3.
+    # Chance: regrets (0 + 0.5) / 2 and (1 + 0 + 3) / 3; the best is drawn with probability 1/2 and 1/3.
     chance = found["all", CHANCE]
     assert (chance["choices"], chance["decided"], chance["candidates"], chance["answered"]) == (2, 2, 5, 5)
     assert chance["mean_regret_pct"] == pytest.approx(100 * (0.25 + 4 / 3) / 2)
@@ -267,7 +260,7 @@ def test_a_choice_in_which_nothing_can_be_compared_does_not_hide_the_next():
     rows += scenarios("one", [1, 2, 3], [10.0, 12.0, 20.0], app="mg")
     found = {(r["app"], r["predictor"]): r for r in records(decisions(results(rows)))}
     assert found["all", "one"]["spearman"] == pytest.approx(1) and found["all", "one"]["kendall"] == pytest.approx(1)
-    # Times that differ by a second are times that differ.
+    # A difference of a second is large enough for a choice.
     second = [r for r in records(decisions(results(scenarios("p", [2, 1], [10.0, 11.0])))) if r["predictor"] == "p"]
     assert [r["kendall"] for r in second] == pytest.approx([-1, -1])
 
@@ -325,4 +318,6 @@ def test_where_nobody_answers_enough_there_are_no_ranks():
     ]
     table = ranking(results(rows).assign(truth="measurement"))
     assert "without ranks: of 2 cases none is answered by all who answer three quarters" in ranking_text(table)
-    assert league_text(table) == ["No predictor is ranked: there is none of the 2 cases that all of them answer."]
+    assert league_text(table) == [
+        "No predictor is ranked: none of the 2 cases is answered by all predictors with enough answers."
+    ]

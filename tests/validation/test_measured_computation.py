@@ -1,4 +1,4 @@
-"""--compute measured: for programs of one's own, of which every command says that times vary; no kernel is timed."""
+"""--compute measured: commands warn that times of user programs vary, and refuse it for kernels."""
 
 import importlib
 from pathlib import Path
@@ -10,7 +10,7 @@ JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
 
 
 def commands_with_settings():
-    """Each command that takes --compute: its module, and whether it takes --program."""
+    """Each command with --compute: its module, and whether it has --program."""
     for package in ("platforms", "apps", "predictor", "validation"):
         for path in sorted((ROOT / package).rglob("*.py")):
             if "\ndef build_parser(" in path.read_text("utf-8"):
@@ -61,5 +61,5 @@ def test_a_program_s_times_are_said_to_vary(command, capsys, monkeypatch):
 
 
 def stop():
-    """What the user does then."""
+    """Stop like a user who interrupts the command."""
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Summaries, means and fronts number by number: what the tables say, calculated by hand."""
+"""Summaries, means and fronts, with all numbers of the tables worked out by hand."""
 
 import math
 
@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from scipy.stats import bootstrap
 
-from validation import metrics
-from validation.league.front import PARETO_COLUMNS, pareto
-from validation.metrics import ALL_APPS, SEED, SUMMARY_COLUMNS, mean, published_errors, statistics, summarise
+from validation.comparison import metrics
+from validation.comparison.metrics import ALL_APPS, SEED, SUMMARY_COLUMNS, mean, published_errors, statistics, summarise
+from validation.ranking.front import PARETO_COLUMNS, pareto
 
 
 def test_a_mean_is_of_those_that_are_there():
     assert mean([3.0, math.nan, None, 5.0]) == 4.0
     assert mean(iter([2])) == 2.0
     assert math.isnan(mean([])) and math.isnan(mean([None, math.nan]))
-    assert mean([1e16, 1.0, -1e16]) == mean([1.0, 1e16, -1e16]) == 1 / 3  # whatever their order
+    assert mean([1e16, 1.0, -1e16]) == mean([1.0, 1e16, -1e16]) == 1 / 3  # independent of their order
 
 
 def test_an_error_that_is_none_is_left_out():
@@ -31,7 +31,7 @@ def results(rows):
 
 
 def test_a_row_of_the_summary_by_hand():
-    # +10 and -20 %: of two errors the interval is what lies between; r2 = 1 - (0.01 + 0.16) / 0.5.
+    # +10 and -20 %: the interval of two errors lies between them; r2 = 1 - (0.01 + 0.16) / 0.5.
     table = summarise(results([("p", "cg", 1.1, 1.0, 5.0), ("p", "cg", 1.6, 2.0, -15.0)]))
     assert tuple(table.columns) == SUMMARY_COLUMNS
     assert len(table) == 2  # cg, and all apps
@@ -50,7 +50,7 @@ def test_rows_stand_in_the_order_of_the_results_and_over_all_apps_last():
         ("q", "mg"), ("p", "mg"), ("q", "cg"), ("q", ALL_APPS), ("p", ALL_APPS)
     ]  # fmt: skip
     assert table["mean_abs_energy_error_pct"].isna().all() and table["max_abs_energy_error_pct"].isna().all()
-    assert table["mean_abs_error_low_pct"].isna().to_list() == [True, True, True, False, True]  # of one error: none
+    assert table["mean_abs_error_low_pct"].isna().to_list() == [True, True, True, False, True]  # one error: none
 
 
 def test_what_has_no_answer_is_a_case_without_numbers():
@@ -77,7 +77,7 @@ def test_the_seed_of_a_summary_is_that_of_its_intervals():
 @pytest.mark.parametrize(("at_a_time", "batch"), [(50, 8), (1, 1), (6 * metrics.RESAMPLES, metrics.RESAMPLES)])
 def test_resamples_are_drawn_in_batches_of_as_many_numbers_as_memory_may_hold(monkeypatch, at_a_time, batch):
     errors = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-    monkeypatch.setattr(metrics, "_NUMBERS_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(metrics, "NUMBERS_AT_A_TIME", at_a_time)
     expected = bootstrap(
         (errors,), np.mean, n_resamples=metrics.RESAMPLES, method="BCa", batch=batch, rng=np.random.default_rng(SEED)
     ).confidence_interval
@@ -123,7 +123,8 @@ def standing(**columns):
 
 
 def test_the_rows_of_the_front_by_hand():
-    # By evidence: c is cheapest and on the front; b is as wrong and dearer; a is the least wrong; d is beaten by all.
+    # By evidence: c is the cheapest and on the front; b has the same error and costs more; a has the smallest error;
+    # all others dominate d.
     table = standing(
         rank=[1, 2, 2, 4],
         mean_abs_error_pct=[1.0, 5.0, 5.0, 9.0],
@@ -138,7 +139,7 @@ def test_the_rows_of_the_front_by_hand():
         ("evidence_share", "b", 5.0, 0.4, False, "c"),
         ("evidence_share", "a", 1.0, 0.5, True, None),
         ("evidence_share", "d", 9.0, 0.6, False, "a"),
-        ("wall_s", "a", 1.0, 4.0, True, None),  # all take as long: the least wrong first, and it alone is on the front
+        ("wall_s", "a", 1.0, 4.0, True, None),  # equal costs: only the smallest error, which is first, is on the front
         ("wall_s", "b", 5.0, 4.0, False, "a"),
         ("wall_s", "c", 5.0, 4.0, False, "a"),
         ("wall_s", "d", 9.0, 4.0, False, "a"),

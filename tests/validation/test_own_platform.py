@@ -1,4 +1,4 @@
-"""The worked example of docs/platforms/own-platform.md: its commands give the output that the page shows."""
+"""The example of docs/platforms/own-platform.md: its commands give the output on the page."""
 
 import re
 import shlex
@@ -62,7 +62,7 @@ def check(arguments, output, monkeypatch, capsys, folder):
 
 
 def test_predictors_that_assume_one_rank_per_node_give_no_answer(monkeypatch, capsys, tmp_path):
-    # The last of the runs with the predictor that is quick.
+    # The last of the runs, with the fast predictor.
     arguments, output = runs()[-1]
     arguments = [*arguments[: arguments.index("--predictor")], "--predictor", "hcf-constant"]
     check(arguments, "".join(re.findall(r".* hcf-constant  .*\n", output)[:1]), monkeypatch, capsys, tmp_path)

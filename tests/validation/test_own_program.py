@@ -1,12 +1,12 @@
-"""The example of docs/programs/own-program.md, from the source to its prediction, and measured times as the truth."""
+"""The example of docs/programs/own-program.md, from source to prediction, and measured times as truth."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from validation.comparison.truth import read_measured
 from validation.run import main
-from validation.truth import read_measured
 
 JACOBI = Path(__file__).parents[2] / "examples" / "jacobi"
 PROGRAM = [
@@ -26,7 +26,7 @@ def test_the_example_is_predicted_and_simulated(capsys, tmp_path):
     assert status == 0
     hcf, graph = rows
     assert (hcf["app"], hcf["class"], hcf["ranks"]) == ("jacobi", None, 8)
-    assert (hcf["iterations"], hcf["iterations_simulated"], hcf["truth"]) == (500, 5, "simulation")
+    assert (hcf["iterations"], hcf["iterations_simulated"], hcf["truth"]) == (500, 500, "simulation")
     # By hand: the slowest rank computes 500 x 6 flop x 4000 x 4000 / 8 points at 40 Gflop/s.
     assert hcf["compute_share"] * hcf["simulated_s"] == pytest.approx(500 * 6 * 4000 * 4000 / 8 / 40e9, rel=1e-6)
     assert graph["abs_error_pct"] < 1
@@ -58,7 +58,7 @@ def test_a_case_that_was_not_measured_is_refused(capsys, tmp_path):
         ("app,platform,ranks,time_s\na,b,4,fast\n", "line 2, time_s: 'fast' is not a positive number"),
         ("app,platform,ranks,time_s\na,b,4,-1\n", "line 2, time_s: '-1'"),
         ("app,platform,ranks,time_s\na,b,4.5,1\n", "line 2, ranks: '4.5'"),
-        ("app,platform,ranks,time_s\n,b,4,1\n", "line 2: no program or no platform"),
+        ("app,platform,ranks,time_s\n,b,4,1\n", "line 2: no app or program, or no platform"),
         ("app,platform,ranks,time_s\na,b\n", "line 2, ranks: ''"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The validity map is made: networks scaled, thresholds by hand, ranges, and the command end to end."""
+"""The validity map: scaled networks, thresholds by hand, ranges, and the command end to end."""
 
 import errno
 import json
@@ -9,22 +9,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from apps.catalog import problem
-from apps.engine import simulate
 from apps.errors import SimulationError
-from apps.spec import Settings, Target
+from apps.programs.problem import problem
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import PlatformError, UserError
-from platforms.grid import Wire
-from platforms.placement import block
-from platforms.random_grid import random_grid
-from platforms.read import materialise
-from platforms.scenario import named_grid
-from validation.compare import Failure
+from platforms.grids.grid import Wire
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from validation.comparison.compare import Failure
 from validation.regimes import cli
 from validation.regimes import cli as regimes
-from validation.regimes.error_map import _bin, _edge, _floor, coverage_range, error_map, map_text
+from validation.regimes.error_map import coverage_range, error_map, map_text
 from validation.regimes.figure import regimes_figure
-from validation.regimes.output import _write
+from validation.regimes.output import show
 from validation.regimes.scaling import Step, scaled
 from validation.regimes.sweep import SWEEP_COLUMNS, Sweep, results_table
 from validation.regimes.text import coverage_text, means_text, sentences, share_text
@@ -56,7 +57,7 @@ def test_scaling_back_and_by_one_leaves_a_grid_as_it_was():
 
 
 def test_only_the_ratio_of_network_and_efficiency_matters():
-    # Dimensions: with latencies and 1 / bandwidths s times smaller and computation s times shorter all times are.
+    # By dimensions: if latencies, 1 / bandwidths and computation times are s times smaller, all times are.
     def run(network, efficiency):
         platform = materialise(scaled(named_grid("grid4x2"), network))
         spec = Settings(efficiency=repr(efficiency)).spec(Target(problem("cg", "S"), platform, block(platform, 8)))
@@ -77,7 +78,7 @@ def test_every_case_holds_from_the_share_above_the_last_that_does_not():
     shares, errors = [0.1, 0.5, 0.6, 0.9, 0.95], [-4.0, 30.0, 8.0, -6.0, 1.0]
     assert [cases_hold_from(shares, errors, limit) for limit in (5, 10, 20, 40)] == [0.95, 0.6, 0.6, 0.1]
     assert cases_hold_from(shares, errors, 0.5) is None
-    assert cases_hold_from([0.9, 0.9], [1.0, 30.0], 10) is None  # of one share: one of them does not hold
+    assert cases_hold_from([0.9, 0.9], [1.0, 30.0], 10) is None  # equal shares: one of the cases exceeds the limit
 
 
 def test_the_mean_crosses_a_limit_between_two_steps():
@@ -158,7 +159,7 @@ def test_shares_are_rounded_up_to_two_digits_of_what_is_small(share, text):
 
 
 def test_a_range_of_19_is_from_the_smallest_to_the_largest_and_one_of_39_leaves_one_out_on_each_side():
-    # Wilks 1941: between the k-th smallest and k-th largest of n lies the next with (n + 1 - 2 k) / (n + 1):
+    # Wilks 1941: the next value lies between the k-th smallest and k-th largest of n with (n + 1 - 2 k) / (n + 1):
     # 18 of 20 and 36 of 40, both 90 %.
     assert coverage_range([float(i) for i in range(19)]) == (0.0, 18.0)
     assert coverage_range([float(i) for i in range(39)]) == (1.0, 37.0)
@@ -209,7 +210,7 @@ SMALL = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--network-scal
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with what the command writes, on a small sweep; and its store."""
+    """The output folder of the command on a small sweep, and its store."""
     folder = tmp_path_factory.mktemp("regimes")
     arguments = [*SMALL, "--store", str(folder / "store"), "--out", str(folder), "--write-map", str(folder / "map.csv")]
     assert cli.main(arguments) == 0
@@ -221,7 +222,7 @@ def test_the_command_sweeps_from_communication_to_computation(made):
     assert list(results.columns) == list(SWEEP_COLUMNS)
     hcf = results[results["predictor"] == "hcf"]
     assert hcf["compute_share"].is_monotonic_increasing and len(hcf) == 4
-    # HCF's equations at the end where computation is all: corrected it is exact, printed 70 / 40 of the truth.
+    # HCF's equations with computation alone: the corrected ones are exact, the printed ones give 70 / 40 of the truth.
     last = results.groupby("predictor").last()["error_pct"]
     assert abs(last["hcf"]) < 2 and last["hcf-printed"] == pytest.approx(75, abs=2)
     assert {path.name for path in made.glob("*.csv")} == {
@@ -244,10 +245,10 @@ def test_a_second_time_nothing_is_simulated_and_json_has_it_all(made, capsys):
     assert cli.main([*SMALL, "--store", str(made / "store"), "--json"]) == 0
     captured = capsys.readouterr()
     said = json.loads(captured.out)
-    assert set(said) == {"thresholds", "published", "means", "results"}
+    assert set(said) == {"thresholds", "published", "means", "results", "cautions"}
     assert len(said["results"]) == 12
     assert captured.err.startswith("4 cases, 3 predictors\n")
-    assert "ranks of grid4x2" not in captured.err  # a line of a run
+    assert " s] " not in captured.err  # no progress line of a run
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_a_second_time_nothing_is_simulated_and_json_has_it_all(made, capsys):
     [(["--network-scales", "0,1"], "--network-scales 0,1: not positive numbers"),
      (["--efficiency-scales", "1000"], "not in (0, 1]"),
      (["--mapping", "spiral"], "no such mapping"),
-     (["--scenario", "none"], "nothing is left"),
+     (["--scenario", "none"], "no grids are left"),
      (["--random", "-1"], "--random -1: negative"),
      (["--network", "tin-cans"], "no such network"),
      (["--scenario", "grid4x2", "--ranks", "9"], "9 ranks do not fit"),
@@ -282,11 +283,20 @@ def target():
 
 
 def test_shares_of_nothing_and_of_everything_have_their_own_pieces():
-    # By hand: odds of 1 begin piece 0, and half a decade of odds is a piece.
-    assert _bin(0.5) == 0 and _bin(10**0.5 / (1 + 10**0.5) + 1e-9) == 1
-    assert _bin(0.0) < _bin(1e-9) < _bin(1 - 1e-9) < _bin(1.0)
-    assert _edge(_bin(1.0)) == 1.0 and _edge(0) == 0.5
-    assert _floor(0.0) == 0.0 and _floor(0.98765) == 0.987
+    # By hand: half decades of the odds begin at 10^(k/2); those of the shares begin at 10^-9, 1/2, 10^8.5 and 10^9.
+    shares = (0.0, 2e-9, 0.6, 1 - 2e-9, 1.0)
+    cases = [(f"s{i}", 1, 2 * share, float(i)) for share in shares for i in range(19)]
+    table = error_map(results_table(rows_of(*cases)))
+    assert table["samples"].to_list() == [19] * 5
+    ends = [0.0, 3.16227765e-09, 10**0.5 / (1 + 10**0.5), 0.999999999, 1.0]
+    assert table["share_to"].to_list() == pytest.approx(ends, rel=1e-9)
+    assert table["share_from"].to_list() == [0.0, *table["share_to"][:-1]]
+    assert table["true_share_low"].to_list() == pytest.approx([2 * share for share in shares], rel=1e-3)
+
+
+def test_a_map_begins_at_the_smallest_share_rounded_down_to_three_digits():
+    table = error_map(results_table(rows_of(*((f"s{i}", 1, 2 * 0.98765, float(i)) for i in range(19)))))
+    assert table[["share_from", "share_to"]].to_numpy().tolist() == [[0.987, 1.0]]
 
 
 def test_a_mean_that_is_reached_at_the_last_step_counts():
@@ -311,12 +321,13 @@ def test_scales_that_are_no_numbers_are_refused(refused):
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (UserError("cg", "unknown", "Mend it"), 2, "error: cg: unknown. Mend it."),
+        (UserError("cg", "unknown", "Change it"), 2, "error: cg: unknown. Change it."),
         (SimulationError("it hangs"), 1, "it hangs"),
     ],
 )
-def test_a_case_that_fails_is_said_and_counts(target, capsys, error, status, said):
-    assert regimes._say(Failure(target, error)) == status
+def test_a_case_that_fails_is_said_and_counts(target, capsys, monkeypatch, error, status, said):
+    monkeypatch.setattr("validation.regimes.sweep.results", lambda *_, **__: iter([Failure(target, error)]))
+    assert regimes.main([*SMALL, "--no-store"]) == status
     assert said in capsys.readouterr().err
 
 
@@ -335,4 +346,4 @@ def full(*_, **__):
 def test_tables_of_a_sweep_are_written_so(tmp_path, monkeypatch):
     monkeypatch.setattr("validation.regimes.output.write_csv", full)
     with pytest.raises(UserError, match=r"--out .*: cannot be written: No space"):
-        _write({"results": pd.DataFrame({"app": []})}, {}, tmp_path)
+        show(results_table(rows_of(*HAND_MADE)), tmp_path, as_json=True)

@@ -1,4 +1,4 @@
-"""Formulas of reliability against drawn runs, and SimGrid's hosts that fail."""
+"""Formulas of reliability compared with drawn runs and with failing hosts in SimGrid."""
 
 import json
 import math
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
 from validation.reliability.checks import mean_check, probability_check
 from validation.reliability.cli import main
 from validation.reliability.draws import completion_times, first_failures
@@ -18,8 +18,9 @@ from validation.reliability.simulated import ABORTED, STALLED, SUCCEEDED, durati
 
 @pytest.fixture
 def ep_on_four_nodes():
-    from apps.catalog import problem
-    from apps.spec import Settings, Target
+    from apps.programs.problem import problem
+    from apps.spec.settings import Settings
+    from apps.spec.target import Target
 
     platform = materialise(named_grid("grid4x2"))
     return Settings(iterations="full").spec(Target(problem("ep", "S"), platform, block(platform, 4)))
@@ -102,8 +103,8 @@ def test_the_command_tells_what_it_drew_and_what_simgrid_did(capsys):
     heading, *rows, in_simgrid, verdict = capsys.readouterr().out.splitlines()
     assert heading.split() == ["quantity", "runs", "formula", "estimate", "99", "%", "from", "to"]
     assert [row.split()[-1] for row in rows] == ["inside"] * 13
-    # The failure rate was chosen so that half of the runs succeed; of each the draw says whether it does.
+    # The failure rate is such that half of the runs succeed; the draws determine which ones.
     assert rows[-1].startswith("success, ep S on 2 nodes in SimGrid, ")
     assert rows[-1].split("s  ")[-1].split()[:2] == ["6", "0.5"]
-    assert in_simgrid.startswith("in SimGrid: ") and in_simgrid.endswith("; 6 of 6 as their draws say")
+    assert in_simgrid.startswith("in SimGrid: ") and in_simgrid.endswith("; 6 of 6 agree with their draws")
     assert verdict.startswith("13 of 13 inside")

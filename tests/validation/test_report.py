@@ -1,4 +1,4 @@
-"""The page that --report writes: what is in it, that it needs nothing else, and that its commands repeat the runs."""
+"""The page of --report: its contents, that it is self-contained, and that its commands repeat the runs."""
 
 import io
 import json
@@ -15,20 +15,22 @@ from types import SimpleNamespace
 import pytest
 from lxml import html
 
-from apps.catalog import problem
 from apps.errors import SimulationError
-from apps.runner import Runner
-from apps.spec import Settings, Target
-from platforms.placement import block, probe_placement
-from platforms.read import materialise
-from platforms.scenario import named_grid
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block, probe_placement
+from platforms.read.read import materialise
 from predictor.registry import predictors
 from validation.campaign import main as campaign
-from validation.compare import Failure, validate
-from validation.report.gather import Asked, Reporter
+from validation.comparison.compare import Failure, validate
+from validation.report.gather import Invocation
+from validation.report.reporter import Reporter
 from validation.run import main
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the page that most look at
+pytestmark = pytest.mark.xdist_group("report")  # one worker makes the page that most tests use
 
 RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf-constant --iterations full"
 MINUS = "\N{MINUS SIGN}"
@@ -37,7 +39,7 @@ ODD = "<script>alert(1)<b>$x$"  # name of a program
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The page of a run as text, and the results and summary that it printed."""
+    """The page of a run as text, and the printed results and summary."""
     path, printed = tmp_path_factory.mktemp("report") / "report.html", io.StringIO()
     with redirect_stdout(printed):
         assert main([*RUN.split(), "--no-store", "--json", "--report", str(path)]) == 0
@@ -56,7 +58,7 @@ def page(text):
 
 
 def rows(page, table):
-    """The rows of a table as words, by the titles of its columns."""
+    """The rows of a table as text, by the titles of its columns."""
     (found,) = page.xpath(f'//table[@id="{table}-table"]')
     titles = [heading.text_content() for heading in found.xpath("./thead/tr/th")]
     return [dict(zip(titles, (cell.text_content() for cell in row), strict=True)) for row in found.xpath("./tbody/tr")]
@@ -126,7 +128,7 @@ def test_every_picture_and_table_says_what_it_is(page):
 
 
 def test_the_pictures_that_were_promised_are_there(page):
-    # Two programs of few cases: figures of errors and of parts are shared; cg and is have times and an iteration each.
+    # Two programs with few cases share the figures of errors and of parts; cg and is each have times and an iteration.
     names = page.xpath("//figure/@id")
     assert names == [
         *("times-0-0", "times-1-0", "scatter-0", "share-0", "parts-0"),
@@ -142,7 +144,7 @@ def test_text_in_pictures_is_text(page):
 
 def test_settings_versions_and_the_command_stand_there(page):
     facts = {one.xpath("./dt")[0].text: one.xpath("./dd")[0].text for one in page.xpath('//dl[@class="facts"]/div')}
-    assert facts["iterations that are simulated"] == "full"
+    assert facts["simulated iterations"] == "full"
     assert facts["Python"] == sys.version.split()[0]
     assert {"SimGrid", "numpy", "matplotlib", "project"} <= set(facts)
     assert f"python -m validation.run {RUN}" in page.xpath("//header//code")[0].text
@@ -186,7 +188,7 @@ def test_a_page_of_two_targets_is_small(text):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """The page of a user's program with an odd name, its time measured, one of two predictors without an answer."""
+    """The page of a user's program with an odd name and a measured time; one of two predictors has no answer."""
     folder = tmp_path_factory.mktemp("measured")
     program, path = folder / f"{ODD}.c", folder / "report.html"
     program.write_text((Path(__file__).parents[2] / "examples/jacobi/jacobi.c").read_text())
@@ -215,17 +217,18 @@ def test_measured_times_are_called_measured(measured):
 def test_what_has_no_answer_has_its_reason(measured):
     page = html.document_fromstring(measured)
     (refused,) = rows(page, "refusals")
-    assert refused["predictor"] == "hierarchical" and "no layout" not in refused["why"] and len(refused["why"]) > 20
+    assert refused["predictor"] == "hierarchical"
+    assert "no layout" not in refused["reason"] and len(refused["reason"]) > 20
     assert [one["predicted s"] == "no answer" for one in rows(page, "results")] == [False, True]
 
 
 def test_what_failed_has_its_reason_even_where_nothing_else_is_to_be_said(tmp_path, capsys):
     path = tmp_path / "report.html"
-    with Reporter(str(path), Asked(("python", "-m", "validation.run"))) as report:
+    with Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report:
         report.add(Failure(a_target(), SimulationError("cg S on 8 ranks: deadlock <of all>")))
     page = html.document_fromstring(path.read_text("utf-8"))
     assert rows(page, "failures") == [
-        {"target": "cg S on 8 ranks of grid4x2", "what was wrong": "cg S on 8 ranks: deadlock <of all>"}
+        {"target": "cg S on 8 ranks of grid4x2", "error": "cg S on 8 ranks: deadlock <of all>"}
     ]
 
 
@@ -233,7 +236,7 @@ def test_an_interrupted_run_leaves_a_page_that_says_so(tmp_path, capsys):
     path, settings = tmp_path / "report.html", Settings()
     with (
         pytest.raises(KeyboardInterrupt),
-        Reporter(str(path), Asked(("python", "-m", "validation.run"))) as report,
+        Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report,
         Runner(jobs=1) as runner,
     ):
         targets = [a_target(), a_target("is")]
@@ -242,7 +245,7 @@ def test_an_interrupted_run_leaves_a_page_that_says_so(tmp_path, capsys):
         ):
             raise KeyboardInterrupt
     page = html.document_fromstring(path.read_text("utf-8"))
-    assert "Not complete" in page.xpath('//p[@class="warning"]')[0].text_content()
+    assert "Incomplete" in page.xpath('//p[@class="warning"]')[0].text_content()
     assert len(rows(page, "results")) == 1
     assert not page.xpath('//figure[starts-with(@id, "timeline")]')
 
@@ -250,14 +253,14 @@ def test_an_interrupted_run_leaves_a_page_that_says_so(tmp_path, capsys):
 def test_a_run_that_is_first_evidence_and_then_a_target_is_called_a_target(tmp_path, capsys):
     path, settings, whole = tmp_path / "report.html", Settings(), a_target()
     probe = replace(whole, placement=probe_placement(whole.platform))
-    with Reporter(str(path), Asked(("python", "-m", "validation.run"))) as report, Runner(jobs=1) as runner:
+    with Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report, Runner(jobs=1) as runner:
         witness = report.witness(settings)
         for target, mapping in ((whole, "block"), (probe, "cyclic")):  # a campaign's mappings, one by one
             list(validate([target], predictors(["hcf"]), settings, mapping=mapping, runner=runner, witness=witness))
     page = html.document_fromstring(path.read_text("utf-8"))
     names = page.xpath('//section[@id="repeat"]//summary/text()')
     assert [name.rpartition(": ")[2] for name in names] == ["the target"] * 2
-    assert "1 prediction of 2 targets" in page.xpath('//p[@class="lede"]')[0].text  # there is none from itself
+    assert "1 prediction of 2 targets" in page.xpath('//p[@class="lede"]')[0].text  # a run is no evidence for itself
     assert len(rows(page, "refusals")) == 1
 
 
@@ -271,7 +274,7 @@ def a_target(app="cg"):
     [
         ("", "an empty name"),
         ("no/such/folder/report.html", "cannot be written"),
-        ("report.pdf", "Call it .html"),
+        ("report.pdf", "Name it .html"),
     ],
 )
 def test_a_place_where_no_page_can_be_written_is_refused_before_anything_runs(name, message, tmp_path, capsys):

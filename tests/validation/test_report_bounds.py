@@ -1,6 +1,7 @@
-"""What a report leaves out, and says so; and what it tells of what cannot be had again."""
+"""Limits of a report: what it leaves out and how it says so."""
 
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,19 +9,20 @@ import pandas as pd
 import pytest
 from lxml import html
 
-from apps.catalog import problem
 from apps.errors import SimulationError
-from apps.spec import Settings, Target
-from apps.timeline import Timeline
+from apps.programs.problem import problem
+from apps.runs.timeline import Timeline
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import block
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
-from validation.compare import COLUMNS
-from validation.metrics import summarise
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_platform
+from validation.comparison.compare import COLUMNS
+from validation.comparison.metrics import summarise
 from validation.report import facts, pictures, platforms, repeat, runs, timelines
-from validation.report.errors import _evidence
-from validation.report.gather import Asked, Case, Gathered, Run, Told
+from validation.report.errors import costs_table
+from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
 from validation.report.lede import lede
 from validation.report.tables import number
 from validation.run import main
@@ -33,24 +35,24 @@ def grid():
 
 def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     target = Target(problem(app, "S"), platform, block(platform, ranks))
-    run = Run(Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "apps.run"), "")
+    run = ListedRun(Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "apps.run"), "")
     return Case(target, "block", False, 2.0, 1.0, None, run)
 
 
 def measured(case):
-    """The same with computation that is timed, as a program of the user's own has it."""
+    """The same run with measured computation, as for a user's program."""
     return replace(case, run=replace(case.run, spec=SimpleNamespace(target=case.target, compute="measured")))
 
 
 def whole_run(ranks):
-    """Each computes from 0 to 3 s, and is in a message until the end at 4 s."""
+    """Each rank computes from 0 to 3 s and communicates until the end at 4 s."""
     clock_s, activity = np.array([0.0, 3.0, 4.0]), np.array([0, 1, -1])
     return Timeline(None, 1, (clock_s,) * ranks, (activity,) * ranks, np.zeros(ranks), np.full(ranks, 4.0))
 
 
 def pictures_of(cases, monkeypatch, record):
     monkeypatch.setattr(timelines, "record_timeline", record)
-    return list(timelines.timeline_pictures(Gathered(Asked(()), cases=cases), progress=lambda what: None))
+    return list(timelines.timeline_pictures(Gathered(Invocation(()), cases=cases), progress=lambda what: None))
 
 
 def test_a_timeline_of_many_ranks_is_told_by_cluster(monkeypatch, grid):
@@ -69,7 +71,7 @@ def test_a_timeline_of_measured_computation_is_of_another_run(monkeypatch, grid)
 
 def test_timelines_that_are_not_there_have_their_reasons(monkeypatch, grid):
     def record(spec, **_):
-        raise SimulationError("it hangs") if spec.target.problem.app == "cg" else UserError("cg", "unknown", "Mend it")
+        raise SimulationError("it hangs") if spec.target.problem.name == "cg" else UserError("cg", "unknown", "Fix it")
 
     monkeypatch.setattr(timelines, "MOST_TIMELINES", 3)
     cases = [
@@ -79,12 +81,12 @@ def test_timelines_that_are_not_there_have_their_reasons(monkeypatch, grid):
         a_case(grid, app="is"),
     ]
     said = pictures_of(cases, monkeypatch, record)
-    # By hand: 1e9 messages of 1e5 in a second, on 4 ranks (1 + 4 / 250) times as long.
+    # By hand: 1e9 messages at 1e5 per second, (1 + 4 / 250) times as long on 4 ranks.
     assert said == [
         "Not drawn: is.",
         "cg S on 4 ranks of grid2x40: could not be recorded: it hangs",
-        "mg S on 4 ranks of grid2x40: could not be recorded: cg: unknown. Mend it.",
-        "ep S on 4 ranks of grid2x40: not recorded, because that would take about 10,160 s.",
+        "mg S on 4 ranks of grid2x40: could not be recorded: cg: unknown. Fix it.",
+        "ep S on 4 ranks of grid2x40: not recorded, because recording would take about 10,160 s.",
     ]
 
 
@@ -95,13 +97,13 @@ def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
     other = materialise(named_grid("grid4x2"))
     monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
     monkeypatch.setattr(platforms, "platform_figure", figure)
-    said = list(platforms.platform_pictures(Gathered(Asked(()), cases=[a_case(grid), a_case(other)])))
+    said = list(platforms.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
     assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
 
 
 def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatch, grid):
     def commands(run, file):
-        if run.spec.target.problem.app == "mg":
+        if run.spec.target.problem.name == "mg":
             raise UserError("program", "it is gone", "Give it again")
         return ()
 
@@ -110,7 +112,7 @@ def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatc
     made, left_out = runs.repeated([a_case(grid, app=app).run for app in ("mg", "ep", "cg")], {})
     assert [one.note for one in made] == [
         "No command: program: it is gone. Give it again.",
-        "No command line can name it.",
+        "No command line can describe this run.",
     ]
     assert left_out == 1
 
@@ -126,8 +128,8 @@ def test_a_measured_computation_is_said_to_vary(monkeypatch, grid):
     monkeypatch.setattr(repeat, "commands", lambda run, file: ("smpirun",))
     made, _ = runs.repeated([measured(a_case(grid, app="cg", iterations=5)).run], {})
     assert made[0].note == (
-        "Simulates 5 of 15 iterations; the others were extrapolated to 2 s. "
-        "Computation is timed as it runs: times vary."
+        "Simulates 5 of 15 iterations; the whole run was extrapolated to 2 s. "
+        "Computation is measured during the run, so times vary."
     )
 
 
@@ -138,7 +140,7 @@ def test_a_platform_that_its_options_do_not_describe_keeps_its_path(tmp_path, gr
     assert repeat.scenario_words(own) == ()
     for words in (("--scenario", "nowhere"), ("--no-such-option",)):
         assert repeat.platform_file(own, words).command is None
-    gathered = Gathered(Asked((), platform_words=("--scenario", "nowhere")), cases=[a_case(own)])
+    gathered = Gathered(Invocation((), platform_words=("--scenario", "nowhere")), cases=[a_case(own)])
     (file,) = runs.platform_files(gathered)[0].values()
     assert (file.name, file.command) == (str(path), None)
 
@@ -151,28 +153,45 @@ def test_bars_that_find_no_room_are_counted(monkeypatch, grid):
          "predicted_s": 1.0, "simulated_s": 2.0, "truth": "simulation"}
         for case in cases
     ]  # fmt: skip
-    told = [Told(number, {}, None, ()) for number in range(len(cases))]
-    (picture,) = pictures.parts_pictures(Gathered(Asked(()), rows=rows, told=told, cases=cases))
+    notes = [PredictionNote(number, {}, None, ()) for number in range(len(cases))]
+    (picture,) = pictures.parts_pictures(Gathered(Invocation(()), rows=rows, notes=notes, cases=cases))
     assert "Not drawn: 2 more targets." in picture.caption  # two bars for each
 
 
-def test_small_words(monkeypatch):
+def test_evidence_is_listed_by_kind(grid):
+    row = dict.fromkeys(("ranks", "evidence_node_s", "evidence_share", "evidence_wall_s", "prediction_wall_s"), 1.0)
+    row |= {"scenario": "g", "app": "ep", "class": "S", "predictor": "p", "simulation_wall_s": 1.0}
+    note = PredictionNote(0, {}, None, ("run", "run", "recording", "declared"))
+    made = costs_table(Gathered(Invocation(()), rows=[row], notes=[note], cases=[a_case(grid)]))
+    cells = dict(zip((column.title for column in made.columns), made.rows[0], strict=True))
+    assert cells["evidence"].text == "2 runs, 1 recording, declarations of the user"
+
+
+def test_infinite_numbers_have_a_sign_of_their_own():
     assert number(float("inf")).text == "∞" and number(float("-inf")).text == "-∞"
-    assert _evidence(("run", "run", "trace", "declared")) == "2 runs, 1 recording, what the user says"
-    monkeypatch.setattr(facts, "_PACKAGES", ("no-such-package",))
-    assert ("no-such-package", "not installed as a package") in facts.version_facts()
+
+
+def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
+    def version(package):
+        if package == "numba":
+            raise PackageNotFoundError(package)
+        return "1.0"
+
+    monkeypatch.setattr(facts, "version", version)
+    found = dict(facts.version_facts())
+    assert (found["numba"], found["numpy"]) == ("not installed as a package", "1.0")
 
 
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
     gathered = SimpleNamespace(
-        answered=1, cases=[1], told=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
+        answered=1, cases=[1], notes=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
     )
     assert lede(gathered, made.results, made.summary)[-1] == "2 targets failed."
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The page of a run with energies and settings of its own; and its results and summary."""
+    """The page of a run with energies and special settings, and its results and summary."""
     path = tmp_path_factory.mktemp("bounds") / "report.html"
     options = "--scenario grid4x2 --app is --class S --predictor hcf-constant --energy --memory-bus 20 --no-store"
     assert main([*options.split(), "--cfg", "network/optim:Full", "--json", "--report", str(path)]) == 0

@@ -1,5 +1,7 @@
-"""The page of --report in a real Chromium: it works by mouse and keyboard, on small and large screens, light and dark,
-on paper, and without a network."""
+"""The page of --report in Chromium.
+
+It works by mouse and keyboard, on small and large screens, light and dark, on paper, and without a network.
+"""
 
 import base64
 import json
@@ -28,7 +30,7 @@ SMALL, LARGE = (360, 740), (1920, 1080)
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    """The page of a campaign of 16 targets, one of whose predictors has no answers."""
+    """The page of a campaign of 16 targets in which one predictor has no answers."""
     folder = tmp_path_factory.mktemp("browser")
     (folder / "campaign.toml").write_text(CAMPAIGN)
     assert campaign([str(folder / "campaign.toml"), "--report", str(folder / "report.html")]) == 0
@@ -51,11 +53,11 @@ def browser():
 
 @pytest.fixture
 def visit(browser, url):
-    """Opens the page in a window of this size and colour scheme."""
+    """Open the page in a window of this size and colour scheme."""
 
     def opened(size=(1280, 900), scheme="light", media=""):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        features.append({"name": "prefers-reduced-motion", "value": "reduce"})  # a click need not wait for scrolling
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})  # clicks do not wait for scrolling
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features, "media": media})
         width, height = size
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
@@ -102,14 +104,14 @@ def test_a_table_sorts_by_a_click_up_and_down(visit):
     button.click()
     rising = column(driver, "results", number)
     assert values(rising) == sorted(values(rising)) and len(set(rising)) > 10
-    assert rising[-1] == "\N{EN DASH}"  # no answer comes last
+    assert rising[-1] == "\N{EN DASH}"  # missing answers come last
     assert button.find_element("xpath", "..").get_attribute("aria-sort") == "ascending"
     button.click()
     falling = column(driver, "results", number)
     assert values(falling) == sorted(values(falling), reverse=True)
     assert falling[-1] == "\N{EN DASH}"
     assert button.find_element("xpath", "..").get_attribute("aria-sort") == "descending"
-    assert "falling" in driver.find_element("id", "said").text
+    assert "descending" in driver.find_element("id", "said").text
 
 
 def test_a_table_sorts_by_the_keyboard_and_by_words(visit):
@@ -168,7 +170,7 @@ def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
     assert len(found["passes"]) > 20
 
 
-# Contrast as WCAG 2 has it; axe does not look at text in SVG.
+# Contrast by WCAG 2; axe does not check text in SVG.
 CONTRAST = """
 const channels = (color) => (color.match(/[\\d.]+/g) || [0, 0, 0]).slice(0, 3).map(Number);
 const luminance = (color) => channels(color)
@@ -207,7 +209,7 @@ def test_paper_has_pages_and_all_that_is_folded_away(visit):
     pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
     assert 5 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 60
     assert len(pdf) > 50_000
-    # Words are glyphs there; what was unfolded before and after tells that the numbers of the figures are printed.
+    # A PDF has glyphs instead of words; the state of the folded parts shows that the values of the figures are printed.
     operators = sum(_operators(pdf))
     driver.execute_script("document.querySelectorAll('details').forEach(one => one.remove())")
     without = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
@@ -224,7 +226,7 @@ def _operators(pdf):
 
 
 def test_on_paper_nothing_is_wider_than_the_page(visit):
-    # A4 less its margins: 186 mm, 703 px of 96 to the inch.
+    # A4 minus its margins: 186 mm, 703 px at 96 px per inch.
     driver = visit((703, 994), media="print")
     driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     wide = driver.execute_script(
@@ -233,6 +235,6 @@ def test_on_paper_nothing_is_wider_than_the_page(visit):
         ".map(one => [one.id || one.textContent.slice(0, 40), one.getBoundingClientRect().right])"
     )
     assert wide == []
-    # Chromium repeats the headings of a table on every page only where there are no boxes inside them.
+    # Chromium repeats the headings of a table on every page only if they contain no boxes.
     button = driver.find_element("css selector", "#results-table thead button")
     assert driver.execute_script("return getComputedStyle(arguments[0]).display", button) == "contents"

@@ -1,4 +1,4 @@
-"""What pages are made of: pictures that live together in one page, shell words, and bounds of what is shown."""
+"""Parts of a report page: several pictures in one page, shell words, and limits."""
 
 import re
 import subprocess
@@ -12,10 +12,11 @@ import pytest
 from lxml import etree
 from matplotlib.figure import Figure
 
-from apps.timeline import Timeline
-from platforms.read import materialise, read_platform
-from platforms.scenario import named_grid
-from validation.plots import results_figure, style_of
+from apps.runs.timeline import Timeline
+from platforms.grids.scenario import named_grid
+from platforms.read.read import materialise, read_platform
+from validation.arguments import asked_platforms
+from validation.presentation.plots import results_figure, style_of
 from validation.report import tables
 from validation.report.errors import cautions
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
@@ -25,7 +26,7 @@ from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
 from validation.report.repeat import host_words, platform_file
 from validation.report.svg import inline_svg
-from validation.run import asked_platforms, build_parser
+from validation.run import build_parser
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -69,7 +70,7 @@ def test_colours_are_left_to_the_page_where_it_is_asked():
 
 
 def a_page_of(count, *, app="cg", predictors=("p", "q")):
-    """Results of so many cases; p is 5 % too high, q 50 % too low, or has no answer in every other case."""
+    """Results of several cases; p is 5 % too high, q is 50 % too low or, in every other case, has no answer."""
     rows = []
     for case in range(count):
         truth_s = 1.0 + case
@@ -105,7 +106,7 @@ def test_cautious_predictions_are_hollow():
 
 
 def test_a_distribution_counts_cases_without_an_answer():
-    # By hand: q answers two of four cases, so that at most half of its cases are ever reached.
+    # By hand: q answers two of four cases, so its curve ends at half of the cases.
     lines = {line.get_label(): line for line in distribution_figure(a_page_of(4), "cg").axes[0].lines}
     assert max(lines["q"].get_ydata()) == 50 and max(lines["p"].get_ydata()) == 100
 
@@ -157,7 +158,7 @@ def test_a_timeline_of_thousands_of_ranks_is_an_image_of_bounded_size():
     [
         (["n-0.s", "n-1.s", "n-2.s", "n-0.t"], "n-{0..2}.s n-0.t"),
         (["b2", "b1", "b0"], "b2 b1 b0"),
-        (["h08", "h09", "h10", "h11", "h12"], "h08 h09 h{10..12}"),  # a brace would drop the zero
+        (["h08", "h09", "h10", "h11", "h12"], "h08 h09 h{10..12}"),  # a brace expansion would drop the zero
         (["a b", "x{1,2}", "$HOME", "it's"], "'a b' 'x{1,2}' '$HOME' 'it'\"'\"'s'"),
         (["a b1", "a b2", "a b3"], "'a b'{1..3}"),
         (["n1", "n1", "n1"], "n1 n1 n1"),  # three ranks on one host
@@ -206,9 +207,12 @@ def test_cautions_that_differ_in_their_numbers_are_one_kind():
         {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf-printed"},
         {"flags": "", "predictor": "hcf"},
     ]
-    told = [SimpleNamespace(refusal=None)] * 3
-    kinds = cautions(SimpleNamespace(rows=rows, told=told))
-    assert [(one.number, one.count, one.by) for one in kinds] == [(1, 2, "hcf, hcf-printed"), (2, 1, "hcf-printed")]
+    notes = [SimpleNamespace(refusal=None)] * 3
+    kinds = cautions(SimpleNamespace(rows=rows, notes=notes))
+    assert [(one.number, one.count, one.predictor_names) for one in kinds] == [
+        (1, 2, "hcf, hcf-printed"),
+        (2, 1, "hcf-printed"),
+    ]
 
 
 def test_long_tables_end_and_say_so():
@@ -229,7 +233,7 @@ def test_numbers_are_written_alike(value, text):
      (-2e-7, "{:.2g}", "\N{MINUS SIGN}2e\N{MINUS SIGN}07")],
 )  # fmt: skip
 def test_what_rounds_to_zero_has_no_sign(value, form, text):
-    assert tables.written(value, form) == text
+    assert tables.number_text(value, form) == text
     assert tables.interval(value, value, form).text == f"{text} to {text}"
 
 
@@ -238,7 +242,7 @@ def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
     results.loc[results["predictor"] == "q", ["predicted_s", "error_pct", "abs_error_pct"]] = np.nan
     assert "q" not in {line.get_label() for line in distribution_figure(results, "cg").axes[0].lines}
     timeline = Timeline(None, 1, (np.array([0.0, 1.0]),) * 2, (np.array([0, -1]),) * 2, np.zeros(2), np.ones(2))
-    assert not gantt_figure(timeline, ["c1", "c1"]).axes[0].child_axes  # where names of clusters stand
+    assert not gantt_figure(timeline, ["c1", "c1"]).axes[0].child_axes  # the names of clusters would be there
 
 
 def test_hardware_files_are_among_the_words_of_a_platform():

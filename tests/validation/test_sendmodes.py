@@ -1,21 +1,22 @@
-"""The experiment of Li, Wang and Gaudiot in simulated time."""
+"""The experiment of Li, Wang and Gaudiot in simulation."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from apps.catalog import Problem
-from apps.engine import simulate
 from apps.errors import KernelError
-from apps.recording import Mode
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
+from apps.programs.problem import Problem
+from apps.recording.events import Mode
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.read import materialise
-from platforms.scenario import named_grid
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.send_model import Side
+from platforms.grids.scenario import named_grid
+from platforms.read.read import materialise
+from predictor.sends import tables as li_tables
+from predictor.sends.send_model import Side
 from validation.sendmodes import cli, fit
 from validation.sendmodes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
 from validation.sendmodes.fit import CLUSTERS, fit_costs
@@ -40,7 +41,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole_study(tmp_path_factory, store):
-    """What the command line makes of li-1, at some of the sizes."""
+    """The output of the command for li-1 at some of the sizes."""
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("validation.sendmodes.study.PREDICTED_BYTES", (160_000, 6_400_000, 6_800_000))
@@ -63,7 +64,7 @@ def test_without_costs_a_message_takes_what_the_network_says(platforms, mode, si
     moved_bytes = size_bytes + HEADER_BYTES
     network_s = (3 if moved_bytes >= 65_536 else 1) * LATENCY_S + moved_bytes / WIRE_BPS
     assert times.receiver_s == pytest.approx(network_s, rel=1e-5)
-    # A buffered message leaves by itself; so do short standard and ready ones.
+    # The sender does not wait for buffered messages, nor for short standard and ready ones.
     waits = mode is Mode.SYNCHRONOUS or (rendezvous and mode is not Mode.BUFFERED)
     assert times.sender_s == pytest.approx(network_s if waits else 0, rel=1e-5, abs=1e-12)
     assert times.program_s == pytest.approx(network_s + 2 * SEQUENTIAL_S, rel=1e-5)
@@ -221,7 +222,7 @@ def test_costs_of_an_unknown_cluster_are_refused():
 
 @pytest.fixture
 def costs(monkeypatch):
-    """One machine, its costs in the file's own form."""
+    """The costs of one machine in the format of the file."""
     monkeypatch.setattr(fit, "CLUSTERS", {"li-1": None})
     monkeypatch.setattr(fit, "fit_costs", lambda name, platform, runner: name)
     monkeypatch.setattr(fit, "costs_csv", lambda found: f"{found}\n")

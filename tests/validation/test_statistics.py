@@ -1,4 +1,4 @@
-"""Statistics of errors by hand, and the exit status that rests on them."""
+"""Statistics of errors by hand, and the exit status based on them."""
 
 import json
 import math
@@ -9,16 +9,16 @@ import pytest
 from scipy.stats import bootstrap
 
 from validation.campaign import main as campaign
-from validation.fail_above import too_wrong
-from validation.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise
+from validation.comparison.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise
+from validation.output.fail_above import too_wrong
+from validation.presentation.tables import summary_text
 from validation.run import main
-from validation.tables import summary_text
 
 RUN = "--scenario grid4x2 --app mg --class S --predictor hcf".split()
 
 
 def results(rows):
-    """Rows of (predictor, app, predicted s, simulated s) as a validation has them; None: no answer."""
+    """Result rows of (predictor, app, predicted s, simulated s); None: no answer."""
     table = pd.DataFrame(rows, columns=["predictor", "app", "predicted_s", "simulated_s"])
     table["error_pct"] = 100 * (table["predicted_s"].astype(float) / table["simulated_s"] - 1)
     return table.assign(energy_error_pct=math.nan)
@@ -46,7 +46,7 @@ def test_equal_errors_have_a_point_as_interval():
 
 
 def test_two_errors_have_the_interval_between_them():
-    # By hand: the mean of two that are drawn from 1 and 3 is 1 or 3 with probability 1/4 each, beyond 2.5 % both.
+    # By hand: the mean of two draws from 1 and 3 is 1 or 3 with probability 1/4 each, both more than 2.5 %.
     found = statistics([1, 3], [1, 1], [1, 2])
     assert (found.low_pct, found.high_pct) == (1, 3)
 
@@ -74,7 +74,7 @@ def test_the_interval_is_the_same_each_time_and_another_with_another_seed():
 
 
 def test_a_summary_has_rows_by_app_and_over_all_in_which_every_target_counts_the_same():
-    # By hand: p is off by 10 and 20 % in cg and by 60 % in mg: 30 % over all; q knows one of three.
+    # By hand: p has errors of 10 and 20 % in cg and of 60 % in mg: 30 % over all; q answers one of three.
     rows = [("p", "cg", 1.1, 1), ("p", "cg", 2.4, 2), ("p", "mg", 1.6, 1)]
     rows += [("q", "cg", 1, 1), ("q", "cg", None, 2), ("q", "mg", None, 1)]
     summary = summarise(results(rows)).set_index(["predictor", "app"])
@@ -94,7 +94,7 @@ def test_the_table_shows_what_has_no_answer_and_hides_what_is_said_twice():
 def test_predictors_above_the_limit_are_named_with_their_errors_by_app():
     rows = [("good", "cg", 1.05, 1), ("bad", "cg", 1.04, 1), ("bad", "mg", 1.1, 1), ("mute", "cg", None, 1)]
     summary = summarise(results(rows))
-    # By hand: bad is off by 4 and 10 %: 7 %; good by 5 %, which is not above 5.
+    # By hand: bad has errors of 4 and 10 %, mean 7 %; good has 5 %, which does not exceed 5.
     said = too_wrong(summary, 5 + 1e-9)
     assert said == "--fail-above 5: mean absolute error too large: bad 7 % (cg 4 %, mg 10 %); mute has no answer"
     assert too_wrong(summarise(results(rows[:3])), 7.01) is None

@@ -1,4 +1,4 @@
-"""The main command, on class S so that it is quick."""
+"""The main command, on class S to be fast."""
 
 import csv
 import json
@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from predictor.registry import PREDICTORS, predictors
-from validation.metrics import published_errors, summarise
+from validation.comparison.metrics import published_errors, summarise
+from validation.presentation.tables import summary_text
 from validation.run import main
-from validation.tables import summary_text
 
 RESULT_COLUMNS = [
     *("scenario", "network", "platform_hash", "app", "class", "ranks", "mapping", "predictor"),
@@ -26,12 +26,12 @@ SUMMARY_COLUMNS = [
     *("mean_abs_energy_error_pct", "max_abs_energy_error_pct"),
 ]
 
-pytestmark = pytest.mark.xdist_group("validation-run")  # one worker makes the run that most look at
+pytestmark = pytest.mark.xdist_group("validation-run")  # one worker makes the run that most tests use
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Standard output, standard error and folder of one run with everything switched on."""
+    """Standard output, standard error and folder of one run with all options."""
     folder = tmp_path_factory.mktemp("out")
     command = "-m validation.run --scenario grid4x4 --class S --app cg,mg --json --no-store --out".split()
     done = subprocess.run([sys.executable, *command, str(folder)], capture_output=True, text=True, check=True)
@@ -45,7 +45,7 @@ def rows(path):
 
 def test_json_is_all_that_stands_on_standard_output(run):
     data = json.loads(run[0])
-    assert set(data) == {"results", "summary"}
+    assert set(data) == {"results", "summary", "cautions"}
     assert set(RESULT_COLUMNS) <= set(data["results"][0])
     assert set(data["summary"][0]) == set(SUMMARY_COLUMNS)
 
@@ -76,14 +76,14 @@ def test_predictions_follow_from_the_probe_by_eq_8(run):
         growth = {"hcf-printed": 16 / 4, "hcf": 16 / 4, "hcf-constant": 1}[row["predictor"]]
         factor = {"hcf-printed": 70 / 40, "hcf": 1, "hcf-constant": 1}[row["predictor"]]
         expected_s = row["probe_cp_s"] * 4 / 16 * factor + row["probe_cm_s"] * growth
-        # Rounding of the layout apart: the probe's share of CG is not exactly a quarter on each node.
+        # The layout rounds: the probe's share of CG is not exactly a quarter on each node.
         assert row["predicted_s"] == pytest.approx(expected_s, rel=1e-3)
 
 
 def test_evidence_is_charged_in_node_seconds(run):
     for row in json.loads(run[0])["results"]:
         probe_s = row["probe_cp_s"] + row["probe_cm_s"]
-        # The probe's ranks end almost together; the last of them decides what it cost.
+        # The ranks of the probe end at almost the same time; the last one determines the cost.
         assert row["evidence_node_s"] == pytest.approx(4 * probe_s, rel=2e-2)
         assert row["evidence_share"] == pytest.approx(row["evidence_node_s"] / (16 * row["simulated_s"]), rel=1e-12)
 
@@ -184,7 +184,7 @@ def test_a_failed_simulation_gives_status_1(capsys):
         == 1
     )
     errors = capsys.readouterr().err
-    assert "Invalid factor" in errors or "parse error at 'none'" in errors  # SimGrid's own words: 3.32's, 4.1's
+    assert "Invalid factor" in errors or "parse error at 'none'" in errors  # messages of SimGrid 3.32 and 4.1
 
 
 def test_an_unknown_simgrid_option_is_bad_input(capsys):
@@ -197,7 +197,7 @@ def test_all_stands_for_every_predictor(capsys):
     assert main([*arguments.split(), "hcf,all"]) == 0
     found = {row["predictor"]: row["abs_error_pct"] for row in json.loads(capsys.readouterr().out)["results"]}
     assert list(found) == ["hcf", *(name for name in PREDICTORS if name != "hcf")]
-    # What it predicts is a simulation, and what it is told are the simulator's own constants.
+    # The truth is a simulation, and the predictor knows the simulator's constants.
     assert found["dpgraph-known"] < 1
 
 
@@ -221,7 +221,7 @@ def test_runs_are_counted_before_they_begin(run):
 
 
 def loaded(*arguments):
-    """Which of the packages that are slow to import a command has loaded when it ends."""
+    """The slow packages that a command has imported when it ends."""
     heavy = {"numpy", "pandas", "matplotlib", "matplotlib.pyplot", "scipy", "lxml", "numba"}
     script = (
         "import sys\nfrom validation.run import main\n"
@@ -243,7 +243,7 @@ def test_known_results_are_shown_without_what_is_slow_to_import(tmp_path):
 
 
 def test_a_predictor_whose_evidence_would_be_the_truth_leaves_the_others_their_answers(capsys):
-    # HCF's probe of one cluster of one node is the run itself; the graph predictor records it elsewhere.
+    # HCF's probe of one cluster of one node is the target's run; the graph predictor records it elsewhere.
     command = "--app ep --class S --scenario grid1x1 --speeds 50 --predictor hcf,dpgraph-known --no-store --json"
     assert main(command.split()) == 0
     hcf, known = json.loads(capsys.readouterr().out)["results"]

@@ -1,4 +1,4 @@
-"""The main commands on EP, a program without iterations."""
+"""The main commands on EP, a kernel without iterations."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_results_say_that_there_are_none(capsys):
     assert (row["iterations"], row["iterations_simulated"]) == (0, 0)
     assert (row["period"], row["extrapolation_bound"]) == (None, 0)
     assert row["probe_cp_s"] == pytest.approx(PROBE, rel=1e-9)
-    # Computation dominates and is predicted exactly; off is what HCF makes of three sums.
+    # Computation dominates and is predicted exactly; the error is HCF's communication time of three sums.
     assert row["abs_error_pct"] < 10
 
 

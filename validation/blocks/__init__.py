@@ -1,1 +1,4 @@
-"""Applications of blocks: their evaluation against their simulation, one rank per process."""
+"""Compare evaluations of applications in blocks with simulations that have one rank per process.
+
+Public faces: ``comparison.compare``, ``comparison.simulate``, ``program.block_program``, ``cli.main``.
+"""

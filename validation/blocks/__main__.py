@@ -1,4 +1,4 @@
-"""An application of blocks, evaluated and simulated."""
+"""Entry point of ``python -m validation.blocks``."""
 
 import sys
 

@@ -1,13 +1,15 @@
-"""Command line: evaluate an application of blocks, simulate it, and say how far apart both are."""
+"""Command ``python -m validation.blocks``: evaluate and simulate an application of blocks, and compare the results."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from predictor.blocks.options import (
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         prog="python -m validation.blocks",
         description="Evaluate an application of blocks, simulate the same description with one rank per process, and "
@@ -33,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_setting_arguments(parser)
     add_model_arguments(parser)
     parser.add_argument(
-        "--vary", metavar="NAME=V1,V2,...", help="a row for each of these values of a label's count or a variable"
+        "--vary", metavar="NAME=V1,V2,...", help="compare for each of these values of a label's count or a variable"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_runner_arguments(parser)
@@ -41,9 +44,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any], Setting]]:
-    """A setting for each value of what is varied, with name and value; itself where nothing is."""
-    from dataclasses import replace
+    """Return a setting for each value of the varied name, after a table of name and value.
 
+    Args:
+        setting: The setting to be varied.
+        vary: Value of the option --vary; None: the setting itself is returned.
+
+    Raises:
+        UserError: If the application has neither a label nor a variable of the name, or a value is empty.
+    """
     if vary is None:
         return [({}, setting)]
     name, _, values = vary.partition("=")
@@ -61,7 +70,8 @@ def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any]
 
 
 def table(rows: Sequence[Comparison]) -> str:
-    """The rows for a reader."""
+    """Return the comparisons as a table of text."""
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     def energy(value: float | None) -> str:
@@ -89,6 +99,7 @@ def table(rows: Sequence[Comparison]) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     settings = settings_of(setting_from_arguments(args), args.vary)
+    # Imported here for a quick start: it is slow to import.
     from validation.blocks.comparison import compare, simulation
 
     say_cautions(args, settings[0][1])
@@ -98,10 +109,13 @@ def _run(args: argparse.Namespace) -> int:
             compare(setting, lambda one: machine_from_arguments(args, one), runner, varied=varied)
             for varied, setting in settings
         ]
-    print(json.dumps({"comparisons": [row.to_json() for row in rows]}) if args.json else table(rows))
+    cautions = [*settings[0][1].cautions(args.model), *runner.cautions.lines()]
+    shown = {"comparisons": [row.to_json() for row in rows], "cautions": cautions}
+    print(json.dumps(shown) if args.json else table(rows))
     return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

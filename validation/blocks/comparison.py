@@ -1,4 +1,4 @@
-"""An application of blocks evaluated, and simulated with one rank per process: both times, energies and costs."""
+"""Compare times, energies and costs of an application that is evaluated and simulated with one rank per process."""
 
 from __future__ import annotations
 
@@ -8,47 +8,52 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from apps.blockprogram.instructions import block_problem
-from apps.record import RunRecord
-from apps.runner import Runner
-from apps.spec import RunSpec, Settings, Target
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.system.convert import materialise_system
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.setting import Setting
+from validation.blocks.blockprogram.instructions import block_problem
 from validation.blocks.program import block_program
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One application on one system.  Times in s, errors in % of the simulated value."""
+    """Comparison of one application on one system; times are in s, errors in % of the simulated value."""
 
     application: str
     system: str
     model: str
     processes: int
-    varied: Mapping[str, object]  # what was set to what, of a series
+    varied: Mapping[str, object]  # values that were changed in a series, by name
     evaluated_s: float
     simulated_s: float
-    labels: Mapping[str, tuple[float, float]]  # when the last process of each ends: evaluated, simulated
-    evaluated_j: float | None  # of the nodes in use
+    labels: Mapping[str, tuple[float, float]]  # end of each label's last process: evaluated, simulated
+    evaluated_j: float | None  # energy of the nodes in use
     simulated_j: float | None
-    evaluation_wall_s: float  # of this computer, in a warm process: placing and evaluating
+    evaluation_wall_s: float  # wall time on this computer in a warm process: placement and evaluation
     simulation_wall_s: float
-    messages: int  # from process to process, in the simulation; not those of its collectives
-    success: float | None = None  # evaluated; None: no rate of failures is known
+    messages: int  # point-to-point messages of the simulation, without those of its collectives
+    success: float | None = None  # evaluated probability of success; None: the failure rate is unknown
 
     @property
     def error_pct(self) -> float:
+        """Error of the evaluated time, %."""
         return _error_pct(self.evaluated_s, self.simulated_s)
 
     @property
     def energy_error_pct(self) -> float | None:
+        """Error of the evaluated energy, %, or None if an energy is unknown."""
         if self.evaluated_j is None or self.simulated_j is None:
             return None
         return _error_pct(self.evaluated_j, self.simulated_j)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON values."""
         return {**asdict(self), "error_pct": self.error_pct, "energy_error_pct": self.energy_error_pct}
 
 
@@ -59,9 +64,17 @@ def compare(
     *,
     varied: Mapping[str, object] | None = None,
 ) -> Comparison:
-    """Evaluates on the machine of the setting, and simulates.
+    """Evaluate and simulate an application.
 
-    Raises UserError, OutOfRange and what the engine raises.
+    Args:
+        setting: The application and the system.
+        machine_of: Function that makes the machine of a setting.
+        runner: Runner of the simulation.
+        varied: Values that were changed in a series, by name.
+
+    Raises:
+        UserError: If the application cannot be evaluated or simulated; errors of the engine are passed on.
+        OutOfRange: If the machine does not know the time of a block.
     """
     result = evaluate(setting.application, machine_of(setting))
     started = time.perf_counter()
@@ -87,12 +100,12 @@ def compare(
 
 
 def simulate(setting: Setting, runner: Runner) -> RunRecord:
-    """Waits for the simulation."""
+    """Simulate an application and return the record of the run."""
     return runner.record(simulation(setting))
 
 
 def simulation(setting: Setting) -> RunSpec:
-    """The same description as an MPI program, on the system's platform, with the same placement."""
+    """Return the run of the description as an MPI program, on the system's platform, with the same placement."""
     program = block_program(setting.application, setting.system, setting.schedule)
     platform = materialise_system(setting.system)
     target = Target(block_problem(program), platform, setting.schedule.placement())

@@ -1,13 +1,12 @@
-"""An application of blocks as instructions of one rank per process (apps/blockprogram)."""
+"""Translate an application of blocks to instructions, with one rank per process (validation/blocks/blockprogram)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import ceil
 
-from apps.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 from platforms.errors import UserError
 from platforms.system import System
 from platforms.system.scheduler import Schedule
@@ -28,18 +27,21 @@ from predictor.blocks.application import (
     WriteDisk,
     members_of,
 )
-from predictor.blocks.evaluation.progression import Progression
+from predictor.blocks.evaluation.program import StepActions
 from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.processes.progression import Progression
+from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 
-MOST_RANKS = 16_384  # that SMPI starts
-_MOST_LINES = 2_000_000
+MOST_RANKS = 16_384  # most ranks that SMPI starts
+MOST_LINES = 2_000_000  # most instructions
 
 
 def block_program(application: Application, system: System, schedule: Schedule) -> BlockProgram:
-    """The application's processes as ranks: label after label in the application's order, in each by index.
+    """Return the program whose ranks are the processes, label after label in the application's order, then by index.
 
-    Raises UserError for what MPI cannot do, such as a message of more than 2 GiB, and OutOfRange where a disk is used
-    and the system has none.
+    Raises:
+        UserError: If MPI cannot run the application, for example because a message has more than 2 GiB.
+        OutOfRange: If the application uses a disk and the system has none.
     """
     ranks = sum(application.counts().values())
     if ranks > MOST_RANKS:
@@ -48,16 +50,25 @@ def block_program(application: Application, system: System, schedule: Schedule) 
     return _Writer(application, system, schedule).program()
 
 
+@dataclass(frozen=True)
+class _Process:
+    """A process whose instructions are written."""
+
+    label: str
+    index: int  # within the label
+    scope: Mapping[str, Value]  # the application's numbers, loop variables and index
+
+
 @dataclass
 class _Writer:
-    """Collects what the instructions refer to."""
+    """Writes the instructions, and collects the groups and disks that they refer to."""
 
     application: Application
     system: System
     schedule: Schedule
     counts: dict[str, int] = field(init=False)
     numbers: dict[str, float] = field(init=False)
-    first: dict[str, int] = field(init=False)  # rank of a label's process 0
+    first: dict[str, int] = field(init=False)  # rank of process 0 of each label
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     disks: dict[DiskOf, int] = field(default_factory=dict)
     largest_bytes: int = 0
@@ -66,6 +77,14 @@ class _Writer:
     def __post_init__(self) -> None:
         self.counts, self.numbers = self.application.counts(), self.application.numbers()
         self.first = {label: sum(list(self.counts.values())[:i]) for i, label in enumerate(self.counts)}
+        self._actions = StepActions(
+            compute=self._compute,
+            message=self._message,
+            collective=self._collective,
+            disk=self._use_disk,
+            repeat=self._repeat,
+            branch=self._branch,
+        )
 
     def program(self) -> BlockProgram:
         programs: dict[str, int] = {}
@@ -76,8 +95,8 @@ class _Writer:
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
-                    scope: dict[str, Value] = {**self.numbers, "index": index}
-                    text = "\n".join((*self._steps(label.program, (label.name, index), scope, where), "end"))
+                    process = _Process(label.name, index, {**self.numbers, "index": index})
+                    text = "\n".join((*self._steps(label.program, process, where), "end"))
                 of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
             name=self.application.name,
@@ -88,44 +107,41 @@ class _Writer:
             largest_bytes=self.largest_bytes,
         )
 
-    def _steps(self, steps: Sequence[Step], me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
+    def _steps(self, steps: Sequence[Step], process: _Process, where: str) -> Iterator[str]:
+        """Yield the instructions of some steps; ``where`` is the text before a step's number in error messages."""
         for number, step in enumerate(steps, 1):
-            for line in self._step(step, me, scope, f"{where}{number}"):
+            for line in self._actions.do(process, step, f"{where}{number}"):
                 self.lines += 1
-                if self.lines > _MOST_LINES:
-                    problem = f"more than {_MOST_LINES} instructions"
+                if self.lines > MOST_LINES:
+                    problem = f"more than {MOST_LINES} instructions"
                     raise UserError(f"{where}{number}", problem, "Simulate fewer processes, or fewer turns of loops")
                 yield line
 
-    def _step(self, step: Step, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
-        if isinstance(step, Repeat):
-            yield from self._repeat(step, me, scope, where)
-        elif isinstance(step, If):
-            if _value(step.condition, scope, where):
-                yield from self._steps(step.steps, me, scope, f"{where}.")
-            else:
-                yield from self._steps(step.otherwise, me, scope, f"{where}.else.")
-        elif isinstance(step, Compute):
-            inner = scope if step.size is None else {**scope, "size": _value(step.size, scope, where)}
-            yield f"compute {_value(step.operations, inner, where):.17g}"
-        elif isinstance(step, Send | Receive):
-            yield from self._message(step, me, scope, where)
-        elif isinstance(step, ReadDisk | WriteDisk):
-            what = "read" if isinstance(step, ReadDisk) else "write"
-            number = self.disks.setdefault(self._disk(me), len(self.disks))
-            yield f"{what} {number} {ceil(_value(step.bytes, scope, where))}"
-        elif isinstance(step, Collective):
-            yield self._collective(step, scope, where)
+    def _compute(self, process: _Process, step: Compute, where: str) -> Iterator[str]:
+        scope = process.scope
+        if step.size is not None:
+            scope = {**scope, "size": _value(step.size, scope, where)}
+        yield f"compute {_value(step.operations, scope, where):.17g}"
 
-    def _repeat(self, step: Repeat, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
-        """Turns that do the same are a loop; others follow each other."""
-        times = Expression.of(step.times).whole(scope, where)
-        if step.variable is None:
-            turns = [(list(self._steps(step.steps, me, scope, f"{where}.")), times)] if times else []
+    def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterator[str]:
+        what = "read" if isinstance(step, ReadDisk) else "write"
+        number = self.disks.setdefault(self._disk(process), len(self.disks))
+        yield f"{what} {number} {ceil(_value(step.bytes, process.scope, where))}"
+
+    def _branch(self, process: _Process, step: If, where: str) -> Iterator[str]:
+        if _value(step.condition, process.scope, where):
+            yield from self._steps(step.steps, process, f"{where}.")
         else:
-            made = (
-                list(self._steps(step.steps, me, {**scope, step.variable: turn}, f"{where}.")) for turn in range(times)
-            )
+            yield from self._steps(step.otherwise, process, f"{where}.else.")
+
+    def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[str]:
+        """Write equal consecutive turns as a loop, and other turns one after the other."""
+        times = Expression.of(step.times).whole(process.scope, where)
+        if step.variable is None:
+            turns = [(list(self._steps(step.steps, process, f"{where}.")), times)] if times else []
+        else:
+            scopes = ({**process.scope, step.variable: turn} for turn in range(times))
+            made = (list(self._steps(step.steps, replace(process, scope=scope), f"{where}.")) for scope in scopes)
             turns = [(body, len(list(alike))) for body, alike in groupby(made)]
         for body, count in turns:
             if body and count > 1:
@@ -135,7 +151,8 @@ class _Writer:
             else:
                 yield from body
 
-    def _message(self, step: Send | Receive, me: tuple[str, int], scope: dict[str, Value], where: str) -> Iterator[str]:
+    def _message(self, process: _Process, step: Send | Receive, where: str) -> Iterator[str]:
+        scope = process.scope
         partner = step.to if isinstance(step, Send) else step.sender
         count = self.counts[partner]
         rows = [(0, count)]
@@ -143,8 +160,8 @@ class _Writer:
             rows = [(Expression.of(step.at).whole(scope, where), 1)]
             if rows[0][0] >= count:
                 raise UserError(where, f"no process {rows[0][0]} of {partner}, which has {count}", "Count from 0")
-        elif partner == me[0]:
-            rows = [(0, me[1]), (me[1] + 1, count - me[1] - 1)]
+        elif partner == process.label:
+            rows = [(0, process.index), (process.index + 1, count - process.index - 1)]
         for first, number in rows:
             if number and isinstance(step, Receive):
                 yield f"receive {self.first[partner] + first} {number}"
@@ -154,14 +171,15 @@ class _Writer:
                 yield f"{what} {self.first[partner] + first} {number} {size_bytes}"
 
     def _bytes(self, value: float, where: str, blocks: int = 1) -> int:
-        """Whole bytes; ``blocks`` of them need one buffer."""
+        """Return a size in whole bytes, and note the buffer that ``blocks`` blocks of this size need."""
         size_bytes = ceil(value)
         if not 0 <= size_bytes * blocks <= MOST_BYTES:
             raise UserError(where, f"{size_bytes * blocks} bytes in one message", f"Give 0 to {MOST_BYTES}")
         self.largest_bytes = max(self.largest_bytes, size_bytes * blocks)
         return size_bytes
 
-    def _collective(self, step: Collective, scope: dict[str, Value], where: str) -> str:
+    def _collective(self, process: _Process, step: Collective, where: str) -> Iterator[str]:
+        scope = process.scope
         members = members_of(step, self.application)
         ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
         group = self.groups.setdefault(ranks, len(self.groups))
@@ -170,13 +188,13 @@ class _Writer:
         if isinstance(step, Rooted):
             index = Expression.of(step.at).whole(scope, where)
             root = ranks.index(self.first[step.root_label(self.application)] + index)
-        if step.block in ("scatter", "gather"):  # the root's whole buffer is said, MPI counts what each has
+        if step.block in ("scatter", "gather"):  # the step has the root's whole buffer; MPI counts each rank's part
             size_bytes = ceil(size_bytes / len(ranks))
         blocks = len(ranks) if step.block in ("scatter", "gather", "alltoall") else 1
-        return f"{step.block} {group} {self._bytes(size_bytes, where, blocks)} {root}"
+        yield f"{step.block} {group} {self._bytes(size_bytes, where, blocks)} {root}"
 
-    def _disk(self, me: tuple[str, int]) -> DiskOf:
-        unit_group, number = self.schedule.place(*me)
+    def _disk(self, process: _Process) -> DiskOf:
+        unit_group, number = self.schedule.place(process.label, process.index)
         found = self.system.disks_for(unit_group)
         if found is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
@@ -188,7 +206,7 @@ class _Writer:
 
 
 def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
-    """Of one process, so that it is a number."""
+    """Return the value of an expression for one process, which is always a number."""
     value = Expression.of(number).value(scope, where)
     if isinstance(value, Progression):
         raise value.split_all()
@@ -196,13 +214,13 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
 
 
 def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:
-    """Whether processes of the label do different things."""
+    """Return whether the processes of the label may have different instructions."""
     for step in steps:
         if any("index" in expression.names for expression in step.expressions()):
             return True
         if isinstance(step, Send | Receive) and label == (step.to if isinstance(step, Send) else step.sender):
             return True
-        if isinstance(step, ReadDisk | WriteDisk):  # each its own node's
+        if isinstance(step, ReadDisk | WriteDisk):  # each process uses the disk of its own node
             return True
         if isinstance(step, Repeat | If) and _looks_at_itself(step.steps, label):
             return True

@@ -1,1 +1,4 @@
-"""Choices of frequencies, simulated: how well their times and energies were predicted."""
+"""Comparison of times and energies at chosen frequencies, predicted and simulated.
+
+Public faces: ``compare.choices``, ``cli.main``.
+"""

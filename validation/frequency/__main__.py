@@ -1,3 +1,5 @@
+"""Run ``python -m validation.frequency``."""
+
 import sys
 
 from validation.frequency.cli import main

@@ -1,17 +1,19 @@
-"""Predict time and energy at every frequency as ``python -m predictor.frequency`` does, simulate them, and compare."""
+"""Predict time and energy by frequency, as ``python -m predictor.frequency`` does, and compare with simulations."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from apps.options import cautions, exit_status, runner_from_arguments, settings_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import cautions, settings_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.writing import write_csv, written_into
+from platforms.files.writing import write_csv, written_into
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.study import (
     Study,
@@ -23,14 +25,15 @@ from predictor.frequency.study import (
     targets_from_arguments,
 )
 from validation.frequency.compare import Optimum, Row, compare, loss_pct, optimum
-from validation.output import usable_folder
+from validation.output.output import usable_folder
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(prog="python -m validation.frequency", description=__doc__, epilog=EXIT_STATUSES)
     add_arguments(parser)
     parser.add_argument(
-        "--optimum", action="store_true", help="simulate all choices, and say how far the chosen one is from the best"
+        "--optimum", action="store_true", help="simulate all choices and report how far the chosen one is from the best"
     )
     parser.add_argument("--out", metavar="DIR", help="write frequencies.csv and a figure per app there")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no table")
@@ -42,11 +45,12 @@ def _run(args: argparse.Namespace) -> int:
     settings = settings_from_arguments(args)
     folder = None if args.out is None else usable_folder(args.out)
     targets = targets_from_arguments(args, grid)
-    for caution in (*cautions(settings), *frequency_cautions(assumed(grid))):
-        print(f"caution: {caution}", file=sys.stderr)
+    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    said = Cautions()
+    said.say(*general)
     limit = float("inf") if args.time_limit is None else args.time_limit
     compared = []
-    with runner_from_arguments(args) as runner:
+    with runner_from_arguments(args, cautions=said) as runner:
         for target in targets:
             one = study(args, grid, target, settings, runner)
             rows = compare(one, args.predictor, settings, runner)
@@ -55,7 +59,8 @@ def _run(args: argparse.Namespace) -> int:
                 found = optimum(one, settings, runner, limit=limit, objective=args.objective)
             compared.append((one, rows, found))
     if args.json:
-        print(json.dumps({"studies": [_to_json(*one, args.objective) for one in compared]}))
+        made = [_to_json(*one, args.objective) for one in compared]
+        print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
         print("\n\n".join(_text(*one, args.objective) for one in compared))
     if folder is not None:
@@ -79,7 +84,7 @@ def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: 
 
 def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> str:
     width = max(len(row.frequency) for row in rows)
-    lines = [f"{one.target.problem} on {one.target.nranks} ranks of {one.target.platform.name}, by {rows[0].predictor}"]
+    lines = [f"{one.target}, by {rows[0].predictor}"]
     lines.append(
         f"{'choice':>8} {'GHz':>{width}} {'predicted s':>12} {'simulated s':>12} {'error %':>8} "
         f"{'predicted J':>12} {'simulated J':>12} {'error %':>8}"
@@ -101,13 +106,14 @@ def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str
     if found is not None:
         lines.append(
             f"optimum of {found.choices} simulated choices, {found.within_limit} within the limit: --frequency "
-            f"{option_text(one.levels.grid, one.levels, found.point)}; the choice loses "
-            f"{loss_pct(rows, found, objective):.3g} % to it"
+            f"{option_text(one.levels.grid, one.levels, found.point)}; the predicted choice "
+            f"is {loss_pct(rows, found, objective):.3g} % worse"
         )
     return "\n".join(lines)
 
 
 def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:
+    # Imported here for a quick start: they are slow to import.
     import pandas as pd
 
     from validation.frequency.plots import write_figures
@@ -119,5 +125,6 @@ def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row],
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

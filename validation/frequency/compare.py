@@ -1,4 +1,4 @@
-"""Predicted and simulated time and energy of choices of frequencies."""
+"""Predicted and simulated time and energy at chosen frequencies."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from apps.runner import Runner
-from apps.spec import RunSpec, Settings, Target
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.read import materialise
+from platforms.read.read import materialise
 from predictor.frequency.levels import Frequency, Levels, Point
 from predictor.frequency.search import OBJECTIVES
 from predictor.frequency.study import Study, option_text
 
-MOST_SIMULATED = 50_000  # choices of a whole space
+MOST_SIMULATED = 50_000  # choices that --optimum simulates at most
 
 
 @dataclass(frozen=True)
 class Row:
-    """A choice of frequencies, predicted from evidence at the highest ones, and simulated."""
+    """A choice of frequencies: predicted from evidence at the highest frequencies, and simulated."""
 
     app: str
     preset: str | None
     scenario: str
     ranks: int
     predictor: str
-    choice: str  # why it is here: the cluster that is slowed alone, "highest", "lowest", "best", "optimum"
+    choice: str  # kind of choice: name of the only slowed cluster, "highest", "lowest", "best", "optimum"
     frequency: str  # GHz of the clusters, as the option --frequency takes it
     predicted_s: float
     simulated_s: float
@@ -40,26 +42,27 @@ class Row:
     edp_simulated_js: float
 
     def to_json(self) -> dict[str, Any]:
+        """Return the values by field name."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """What is really the best of all choices."""
+    """The best of all choices, found by simulation."""
 
     point: Point  # simulated
-    choices: int  # simulated
-    within_limit: int
+    choices: int  # number of simulated choices
+    within_limit: int  # number of those that keep the time limit
 
 
 def choices(study: Study) -> list[tuple[str, Point]]:
-    """What is to be simulated of a study, each point once."""
+    """Return the points of a study to simulate, each once, with their kind of choice."""
     named = [("highest", study.highest), ("lowest", study.lowest), ("best", study.best.point)]
     named += [(name, point) for name, points in study.sweeps.items() for point in points]
     first: dict[Frequency, tuple[str, Point]] = {}
     for name, point in named:
         first.setdefault(point.frequencies_hz, (name, point))
-    # The best may be another of them: it is shown as the best too.
+    # If the best point coincides with another choice, it has a row of its own too.
     rows = list(first.values())
     if first[study.best.point.frequencies_hz][0] != "best":
         rows.append(("best", study.best.point))
@@ -67,12 +70,12 @@ def choices(study: Study) -> list[tuple[str, Point]]:
 
 
 def specs(levels: Levels, points: Iterable[Frequency], settings: Settings) -> list[RunSpec]:
-    """The runs at these frequencies."""
+    """Return the runs at these frequencies."""
     return [settings.spec(_target(levels, frequencies_hz)) for frequencies_hz in points]
 
 
 def compare(study: Study, predictor: str, settings: Settings, runner: Runner) -> list[Row]:
-    """Every choice of a study beside its simulation."""
+    """Return a row with prediction and simulation for every choice of a study."""
     chosen = choices(study)
     wanted = specs(study.levels, [point.frequencies_hz for _, point in chosen], settings)
     runner.start(wanted)
@@ -83,11 +86,22 @@ def compare(study: Study, predictor: str, settings: Settings, runner: Runner) ->
 
 
 def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, objective: str) -> Optimum:
-    """The best of all choices, by simulating them all.  Raises UserError for more than can be."""
+    """Find the best of all choices by simulating all of them.
+
+    Args:
+        study: The study whose frequencies are the choices.
+        settings: How the choices are simulated.
+        runner: Makes the runs.
+        limit: Largest allowed time over the time at the highest frequencies.
+        objective: A name of predictor.frequency.search.OBJECTIVES.
+
+    Raises:
+        UserError: There are more than MOST_SIMULATED choices.
+    """
     levels = study.levels
     count = math.prod(len(one.levels_hz) for one in levels.frequencies)
     if count > MOST_SIMULATED:
-        problem = f"{count} choices would have to be simulated, at most {MOST_SIMULATED} are"
+        problem = f"{count} choices to simulate, but at most {MOST_SIMULATED} are allowed"
         raise UserError("--optimum", problem, "Give larger steps (step_ghz), or leave it out")
     every = list(product(*(one.levels_hz for one in levels.frequencies)))
     wanted = specs(levels, every, settings)
@@ -100,7 +114,7 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
 
 
 def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
-    """By how many per cent the chosen frequencies are really worse than the best ones."""
+    """Return how much worse the chosen frequencies are than the best ones, %, both simulated."""
     best = next(row for row in rows if row.choice == "best")
     value = OBJECTIVES[objective]
     least = value(found.point.time_s, found.point.energy_j)
@@ -108,7 +122,7 @@ def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
 
 
 def _target(levels: Levels, frequencies_hz: Frequency) -> Target:
-    """The same on a platform whose clusters run at these frequencies."""
+    """Return the target on the platform whose clusters run at these frequencies."""
     chosen = dict(zip((cluster.name for cluster in levels.clusters), frequencies_hz, strict=True))
     grid = levels.grid.at([chosen.get(cluster.name) for cluster in levels.grid.clusters])
     return Target(levels.target.problem, materialise(grid), levels.target.placement)
@@ -117,14 +131,14 @@ def _target(levels: Levels, frequencies_hz: Frequency) -> Target:
 def _simulated(frequencies_hz: Frequency, spec: RunSpec, runner: Runner) -> Point:
     record = runner.record(spec)
     if record.used_energy_j is None:
-        raise UserError(f"platform {spec.target.platform.name}", "it gives no watts of the hosts in use", "Give them")
+        raise UserError(f"platform {spec.target.platform.name}", "it has no watts for the hosts in use", "Give them")
     return Point(frequencies_hz, record.time_s, record.used_energy_j)
 
 
 def _row(study: Study, predictor: str, name: str, point: Point, simulated: Point) -> Row:
     target = study.target
     return Row(
-        app=target.problem.app,
+        app=target.problem.name,
         preset=target.problem.label,
         scenario=target.platform.name,
         ranks=target.nranks,

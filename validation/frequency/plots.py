@@ -1,4 +1,4 @@
-"""Energy against time of choices of frequencies: predicted hollow, simulated filled."""
+"""Figures of energy against time at chosen frequencies; hollow markers: predicted, filled markers: simulated."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.writing import save_figure
+from platforms.files.writing import save_figure
 from validation.frequency.compare import Row
-from validation.plots import STYLES
+from validation.presentation.plots import STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,11 @@ _NAMED = {"highest": "*", "lowest": "X", "best": "P"}
 
 
 def frequency_figure(rows: Sequence[Row]) -> Figure:
-    """A line per cluster that is slowed alone, from the highest frequencies on, and the choices of all clusters."""
+    """Plot energy against time.
+
+    Each cluster that is slowed alone has a line from the highest frequencies on; choices for all clusters are points.
+    """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
@@ -57,7 +61,7 @@ def frequency_figure(rows: Sequence[Row]) -> Figure:
 
 
 def write_figures(studies: Sequence[Sequence[Row]], folder: Path) -> list[Path]:
-    """``frequency-APP.png`` and ``.svg`` for every study."""
+    """Write ``frequency-APP.png`` and ``.svg`` for every study and return their paths."""
     written = []
     for rows in studies:
         figure = frequency_figure(rows)

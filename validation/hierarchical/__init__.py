@@ -1,1 +1,4 @@
-"""The hierarchical model against simulations: of its own world, and of real communication with a memory bus."""
+"""Comparison of the hierarchical model with simulations of its own assumptions and of communicating programs.
+
+Public faces: ``communication.Study``, ``world``, ``cli.main``.
+"""

@@ -1,3 +1,5 @@
+"""Run ``python -m validation.hierarchical``."""
+
 import sys
 
 from validation.hierarchical.cli import main

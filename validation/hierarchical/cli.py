@@ -1,8 +1,8 @@
 """Compare the hierarchical model with simulations.
 
-Without --app: with its own world, nodes whose cores compute, share a memory and send in phases; the largest error must
-be within 2 %.  With --app: with this project's kernels under SMPI, on nodes with the memory bus of --memory-bus, real
-broadcasts and all-to-alls, and a real network.
+Without --app, the simulation implements the model's own assumptions: the cores of a node compute, share a memory and
+send in phases.  The largest error must be within 2 %.  With --app, it runs this project's kernels under SMPI, on nodes
+with the memory bus of --memory-bus, with real broadcasts and all-to-alls and a real network.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from platforms.writing import written_into
+from platforms.files.writing import written_into
 from predictor.hierarchical.model import SCALING
-from validation.frames import records
+from validation.comparison.dataframes import records
 
 _CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
-_ANY_BETA = "hpl"  # the program for which every beta(q, p) is tried
+_ANY_BETA = "hpl"  # the program that is simulated with every beta(q, p)
 INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.hierarchical",
         description=__doc__,
@@ -33,15 +35,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--system", metavar="FILE|NAME",
-        help="as of python -m predictor.hierarchical (default with --app: bwUniCluster; without: the paper's four)",
+        help="as in python -m predictor.hierarchical (default with --app: bwUniCluster; without: the paper's four)",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", type=float, metavar="GB/S", help="of a node, for a scenario; inf: memory never limits"
+        "--memory",
+        type=float,
+        metavar="GB/S",
+        help="memory bandwidth of a node, for a scenario; inf: memory is no limit",
     )
     parser.add_argument("--app", metavar="NAME", help="scalar-product, matrix-product, hpl, fft or fftw")
-    parser.add_argument("--n", type=int, metavar="N", help="its size, as in the paper's table")
+    parser.add_argument("--n", type=int, metavar="N", help="problem size, as in the paper's table")
     parser.add_argument(
-        "--cores", metavar="Q1,Q2,...", help=f"per node (default: {_CORES}, as far as the machine has them)"
+        "--cores", metavar="Q1,Q2,...", help=f"cores per node (default: those of {_CORES} that the machine has)"
     )
     parser.add_argument("--nodes", metavar="P1,P2,...", help=f"default: {_NODES}; without --app {_WORLD_NODES}")
     parser.add_argument(
@@ -51,14 +56,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--beta",
         metavar="FORM",
-        help="how the model's network is shared, beta(q, p), as of python -m predictor.hierarchical",
+        help="sharing of the network in the model, beta(q, p), as in python -m predictor.hierarchical",
     )
     parser.add_argument(
-        "--bytes", metavar="WHOSE", help="#b that is simulated: declared by the kernel (default), or table, the paper's"
+        "--bytes",
+        metavar="WHOSE",
+        help="source of the simulated #b: declared (by the kernel, default) or table (of the paper)",
     )
     parser.add_argument(
         "--inside", metavar="WHERE",
-        help="where messages within a node go: through its memory (default), or over its link to the network",
+        help="path of messages within a node: memory (default), or network (the node's link)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and, with --app, surfaces (PNG) there")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
@@ -67,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _numbers(text: str, option: str) -> tuple[int, ...]:
-    """Whole numbers from 1 on, in ascending order."""
+    """Parse an option's list of whole numbers from 1 on; return them in ascending order."""
     try:
         numbers = {int(part) for part in text.split(",")}
     except ValueError:
@@ -84,6 +91,7 @@ def _choice(value: str | None, default: str, known: Collection[str], option: str
 
 
 def _world(args: argparse.Namespace, folder: Path | None) -> int:
+    # Imported here for a quick start: they are slow to import.
     from predictor.hierarchical.beta import BETAS
     from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
     from validation.hierarchical.output import world_table, world_text, write_csv
@@ -91,7 +99,7 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
 
     for value, option in ((args.n, "--n"), (args.beta, "--beta"), (args.bytes, "--bytes"), (args.inside, "--inside")):
         if value is not None:
-            raise UserError(f"{option} {value}", "goes with --app", "Give that too, or leave it out")
+            raise UserError(f"{option} {value}", "needs --app", "Add --app, or leave it out")
     systems = [row.system for row in hardware_table()]
     if args.system is not None:
         systems = [read_cluster(args.system, memory_gbyte_s=args.memory)]
@@ -114,6 +122,7 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
 
 
 def _communication(args: argparse.Namespace, folder: Path | None) -> int:
+    # Imported here for a quick start: they are slow to import.
     from predictor.hierarchical.beta import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.hierarchical.communication import Study, region_errors, simulate_points
@@ -138,6 +147,7 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         points = simulate_points(study, runner)
     regions = region_errors(points)
     if folder is not None:
+        # Imported here for a quick start: it is slow to import.
         from validation.hierarchical.plots import write_figure
 
         name = f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}"
@@ -149,12 +159,14 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from validation.output import usable_folder
+    # Imported here for a quick start: it is slow to import.
+    from validation.output.output import usable_folder
 
     folder = None if args.out is None else usable_folder(args.out)
     return _world(args, folder) if args.app is None else _communication(args, folder)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,8 +1,8 @@
-"""The hierarchical model against programs that communicate: this project's kernels under SMPI with the memory bus.
+"""Comparison of the hierarchical model with this project's kernels under SMPI with a memory bus.
 
-With l_c the speed of a core, t q p l_c / flops = 1 / eta is a sum in the model, 1 + memory + network, and can be taken
-apart in a simulation too: beyond 1 there is what the busiest rank has more to do than the mean, the waiting for memory,
-and the rest, which is communication; of that, what goes away on a network without latency is latency's.
+With l_c the speed of a core, the model has t q p l_c / flops = 1 / eta = 1 + memory + network.  A simulation has the
+same terms: beyond 1 there are the excess work of the busiest rank over the mean, the waiting for memory, and the rest,
+which is communication.  The part of the communication that disappears on a network without latency is the latency's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from apps.catalog import Problem, sized_problem
-from apps.record import RunRecord
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
+from apps.programs.problem import Problem, sized_problem
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from platforms.errors import UserError, nearest
-from platforms.placement import block
-from platforms.platform import Platform
+from platforms.model.placement import block
+from platforms.model.platform import Platform
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import VARIANTS
@@ -28,14 +29,17 @@ from validation.hierarchical.machine import machine
 
 REGIONS = ("one core", "one node", "one core per node", "several of each")
 BYTES = ("declared", "table")
-_MATTERS = 0.05  # of 1 / eta: smaller differences have no cause
+_MATTERS = 0.05  # share of 1 / eta: smaller differences are given no cause
 
 
 def kernel_problem(app: str, n: int, ranks: int) -> Problem:
-    """The kernel of this project that does what the program of the paper's table does.
+    """Return the kernel of this project that corresponds to a program of the paper's table.
 
-    HPL and the matrix product on grids of ranks that are as square as possible; the two-dimensional transform of n x n
-    points as one of a line of n^2.  Raises UserError for what none does.
+    HPL uses a grid of ranks that is as square as possible.  The two-dimensional transform of n x n points becomes a
+    one-dimensional transform of n^2 points.
+
+    Raises:
+        UserError: No kernel corresponds to ``app``, or the kernel does not allow this number of ranks.
     """
     made = {
         "scalar-product": lambda: sized_problem("dot", n),
@@ -48,7 +52,7 @@ def kernel_problem(app: str, n: int, ranks: int) -> Problem:
         raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, made, limit=9))
     asked = made[app]()
     if not asked.allows(ranks):
-        raise UserError(f"{asked} on {ranks} ranks", "the kernel's own rule does not allow it", "Give powers of two")
+        raise UserError(asked.on(ranks), "the kernel's own rule does not allow it", "Give powers of two")
     return asked
 
 
@@ -58,20 +62,24 @@ def _square_rows(ranks: int) -> int:
 
 @dataclass(frozen=True)
 class Study:
-    """A program on a machine, and how it is simulated."""
+    """A program on a machine, with the settings of its simulation and of the model."""
 
     system: MulticoreCluster
     app: str
     n: int
     cores: tuple[int, ...]
     nodes: tuple[int, ...]
-    inside: str = "memory"  # of machine.INSIDE
-    bytes_from: str = "declared"  # #b: what the kernel declares, or what the paper's table has
-    overlap: bool = False  # the model's s(z) = min(1, z); simulations take turns
-    beta: Beta | None = None  # of the model; None: the program's
+    inside: str = "memory"  # path of messages within a node: one of machine.INSIDE
+    bytes_from: str = "declared"  # #b: "declared" by the kernel, or that of the paper's "table"
+    overlap: bool = False  # the model's s(z) is min(1, z); simulations do not overlap memory and computation
+    beta: Beta | None = None  # beta(q, p) of the model; None: the program's own
 
     def check(self) -> None:
-        """Raises UserError for what does not fit."""
+        """Check the study.
+
+        Raises:
+            UserError: Cores, nodes, bytes_from or the kernel do not fit the machine.
+        """
         for q in self.cores:
             if not 1 <= q <= self.system.cores:
                 raise UserError(f"--cores {q}", f"{self.system.name} has {self.system.cores}", "Give 1 to that")
@@ -86,15 +94,15 @@ class Study:
 
     @property
     def shared(self) -> Beta:
-        """beta(q, p) of the model."""
+        """The model's beta(q, p)."""
         return self.beta or application(self.app).beta
 
     def surface(self, variant: str) -> Surface:
-        """The model."""
+        """Return the model's surface in a variant."""
         return application(self.app).surface(self.n, self.system, variant=variant, beta=self.beta, overlap=self.overlap)
 
     def spec(self, q: int, p: int, platform: Platform) -> RunSpec:
-        """The run of q ranks on each of p nodes, on the cores' full speed."""
+        """Return the run with q ranks on each of p nodes, at the full speed of the cores."""
         asked = kernel_problem(self.app, self.n, q * p)
         bus = None if self.system.memory_Bps is None else float(self.system.memory_Bps)
         moved = None
@@ -106,7 +114,10 @@ class Study:
 
 
 def kernel_flops(app: str, n: int) -> float:
-    """Operations that the kernel counts; the paper's #op but for their lower terms, and for FFT a fifth of them."""
+    """Return the operations that the kernel counts.
+
+    They equal the paper's #op except for lower-order terms; for FFT they are a fifth of #op.
+    """
     if app in ("fft", "fftw"):
         return 10.0 * n * n * math.log2(n)  # 5 N log2 N of N = n^2
     return {
@@ -118,77 +129,81 @@ def kernel_flops(app: str, n: int) -> float:
 
 @dataclass(frozen=True)
 class Terms:
-    """What 1 / eta is made of."""
+    """The terms of 1 / eta."""
 
     memory: float
-    network: float  # all that is neither computation nor memory
+    network: float  # everything except computation and memory
     node: float  # computation and memory together: 1 + memory, or with overlap the larger of the two
 
     @property
     def inverse_efficiency(self) -> float:
+        """1 / eta."""
         return self.node + self.network
 
 
 @dataclass(frozen=True)
 class Point:
-    """One q and p: simulated, and as both variants of the model have it."""
+    """Results for one q and p: simulated, and by both variants of the model."""
 
     study: Study
     q: int
     p: int
     record: RunRecord
-    without_latency_s: float | None  # None: one rank alone
+    without_latency_s: float | None  # None: there is a single rank
 
     @property
     def region(self) -> str:
+        """The region of REGIONS that q and p belong to."""
         if self.p == 1:
             return REGIONS[0] if self.q == 1 else REGIONS[1]
         return REGIONS[2] if self.q == 1 else REGIONS[3]
 
     @cached_property
     def ideal_s(self) -> float:
-        """flops / (q p l_c)."""
+        """Ideal time flops / (q p l_c), s."""
         return self.record.flops / (self.q * self.p * float(self.study.system.core_flops))
 
     @property
     def speedup(self) -> float:
-        """Against one core that never waits, as in the paper: flops / (t l_c)."""
+        """Speed-up over one core that never waits, flops / (t l_c), as in the paper."""
         return self.q * self.p * self.ideal_s / self.record.time_s
 
     @property
     def imbalance(self) -> float:
-        """What the rank with most operations has more than the mean, over the mean."""
+        """Excess of the largest number of operations of a rank over the mean, relative to the mean."""
         return max(self.record.rank_flops) * self.q * self.p / self.record.flops - 1
 
     @property
     def latency(self) -> float:
-        """Over the ideal time."""
+        """Time due to latency, relative to the ideal time."""
         if self.without_latency_s is None:
             return 0.0
         return (self.record.time_s - self.without_latency_s) / self.ideal_s
 
     @property
     def simulated(self) -> Terms:
+        """The terms of the simulation."""
         core_flops = float(self.study.system.core_flops)
         waits_s = [c - f / core_flops for c, f in zip(self.record.compute_s, self.record.rank_flops, strict=True)]
         memory = sum(waits_s) / len(waits_s) / self.ideal_s
         return Terms(memory, self.record.time_s / self.ideal_s - 1 - memory, 1 + memory)
 
     def model(self, variant: str) -> Terms:
-        """The model's terms."""
+        """Return the terms of a variant of the model."""
         surface = self.study.surface(variant)
         memory, network = float(surface.memory(self.q, self.p)), float(surface.network(self.q, self.p))
         return Terms(memory, network, max(1.0, memory) if surface.overlap else 1 + memory)
 
     def model_speedup(self, variant: str) -> float:
+        """Return the speed-up of a variant of the model."""
         return self.q * self.p / self.model(variant).inverse_efficiency
 
     def error(self, variant: str) -> float:
-        """(model - simulated) / simulated, of the speed-up."""
+        """Return the relative error (model - simulated) / simulated of the speed-up."""
         return self.model_speedup(variant) / self.speedup - 1
 
     def cause(self, variant: str) -> str:
-        """Which of the model's assumptions makes most of the difference; empty: there is hardly any."""
+        """Return the model assumption that causes most of the error; empty if the error is small."""
         model, simulated = self.model(variant), self.simulated
         memory, network = simulated.node - model.node, simulated.network - model.network
         if max(abs(memory), abs(network)) < _MATTERS * simulated.inverse_efficiency:
@@ -203,7 +218,12 @@ class Point:
 
 
 def simulate_points(study: Study, runner: Runner) -> list[Point]:
-    """Every q and p of the study, each with and without latency.  Raises UserError and SimulationError."""
+    """Simulate every q and p of the study with and without latency.
+
+    Raises:
+        UserError: The study is inconsistent.
+        SimulationError: A simulation failed.
+    """
     study.check()
     most = max(study.nodes)
     real = machine(study.system, most, inside=study.inside)
@@ -228,14 +248,14 @@ class RegionError:
     region: str
     variant: str
     points: int
-    mean: float  # of the errors, relative
+    mean: float  # mean of the relative errors
     mean_absolute: float
     largest: float  # the error farthest from 0, with its sign
     causes: tuple[str, ...]  # the most frequent first
 
 
 def region_errors(points: Sequence[Point]) -> list[RegionError]:
-    """By region and variant, in the order of REGIONS; regions without points are left out."""
+    """Return the errors by region and variant, in the order of REGIONS, without regions that have no points."""
     made = []
     for region in REGIONS:
         inside = [point for point in points if point.region == region]

@@ -1,35 +1,41 @@
-"""A machine of the model as a platform for MPI programs: its speeds and bandwidths, and a real network around them."""
+"""A machine of the hierarchical model as a platform for MPI programs, with a real network."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from platforms.grid import Wire
-from platforms.network import named_network
-from platforms.platform import Platform
-from platforms.read import kept_file, read_platform
-from platforms.xml import HEADER, number_text, wire_attributes
+from platforms.grids.grid import Wire
+from platforms.grids.network import named_network
+from platforms.grids.xml import HEADER, number_text, wire_attributes
+from platforms.model.platform import Platform
+from platforms.read.read import kept_file, read_platform
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 
 _NETWORK = "infiniband"
-INSIDE = ("network", "memory")  # where messages between the ranks of a node go
-# Of both ends together.  Not 0, because SimGrid divides by it; small against all that takes time.
+INSIDE = ("network", "memory")  # paths of messages between the ranks of a node
+# Latency of both ends together.  SimGrid divides by it, so it is not 0; it is negligible beside all other times.
 _NO_LATENCY_S = 1e-12
 
 
 def machine(system: MulticoreCluster, nodes: int, *, inside: str = "memory", latency: bool = True) -> Platform:
-    """``nodes`` nodes of the system on one switch that blocks nobody: each has a full-duplex link of b_cl to it.
+    """Return a platform of nodes on a non-blocking switch; each node has a full-duplex link of bandwidth b_cl.
 
-    Latency, protocol and headers are those of network infiniband; without ``latency`` none of its own takes time.
-    ``inside``: messages within a node cross its link to the switch and back, as on this project's scenarios, or pass
-    through memory at b_m, without its latency and without contention.
+    Latency, protocol and headers are those of network infiniband.
+
+    Args:
+        system: The machine of the model.
+        nodes: Number of nodes.
+        inside: "network": messages within a node cross its link to the switch and back, as on this project's
+            scenarios; "memory": they pass through memory at b_m, without latency and contention.
+        latency: Give the links the latency of the network; otherwise it is negligible.
     """
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     network = named_network(_NETWORK)
     bandwidth_Bps = float(system.network_Bps)
     node = Wire(bandwidth_Bps, network.node.latency_s if latency else _NO_LATENCY_S)
-    options = {**dict(network.options), "smpi/bw-factor": "0:1"}  # b_cl is what MPI is left with
+    options = {**dict(network.options), "smpi/bw-factor": "0:1"}  # b_cl is the bandwidth that MPI reaches
     root = etree.Element("platform", version="4.1")
     config = etree.SubElement(root, "config")
     for key, value in sorted(options.items()):

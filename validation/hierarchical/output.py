@@ -1,4 +1,4 @@
-"""Text, CSV and JSON of both validations."""
+"""Text, CSV and JSON output of both validations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platforms import writing
+from platforms.files import writing
+from platforms.terminal.table import table_lines
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS
 from validation.hierarchical.communication import Point, RegionError, Study
 from validation.hierarchical.world import TOLERANCE, WorldCase, WorldPoint
@@ -16,19 +17,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def table_text(rows: Sequence[Sequence[str]]) -> str:
-    """Right-aligned columns; the first row has their names."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+def _text(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of right-aligned columns; the first row has their names."""
+    return "\n".join(table_lines(rows))
 
 
 # --- the model's own world ---
 
 
 def world_table(points: Sequence[WorldPoint]) -> pd.DataFrame:
-    """A row per q, p and case."""
+    """Return a table with a row per q, p and case."""
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     return pd.DataFrame(
@@ -50,7 +49,7 @@ def _case_columns(case: WorldCase) -> dict[str, Any]:
 
 
 def world_text(points: Sequence[WorldPoint]) -> str:
-    """The largest error of every case."""
+    """Return a text with the largest error of every case."""
     rows: list[tuple[str, ...]] = [
         ("system", "app", "n", "beta(q, p)", "s(z)", "points", "largest error %", "at q x p")
     ]
@@ -62,14 +61,15 @@ def world_text(points: Sequence[WorldPoint]) -> str:
         rows.append((*map(str, columns), str(len(own)), f"{100 * worst.error:+.4f}", f"{worst.q} x {worst.p}"))
     largest = max(abs(point.error) for point in points)
     verdict = "within" if largest <= TOLERANCE else "BEYOND"
-    return f"{table_text(rows)}\nlargest error {100 * largest:.4f} %, {verdict} {100 * TOLERANCE:g} %"
+    return f"{_text(rows)}\nlargest error {100 * largest:.4f} %, {verdict} {100 * TOLERANCE:g} %"
 
 
 # --- real communication ---
 
 
 def points_table(points: Sequence[Point]) -> pd.DataFrame:
-    """A row per q and p: speed-ups, errors, and what 1 / eta is made of."""
+    """Return a table with a row per q and p: speed-ups, errors and the terms of 1 / eta."""
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     return pd.DataFrame(_row(point) for point in points)
@@ -108,7 +108,7 @@ def _row(point: Point) -> dict[str, Any]:
 
 
 def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> str:
-    """Every point, then the regions."""
+    """Return a text with all points, then the errors by region."""
     whose = "the kernel declares" if study.bytes_from == "declared" else "in the paper"
     way = "its memory" if study.inside == "memory" else "its network link"
     head = (
@@ -146,12 +146,12 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         )
         for one in regions
     ]
-    note = "memory, network, latency, uneven: shares of the time that the operations take on all cores"
-    return "\n".join((head, "", table_text(rows), note, "", table_text(below)))
+    note = "memory, network, latency, uneven: relative to the ideal time of the operations on all cores"
+    return "\n".join((head, "", _text(rows), note, "", _text(below)))
 
 
 def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict[str, Any]:
-    """The same as one object."""
+    """Return the study, its points and the errors by region as one JSON object."""
     return {
         "system": study.system.name,
         "app": study.app,
@@ -162,6 +162,7 @@ def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
 
 
 def write_csv(table: pd.DataFrame, folder: Path, name: str) -> Path:
+    """Write the table to ``NAME.csv`` in the folder and return its path."""
     path = folder / f"{name}.csv"
     writing.write_csv(table, path)
     return path

@@ -1,4 +1,4 @@
-"""Surfaces over cores per node and nodes, like the paper's: the model, the simulation, and the error."""
+"""Surfaces over cores per node and nodes, like the paper's: model, simulation and error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.writing import save_figure
+from platforms.files.writing import save_figure
 from predictor.hierarchical.model import DERIVED, PRINTED
 from validation.hierarchical.communication import Point
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from mpl_toolkits.mplot3d import Axes3D
 
-_MOST_ERROR = 100.0  # %, that colours tell apart
+_MOST_ERROR = 100.0  # %, end of the colour scale
 
 
 def surfaces_figure(points: Sequence[Point]) -> Figure:
-    """Speed-ups simulated, derived and printed on one scale, and the error of the derived model below each q and p."""
+    """Plot simulated, derived and printed speed-ups on one scale, and the error of the derived model by q and p."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     study = points[0].study
@@ -43,7 +44,7 @@ def surfaces_figure(points: Sequence[Point]) -> Figure:
 
 
 def _grid(points: Sequence[Point], value: Callable[[Point], float]) -> npt.NDArray[np.float64]:
-    """Rows by nodes, columns by cores."""
+    """Return the values in an array with a row per p and a column per q."""
     study = points[0].study
     known = {(point.q, point.p): value(point) for point in points}
     return np.array([[known[q, p] for q in study.cores] for p in study.nodes])
@@ -52,7 +53,7 @@ def _grid(points: Sequence[Point], value: Callable[[Point], float]) -> npt.NDArr
 def _surface(
     axes: Axes3D, cores: Sequence[int], nodes: Sequence[int], values: npt.NDArray[np.float64], highest: float
 ) -> None:
-    """Axes by powers of two; a line where there is but one q or p."""
+    """Plot a surface on axes of powers of two, or a line for a single q or p."""
     x, y = np.meshgrid(np.log2(cores), np.log2(nodes))
     if min(values.shape) > 1:
         axes.plot_surface(
@@ -67,7 +68,7 @@ def _surface(
     axes.set_ylabel("nodes p")
     axes.set_zlabel("speed-up S")
     axes.view_init(elev=28, azim=-125)
-    axes.set_box_aspect(None, zoom=0.9)  # room for the labels of the vertical axis
+    axes.set_box_aspect(None, zoom=0.9)  # leaves space for the labels of the vertical axis
 
 
 def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
@@ -87,6 +88,7 @@ def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
 
 
 def write_figure(points: Sequence[Point], folder: Path, name: str) -> Path:
+    """Write the surfaces to ``NAME.png`` in the folder and return its path."""
     path = folder / f"{name}.png"
     save_figure(surfaces_figure(points), path, dpi=120)
     return path

@@ -1,11 +1,11 @@
-/* The world of the hierarchical model: world L_C B_M NODES CORES [S4U options] < CASES
+/* Simulation of the hierarchical model's assumptions: world L_C B_M NODES CORES [S4U options] < CASES
  *
- * NODES nodes of CORES cores of L_C flop/s; a memory behind each, at the end of a bus of B_M byte/s that the cores share;
- * every node has a card of its own to a network that all share.  A case is a line of numbers:
+ * There are NODES nodes of CORES cores of L_C flop/s each.  A node has a memory behind a bus of B_M byte/s that its cores
+ * share, and a network card to a network that all nodes share.  A case is a line of numbers:
  *   q p rounds overlap card_Bps network_Bps op b x
- * q cores of each of the first p nodes do their parts of op flops and b bytes of memory in so many rounds, one after the
- * other or, with overlap = 1, side by side; then each core sends x / rounds bytes to the next node.  A bandwidth of 0: no
- * limit.  One line of JSON: {"times_s": [...]}. */
+ * q cores of each of the first p nodes share op flops and b bytes of memory access equally.  In each round a core computes
+ * its flops and fetches its bytes, one after the other or, with overlap = 1, at the same time; then it sends x / rounds
+ * bytes to the next node.  A bandwidth of 0 means no limit.  The output is one line of JSON: {"times_s": [...]}. */
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 
@@ -32,7 +32,7 @@ struct World {
 
 static s4u::NetZone* outermost_zone()
 {
-#if SIMGRID_VERSION >= 40000 // has a root already
+#if SIMGRID_VERSION >= 40000 // the engine creates the root zone
   return s4u::Engine::get_instance()->get_netzone_root();
 #else
   return s4u::create_full_zone("world");

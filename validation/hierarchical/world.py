@@ -1,23 +1,24 @@
-"""The model's own world in SimGrid: what eq. (1) to (5) assume, done by actors (world.cpp).  Checks the implementation.
+"""Simulation of the assumptions of eq. (1) to (5) with SimGrid actors (world.cpp), to check the model's implementation.
 
-Nodes have q cores and a memory behind a bus that they share; cores compute, fetch and send in phases that are equal on
-all.  For beta(q, p) = beta_0 p^k / q every core sends #x / p bytes, so that the cores of a node share its bandwidth;
-without the q, #x / (q p).  For k = 1 each node has a link of beta_0 b_cl, else all share one of beta_0 p^k b_cl.
+A node has q cores and a memory behind a bus that the cores share.  The cores compute, fetch and send in phases that are
+equal on all cores.  If beta(q, p) = beta_0 p^k / q, every core sends #x / p bytes, so that the cores of a node share
+its bandwidth; if beta does not depend on q, every core sends #x / (q p) bytes.  For k = 1 each node has a link of
+bandwidth beta_0 b_cl; otherwise all nodes share a link of bandwidth beta_0 p^k b_cl.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.process import run_bounded
-from apps.verdict import final_record
-from platforms.compiling import compile_once
+from apps.child.process import run_bounded
+from apps.child.run_folder import environment
+from apps.child.verdict import final_record
 from platforms.errors import UserError
-from platforms.scratch import scratch_folder
-from platforms.simgrid import check_simgrid
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.installed import check_simgrid
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED
@@ -25,7 +26,7 @@ from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of
 
 _SOURCE = Path(__file__).with_name("world.cpp")
-# Messages take latency + bytes / share of the bandwidth, nothing else: no factors by size, no headers, no answers.
+# A message takes latency + bytes / share of the bandwidth: no correction factors by size, headers or acknowledgements.
 _PLAIN_NETWORK = {
     "network/model": "CM02",
     "network/latency-factor": "1",
@@ -35,33 +36,33 @@ _PLAIN_NETWORK = {
     "network/TCP-gamma": "0",
 }
 _ROUNDS = 3  # phases of computation, memory and exchange
-TOLERANCE = 0.02  # of the model's time
-# Sizes for which a second is worth speaking of, so that whole bytes of messages are no matter.
+TOLERANCE = 0.02  # largest relative error
+# Sizes large enough that rounding messages to whole bytes is negligible.
 SIZES = {"scalar-product": 10**9, "matrix-product": 20_000, "hpl": 20_000, "fft": 40_000, "fftw": 40_000}
 
 
 @dataclass(frozen=True)
 class WorldCase:
-    """A program of the paper's table on a machine, and how the network and s(z) are taken."""
+    """A program of the paper's table on a machine, with the model's beta(q, p) and s(z)."""
 
     system: MulticoreCluster
     app: str
     n: int
-    beta: Beta | None = None  # None: the program's
-    overlap: bool = False  # s(z) = min(1, z): memory is used while cores compute
+    beta: Beta | None = None  # None: the program's own
+    overlap: bool = False  # s(z) = min(1, z): memory access overlaps computation
 
     @property
     def shared(self) -> Beta:
-        """beta(q, p)."""
+        """The model's beta(q, p)."""
         return self.beta or application(self.app).beta
 
     def surface(self) -> Surface:
-        """The model, as derived from the paper's definitions."""
+        """Return the model, as derived from the paper's definitions."""
         one = application(self.app)
         return one.surface(self.n, self.system, variant=DERIVED, beta=self.beta, overlap=self.overlap)
 
     def line(self, q: int, p: int) -> str:
-        """For world.cpp."""
+        """Return the case for q and p as an input line of world.cpp."""
         one, beta = application(self.app), self.shared
         op, b, x = (float(terms_of(amount, self.n)(q, p)) for amount in (one.op, one.b, one.x))
         bandwidth_Bps = float(beta.scale * self.system.network_Bps)
@@ -74,7 +75,7 @@ class WorldCase:
 
 @dataclass(frozen=True)
 class WorldPoint:
-    """One q and p of a case."""
+    """Times of one q and p of a case."""
 
     case: WorldCase
     q: int
@@ -84,26 +85,32 @@ class WorldPoint:
 
     @property
     def error(self) -> float:
-        """(model - simulated) / simulated."""
+        """Relative error (model - simulated) / simulated."""
         return (self.model_s - self.simulated_s) / self.simulated_s
 
 
 def simulate_world(
     cases: Sequence[WorldCase], cores: Iterable[int], nodes: Iterable[int], *, time_limit_s: float | None = None
 ) -> list[WorldPoint]:
-    """Every case, all of one machine, on every q of ``cores`` and p of ``nodes``.  Raises SimulationError."""
+    """Simulate every case on every q of ``cores`` and p of ``nodes``.
+
+    Raises:
+        ValueError: The cases have different machines.
+        UserError: A q or p is less than 1.
+        SimulationError: The simulation failed.
+    """
     system = cases[0].system
     if any(case.system != system for case in cases):
-        raise ValueError("cases of several machines")
+        raise ValueError("the cases have different machines")
     places = [(case, q, p) for case in cases for q in cores for p in nodes]
     for _, q, p in places:
         if q < 1 or p < 1:
-            raise UserError(f"q = {q}, p = {p}", "not cores and nodes", "Give whole numbers from 1 on")
+            raise UserError(f"q = {q}, p = {p}", "q and p must be positive", "Give whole numbers from 1 on")
     check_simgrid()
     program = compile_once(
         "hierarchical-world", [_SOURCE], compiler=["g++"], flags=["-O2", "-std=gnu++17"], libraries=["-lsimgrid"]
     )
-    memory_Bps = system.memory_Bps or system.network_Bps  # unused where memory never limits
+    memory_Bps = system.memory_Bps or system.network_Bps  # unused if memory is no limit
     most_q, most_p = max(q for _, q, _ in places), max(p for _, _, p in places)
     command = [
         str(program),
@@ -117,7 +124,7 @@ def simulate_world(
             ["sh", "-c", '"$@" < cases', "sh", *command],
             folder=folder,
             time_limit_s=time_limit_s,
-            environment={**os.environ, "TMPDIR": str(folder)},
+            environment=environment(folder),
         )
         times_s = final_record(done, f"the world of the model, {system.name}")["times_s"]
     return [
@@ -127,6 +134,6 @@ def simulate_world(
 
 
 def model_time_s(case: WorldCase, q: int, p: int) -> float:
-    """#op / (l_c S), s."""
+    """Return the model's time #op / (l_c S), s."""
     operations = application(case.app).operations(case.n)
     return operations / (float(case.system.core_flops) * float(case.surface().speedup(q, p)))

@@ -1,4 +1,4 @@
-"""python -m validation.league"""
+"""Run ``python -m validation.league``."""
 
 import sys
 

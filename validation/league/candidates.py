@@ -1,4 +1,4 @@
-"""What can be chosen on a platform: which of its clusters to use, and how to place the ranks on them."""
+"""Candidates of a choice on a platform: the clusters to use and the mapping of the ranks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from apps.catalog import Problem
-from apps.spec import Target
+from apps.programs.problem import Problem
+from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.placement import MAPPINGS
-from platforms.platform import Cluster, Platform
+from platforms.model.placement import MAPPINGS
+from platforms.model.platform import Cluster, Platform
 
-MOST_CLUSTERS = 8  # 255 subsets
+MOST_CLUSTERS = 8  # they have 255 subsets
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A target that could be chosen."""
+    """A target that can be chosen, with the name of its mapping."""
 
     target: Target
     mapping: str
@@ -26,17 +26,24 @@ class Candidate:
 def candidates(
     platform: Platform, problems: Sequence[Problem], mappings: Sequence[str], *, own_grids: bool
 ) -> Iterator[Candidate]:
-    """Every problem on every non-empty subset of the clusters with every mapping, one rank on each host of the subset.
+    """Yield every problem on every non-empty subset of the clusters with every mapping, one rank per host.
 
-    ``own_grids``: to a predictor a subset is a platform of those clusters, so that it is probed by itself; else it is a
-    placement on the whole platform, whose probe serves all.  Raises UserError for more than MOST_CLUSTERS clusters.
+    Args:
+        platform: The whole platform.
+        problems: The problems to run.
+        mappings: Names of mappings.
+        own_grids: Make each subset a platform of its own for the predictors, so that it has its own probe; otherwise a
+            subset is a placement on the whole platform, and one probe serves all subsets.
+
+    Raises:
+        UserError: The platform has more than MOST_CLUSTERS clusters.
     """
     number = len(platform.clusters)
     if number > MOST_CLUSTERS:
         many = f"{number} clusters have {2**number - 1:,} subsets"
         raise UserError(f"platform {platform.name}", many, f"Join clusters, so that at most {MOST_CLUSTERS} are left")
     for subset in subsets(platform.clusters):
-        part = replace(platform, clusters=subset)  # the machine is the same, and so are runs on these hosts
+        part = replace(platform, clusters=subset)  # the SimGrid platform is the same, so runs on these hosts are too
         for mapping in mappings:
             placement = MAPPINGS[mapping](part, len(part.hosts))
             for problem in problems:
@@ -44,6 +51,6 @@ def candidates(
 
 
 def subsets(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, ...]]:
-    """All but the empty one, the smallest first."""
+    """Yield all non-empty subsets, the smallest first."""
     for size in range(1, len(clusters) + 1):
         yield from combinations(clusters, size)

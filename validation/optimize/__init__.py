@@ -1,1 +1,4 @@
-"""Choices of configurations against the simulated optimum of the whole space."""
+"""Comparison of chosen configurations with the simulated optimum of the whole space.
+
+Public faces: ``campaign_file.read_allocation_campaign``, ``row.Row``, ``truth``, ``cli.main``.
+"""

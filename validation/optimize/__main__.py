@@ -1,3 +1,5 @@
+"""Run ``python -m validation.optimize``."""
+
 import sys
 
 from validation.optimize.cli import main

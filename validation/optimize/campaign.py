@@ -1,20 +1,21 @@
-"""Many choices: programs x sizes x models x noises, against whole spaces simulated."""
+"""Campaign of choices: apps x sizes x models x noises, compared with simulations of the whole spaces."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.options import add_runner_arguments, runner_from_arguments
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import CommandParser
 from platforms.errors import UserError
+from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
-from predictor.npt.configuration import Configuration
 from predictor.npt.measurements import Measurements
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import add_search_arguments
@@ -22,55 +23,30 @@ from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measur
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.registry import predictor
 from validation.optimize.campaign_file import ModelCase, StudyCase, read_allocation_campaign
-from validation.optimize.errors import estimation_error, judge
+from validation.optimize.errors import best_constant, estimation_error, judge
+from validation.optimize.row import Row
 from validation.optimize.truth import Truth, simulate_space, specs
 
 if TYPE_CHECKING:
-    from apps.runner import Runner
-    from predictor.npt.search import Choice
+    from apps.runs.runner import Runner
+    from predictor.allocation.search import Choice
 
 NO_NOISE = Noise()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One choice, or one static allocation, beside the truth.  None: there is no estimate, or no answer at all."""
-
-    app: str
-    size: int
-    model: str
-    noise: float = 0.0
-    seed: int = 0
-    chosen: str | None = None
-    ranks: int | None = None
-    estimated_s: float | None = None
-    simulated_s: float | None = None
-    optimum: str
-    optimum_s: float
-    epsilon: float | None = None
-    delta: float | None = None
-    configurations: int
-    evidence_node_s: float = 0.0
-    evidence_wall_s: float = 0.0
-    measured_s: float = 0.0  # times of the runs among the evidence, one after the other
-    gather_s: float = 0.0  # wall time of gathering the evidence here and now
-    fit_s: float = 0.0  # wall time of making the models
-    search_s: float = 0.0  # wall time of estimating all configurations and choosing
-    flags: str = ""
-
-
 class Outcomes:
-    """What comes of one study: ``rows()`` makes it all."""
+    """Outcomes of one study; ``rows`` makes the runs and fills the attributes."""
 
     def __init__(self, case: StudyCase, runner: Runner, seeds: int):
         self.case, self.runner, self.seeds = case, runner, seeds
         self.brokers = brokers(case.settings, runner)
         if case.models:
-            equations(case.study.app)  # raises for a program without
+            equations(case.study.app)  # raises an error for an app without equations
         self.truths: dict[int, Truth] = {}  # by size
-        self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs, as models were made of them
+        self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs that the models were fitted to
 
     def rows(self) -> Iterator[Row]:
+        """Yield a row for every choice and static allocation of the study."""
         case = self.case
         self.runner.start(specs(case.study, case.evaluation, case.settings))
         measured = measure(case.study, case.homogeneous, self.brokers(())) if case.homogeneous else None
@@ -82,27 +58,30 @@ class Outcomes:
                 self.measured.append((noise, noise.of(measured.measurements)))
         for model in case.models:
             runs = everywhere if model.settings.form == "nt" else measured
-            assert runs is not None  # they are measured where there is such a model
+            assert runs is not None  # measured for every form of the models
             for seed in self._seeds(model.settings.noise.sigma):
                 yield from self._by_model(model, seed, runs)
         for driving in map(predictor, case.predictors):
-            for size in case.evaluation:  # each with evidence of its own, so that its cost is that of this size
+            for size in case.evaluation:  # a driver of its own, so that the cost is that of this size alone
                 yield self._row(size, driving.name, PredictorDriver(driving, case.study, self.brokers))
         for configuration in case.static:
-            yield from self._static(configuration)
+            yield from self._static(f"always {configuration}", configuration)
+        constant = best_constant(list(self.truths.values())) if len(self.truths) > 1 else None
+        if constant is not None:
+            yield from self._static(f"best constant {constant}", constant)
 
     def _seeds(self, sigma: float) -> Sequence[int]:
         return range(1, self.seeds + 1) if sigma else (0,)
 
     def _everywhere(self) -> Measured | None:
-        """All configurations at the sizes of construction: N-T models need no less (section 5.1).
+        """Measure all configurations at the sizes of construction, which N-T models need (section 5.1).
 
-        But those whose number of ranks too few of the sizes allow.
+        Configurations whose number of ranks is allowed by too few of the sizes are left out.
         """
         case = self.case
         if all(model.settings.form != "nt" for model in case.models):
             return None
-        needed = len(equations(self.case.study.app).nt) + 1  # the size that is chosen for is left out
+        needed = len(equations(self.case.study.app).nt) + 1  # the size of the choice is left out of the fit
         least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
         runs: dict[int, list[tuple[Configuration, int]]] = {}
         for size in case.construction:
@@ -115,24 +94,24 @@ class Outcomes:
     def _by_model(self, model: ModelCase, seed: int, measured: Measured) -> Iterator[Row]:
         noise = replace(model.settings.noise, seed=seed)
         noisy = measured.with_noise(noise)
-        quiet = replace(model.settings, noise=NO_NOISE)  # it is in the measurements now
+        quiet = replace(model.settings, noise=NO_NOISE)  # the measurements contain the noise already
         sizes = noisy.measurements.size
         used = sizes <= (np.inf if model.largest is None else model.largest)
         fitted = None
         for size in self.case.evaluation:
-            if quiet.form == "nt":  # of all configurations: those of the size itself would be the answer
+            if quiet.form == "nt":  # all configurations: the runs of this size would be the answer
                 fitted, use = None, used & (sizes != size)
             else:
                 use = used
             try:
                 fitted = fitted or npt_driver(noisy.where(use), equations(self.case.study.app), quiet)
-            except UserError as err:  # too many glitches, say: no answer by this seed
+            except UserError as err:  # such as too many glitches: no answer with this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
                 yield self._row(size, model.name, fitted, noise=noise, fit_s=fitted.fit_s)
 
     def _row(self, size: int, name: str, driver: Driver, *, noise: Noise = NO_NOISE, fit_s: float = 0.0) -> Row:
-        """What a driver chooses, beside the truth."""
+        """Return the row of a driver's choice."""
         started, before_s = time.perf_counter(), driver.gathered.wall_s
         choice, refusal, space = None, "", self.truths[size].space
         try:
@@ -181,15 +160,15 @@ class Outcomes:
             **judged,
         )
 
-    def _static(self, configuration: Configuration) -> Iterator[Row]:
-        """The same configuration for every size that allows its number of ranks (section 6.1)."""
+    def _static(self, name: str, configuration: Configuration) -> Iterator[Row]:
+        """Yield a row of the configuration for every size that allows its number of ranks (section 6.1)."""
         for size, truth in self.truths.items():
             if truth.space.rows([configuration])[0] < 0:
                 continue
             simulated_s = truth.time_s(configuration)
             yield self._beside_truth(
                 size,
-                f"always {configuration}",
+                name,
                 chosen=str(configuration),
                 ranks=configuration.total,
                 simulated_s=simulated_s,
@@ -197,7 +176,7 @@ class Outcomes:
             )
 
     def _beside_truth(self, size: int, model: str, **said: Any) -> Row:
-        """What was said for a size, with what is really the best there."""
+        """Return the row of an answer for a size, with the optimum of that size."""
         truth = self.truths[size]
         optimum = truth.optimum()
         return Row(
@@ -212,23 +191,32 @@ class Outcomes:
 
 
 def refuse_search_arguments(args: argparse.Namespace) -> None:
-    """Raises UserError for an option that the campaign file has a key for, or that means nothing beside it."""
+    """Refuse the options of a single search beside a campaign file.
+
+    Raises:
+        UserError: Such an option is given.  The campaign file has a key for it, or it has no meaning in a campaign.
+    """
     parser = CommandParser()
     add_search_arguments(parser)
     add_runner_arguments(own := CommandParser())
     for name, usual in vars(parser.parse_args([])).items():
         if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
             option = f"--{name.replace('_', '-')}"
-            raise UserError(option, "does not go with a campaign file", "Leave it out, and see the keys of the file")
+            raise UserError(option, "does not go with a campaign file", "Leave it out, and use the keys of the file")
 
 
 def run_campaign(args: argparse.Namespace) -> int:
-    """The campaign that the command line names."""
+    """Run the campaign that the command line names and return the exit status."""
+    # Imported here for a quick start: it is slow to import.
     from validation.optimize.output import AllocationOutput
 
     refuse_search_arguments(args)
     campaign = read_allocation_campaign(args.campaign)
-    with AllocationOutput(args.out, as_json=args.json) as output, runner_from_arguments(args) as runner:
+    said = Cautions()
+    with (
+        AllocationOutput(args.out, as_json=args.json, cautions=said) as output,
+        runner_from_arguments(args, cautions=said) as runner,
+    ):
         for case in campaign.studies:
             study = Outcomes(case, runner, campaign.seeds)
             for row in study.rows():

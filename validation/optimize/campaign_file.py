@@ -1,4 +1,4 @@
-"""The file of a campaign of choices: read and checked before anything runs."""
+"""The file of a campaign of choices.  It is read and checked before anything runs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.catalog import Problem, sized_problem
-from apps.spec import Settings, resolve_efficiency
-from platforms.checked_toml import CheckedTable, read_checked
+from apps.programs.problem import Problem, sized_problem
+from apps.spec.settings import Settings, resolve_efficiency
 from platforms.errors import UserError
-from platforms.scenario import named_grid
-from predictor.npt.configuration import Configuration, Limits
-from predictor.npt.sizes import paper_sizes
+from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.grids.scenario import named_grid
+from predictor.allocation.configuration import Configuration, Limits
+from predictor.allocation.sizes import paper_sizes
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.study import Study
-from predictor.own import within
+from predictor.plugins import within
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
-    from platforms.platform import Platform
+    from platforms.model.platform import Platform
 
 _KEYS = {
     "": ("scenario", "network", "studies", "seeds"),
@@ -38,19 +38,20 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class ModelCase:
-    """Models that choose: how they are made, and of which of the sizes."""
+    """Models that choose configurations: their settings and the sizes they are fitted to."""
 
-    settings: NptSettings  # but for the seed
-    largest: int | None  # of the sizes that they are made of; None: all
+    settings: NptSettings  # without the seed
+    largest: int | None  # largest size that they are fitted to; None: all sizes
 
     @property
     def name(self) -> str:
+        """Name of the models in tables and figures."""
         return self.settings.name + ("" if self.largest is None else f", N to {self.largest}")
 
 
 @dataclass(frozen=True)
 class StudyCase:
-    """One program: what is measured, where configurations are chosen, and by what."""
+    """One app: the sizes to measure, the sizes to choose configurations for, and the models and predictors to use."""
 
     study: Study
     settings: Settings
@@ -58,11 +59,11 @@ class StudyCase:
     evaluation: tuple[int, ...]
     models: tuple[ModelCase, ...]
     predictors: tuple[str, ...]
-    static: tuple[Configuration, ...]  # that are used whatever the size (section 6.1)
+    static: tuple[Configuration, ...]  # used for every size (section 6.1)
 
     @property
     def homogeneous(self) -> list[tuple[Configuration, int]]:
-        """The runs that the models are made of; N-T models are made of others."""
+        """The runs that the models are fitted to; N-T models use other runs."""
         if all(model.settings.form == "nt" for model in self.models):
             return []
         return list(self.study.homogeneous(self.construction))
@@ -70,40 +71,43 @@ class StudyCase:
 
 @dataclass(frozen=True)
 class AllocationCampaign:
-    """What a campaign file asks for."""
+    """The contents of a campaign file."""
 
     studies: tuple[StudyCase, ...]
-    seeds: int  # of every noise that is not 0: 1, 2, ...
+    seeds: int  # number of seeds (1, 2, ...) for every noise other than 0
 
 
 def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
-    """The campaign in a TOML file.
+    """Read a campaign from a TOML file.
 
-    ::
+    The file has these keys::
 
         scenario = "ichikawa"               # a name, a scenario file or a system file
         network = "gigabit"                 # default: the scenario's own
         seeds = 20                          # seeds 1 to 20 of every noise; default 1
         [[studies]]
-        app = "himeno"                      # a program with free sizes
-        construction = [32, 48]             # sizes that are measured; default those of the NP-T paper
-        evaluation = [64, 256]              # sizes that configurations are chosen for; default as above
-        nodes = [4, 4, 4]                   # most nodes of each cluster; default the paper's on its cluster, else all
+        app = "himeno"                      # an app with free sizes
+        construction = [32, 48]             # sizes to measure; default: those of the NP-T paper
+        evaluation = [64, 256]              # sizes to choose configurations for; default likewise
+        nodes = [4, 4, 4]                   # most nodes of each cluster; default: the paper's on its cluster, else all
         processes = [2, 2, 1]               # most processes on a node of each cluster; default likewise
-        params = { niter = 100 }            # of the program
+        params = { niter = 100 }            # parameters of the app
         efficiency = "reference"
-        predictors = ["dpgraph"]            # that drive the search beside the models
-        static = ["(4,1,0,0,0,0)"]          # configurations whatever the size
+        predictors = ["dpgraph"]            # predictors that drive the search, in addition to the models
+        static = ["(4,1,0,0,0,0)"]          # configurations used for every size
         [[studies.models]]
         form = "npt"                        # or "nt", "pt", "pt-printed"
         fit = "nnls"                        # or "ls"
-        weights = "absolute"                # as in the paper; or "relative", which single choices use
+        weights = "absolute"                # as in the paper; or "relative", as in single choices
         drop = ["log P"]                    # terms to leave out
-        glitches = 0.9                      # leave glitches out
-        noise = [0, 0.02]                   # of the measured times
-        largest = 112                       # of the sizes that it is made of
+        glitches = 0.9                      # k of the glitch rule; glitches are left out
+        noise = [0, 0.02]                   # standard deviations of the noise of the measured times
+        largest = 112                       # largest size that the models are fitted to
 
-    File names are relative to the campaign file.  Raises UserError naming the file and the key for what is wrong.
+    File names are relative to the campaign file.
+
+    Raises:
+        UserError: The file cannot be read or a key is wrong; the error names the file and the key.
     """
     path = Path(path)
     table = read_checked(path, _KEYS, "campaign file")
@@ -119,7 +123,8 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
 
 
 def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
-    from platforms.read import materialise
+    # Imported here for a quick start: they are slow to import.
+    from platforms.read.read import materialise
     from platforms.system.convert import materialise_file
 
     network = table.text("network", "") or None
@@ -137,7 +142,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
 
     def integers(key: str, default: Sequence[int] | None) -> tuple[int, ...]:
         if not entry.has(key) and default is None:
-            raise UserError(f"{entry.where}, {key}", f"the NP-T paper has none for {app}", "Give them")
+            raise UserError(f"{entry.where}, {key}", f"the NP-T paper has no {key} sizes for {app}", "Give them")
         return tuple(entry.list_of(key, list(default or ()), int, "whole numbers"))
 
     with _about(entry, "app"):
@@ -179,12 +184,12 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
         for name in case.predictors:
             predictor(name)
     if not (case.models or case.predictors or case.static):
-        raise UserError(entry.where, "nothing chooses a configuration", "Give [[studies.models]], predictors or static")
+        raise UserError(entry.where, "no models or other choices", "Give [[studies.models]], predictors or static")
     return case
 
 
 def _measured(case: StudyCase) -> Iterator[tuple[int, int]]:
-    """N and P of all that is measured for models."""
+    """Yield N and P of all runs that are measured for models."""
     yield from ((size, configuration.total) for configuration, size in case.homogeneous)
     if any(model.settings.form == "nt" for model in case.models):
         yield from ((size, ranks) for size in case.construction for ranks in case.study.space(size).ranks)
@@ -195,7 +200,7 @@ def _static(entry: CheckedTable, text: str, *, limits: Limits) -> Configuration:
         configuration = Configuration.parse(text)
     if not limits.allow(configuration):
         problem = f"{configuration} is not within nodes {list(limits.pes)} and processes {list(limits.processes)}"
-        raise UserError(f"{entry.where}, static", problem, "Give one that is, or raise them")
+        raise UserError(f"{entry.where}, static", problem, "Give another one, or raise the limits")
     return configuration
 
 
@@ -214,7 +219,7 @@ def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> I
 
 @contextmanager
 def _about(entry: CheckedTable, keys: str = "") -> Iterator[None]:
-    """Complaints in this context name the file, the place and the keys in it."""
+    """Add the file, the place and the keys to the UserErrors of this context."""
     try:
         yield
     except UserError as err:

@@ -1,18 +1,20 @@
-"""Choose a configuration as ``python -m predictor.optimize`` does, simulate them all, and say how good the choice is.
+"""Choose a configuration as ``python -m predictor.optimize`` does, and compare it with the simulated optimum.
 
-With a campaign file instead of options: many programs, sizes, models and noises, as tables, CSV files and figures.
+A campaign file instead of options compares many apps, sizes, models and noises in tables, CSV files and figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from apps.options import exit_status, runner_from_arguments, settings_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import settings_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from predictor.optimize.arguments import (
@@ -23,9 +25,11 @@ from predictor.optimize.arguments import (
 )
 from predictor.optimize.cli import driver_from_arguments, driver_name, search, settings_to_json
 from validation.optimize.errors import Judged, judge
+from validation.optimize.truth import simulate_space
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.optimize",
         description=__doc__,
@@ -43,23 +47,23 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> int:
     if args.campaign is not None:
+        # Imported here for a quick start: it is slow to import.
         from validation.optimize.campaign import run_campaign
 
         return run_campaign(args)
     if args.out is not None:
-        raise UserError(f"--out {args.out}", "goes with a campaign file", "Leave it out, or give one")
+        raise UserError(f"--out {args.out}", "needs a campaign file", "Leave it out, or give a campaign file")
     study = study_from_arguments(args)
     if args.size is None:
-        raise UserError("--size", "not given", "Give the N that a configuration is to be chosen for")
+        raise UserError("--size", "not given", "Give the N to choose a configuration for")
     how = search_from_arguments(args, study.platform)
     settings = settings_from_arguments(args)
-    space = study.space(args.size)  # says what does not fit before anything runs
+    space = study.space(args.size)  # raises an error for impossible options before anything runs
     study.check_iterations((args.size, ranks) for ranks in space.ranks)
-    for caution in objective_cautions(args, study.platform):
-        print(f"caution: {caution}", file=sys.stderr)
-    with runner_from_arguments(args) as runner:
-        from validation.optimize.truth import simulate_space
-
+    general = objective_cautions(args, study.platform)
+    said = Cautions()
+    said.say(*general)
+    with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found = search(driver, study, args.size, how)
         truth = simulate_space(study, args.size, settings, runner)
@@ -68,7 +72,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         asked = settings_to_json(args, study, how)
         took = {"search_s": found.search_s, "gather_s": found.gather_s}
-        print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took}))
+        notes = {"cautions": [*general, *runner.cautions.lines()]}
+        print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
     print(f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}")
     print(text(judged))
@@ -86,7 +91,7 @@ def _to_json(judged: Judged) -> dict[str, Any]:
 
 
 def text(judged: Judged) -> str:
-    """A choice beside the truth, for a reader."""
+    """Return a text with a choice and the optimum."""
     objective = judged.objective
     chosen_value, optimum_value = (
         "" if objective.name == "time" else f", {objective.name} {value:.4g} {objective.unit}".rstrip()
@@ -105,5 +110,6 @@ def text(judged: Judged) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,28 +1,53 @@
-"""How good a choice is: epsilon and delta of Ichikawa, Takahashi, Kawai, sections 4.1 and 6.2."""
+"""Errors of a choice: epsilon and delta of Ichikawa, Takahashi, Kawai, sections 4.1 and 6.2."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from predictor.npt.configuration import Configuration
-from predictor.npt.objectives import TIME, Objective
-from predictor.npt.search import Choice
+import numpy as np
+
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.objectives import TIME, Objective
+from predictor.allocation.search import Choice
 from validation.optimize.truth import Truth
 
 
 def estimation_error(chosen_s: float, optimal_s: float) -> float:
-    """epsilon = (tau^ - T^) / T^: by how much the chosen configuration really takes longer than the best (4.1)."""
+    """Return epsilon = (tau^ - T^) / T^, the relative loss of the chosen configuration against the best one (4.1)."""
     return (chosen_s - optimal_s) / optimal_s
 
 
 def time_error(estimated_s: float, chosen_s: float) -> float:
-    """delta = (tau - tau^) / tau^: error of the estimated time of the chosen configuration (6.2)."""
+    """Return delta = (tau - tau^) / tau^, the error of the estimated time of the chosen configuration (6.2)."""
     return (estimated_s - chosen_s) / chosen_s
+
+
+def best_constant(truths: Sequence[Truth]) -> Configuration | None:
+    """Return the one configuration that, used at all sizes, has the least mean epsilon over the sizes.
+
+    It is found with knowledge of all simulated times, so no choice that ignores the size can be better.  Of equals, it
+    is the one with the fewest processes, then the first in order.  None: no configuration is allowed at every size.
+
+    Args:
+        truths: Simulations of all configurations within the same limits, one for each size, at least one.
+    """
+    first = truths[0].space
+    known = [first.configuration(row) for row in range(len(first))]
+    rows = np.array([truth.space.rows(known) for truth in truths])
+    common = np.flatnonzero((rows >= 0).all(axis=0))
+    if not common.size:
+        return None
+    times_s = [truth.times_s[own[common]] for truth, own in zip(truths, rows, strict=True)]
+    optima_s = [float(truth.times_s.min()) for truth in truths]
+    means = np.mean([(own_s - best_s) / best_s for own_s, best_s in zip(times_s, optima_s, strict=True)], axis=0)
+    _, _, best = min(zip(means.tolist(), first.total[common].tolist(), common.tolist(), strict=True))
+    return known[best]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A choice beside the truth.  With an objective other than time, epsilon is of its value."""
+    """A choice and its truth.  With an objective other than time, epsilon compares values of the objective."""
 
     objective: Objective
 
@@ -31,7 +56,7 @@ class Judged:
     simulated_s: float  # tau^
     optimum: Configuration
     optimum_s: float  # T^, the simulated time of the optimum
-    chosen_value: float  # of the objective, simulated
+    chosen_value: float  # simulated value of the objective
     optimum_value: float
     epsilon: float
     delta: float
@@ -40,7 +65,14 @@ class Judged:
 
 
 def judge(choice: Choice, truth: Truth, objective: Objective = TIME, slack: float | None = None) -> Judged:
-    """What a choice is worth.  ``slack``: the optimum is the best of those within 1 + slack of the shortest time."""
+    """Compare a choice with the optimum.
+
+    Args:
+        choice: The choice.
+        truth: Simulations of all configurations.
+        objective: The quantity that the choice minimises.
+        slack: If given, the optimum is the best configuration within 1 + slack of the shortest time.
+    """
     values = objective.values(truth.times_s, truth.space.pes, truth.energies_j)
     chosen_row, optimum_row = truth.space.rows([choice.configuration, truth.optimum(objective, slack)])
     simulated_s = float(truth.times_s[chosen_row])

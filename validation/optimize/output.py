@@ -1,4 +1,4 @@
-"""Where the rows of a campaign of choices go: tables on standard output, CSV files and figures in a folder."""
+"""Output of a campaign of choices: a table on standard output, CSV files and figures in a folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from platforms.writing import write_csv, written_into
-from validation.frames import grouped, records, rows_of
-from validation.output import usable_folder
+from apps.results.cautions import Cautions
+from platforms.files.writing import write_csv, written_into
+from platforms.terminal.table import table_lines
+from validation.comparison.dataframes import grouped, records, rows_of
+from validation.optimize.plots import write_figures
+from validation.optimize.plots.axes import WITHIN
+from validation.optimize.row import Row
+from validation.output.output import usable_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,24 +22,26 @@ if TYPE_CHECKING:
 
     from predictor.npt.measurements import Measurements
     from predictor.optimize.drivers import Noise
-    from validation.optimize.campaign import Row
+    from validation.optimize.row import Row
     from validation.optimize.truth import Truth
 
 _CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
 _MEASUREMENT_COLUMNS = ("app", "noise", "seed", "size", "configuration", "time_s", "work_flops")
-WITHIN = 0.2  # |delta| that the paper calls acceptable (section 6.2)
 
 
 class AllocationOutput:
-    """Collects rows; on leaving the context, by an error or interrupt too, writes and prints them.
+    """Context manager that collects rows, and prints and writes them on exit, after an error or interrupt too.
 
-    ``folder``: for choices.csv, choices-summary.csv, the times of all configurations and of all measurements
-    (configurations.csv, measurements.csv) and figures; None: no files.
+    Args:
+        folder: Folder for choices.csv, choices-summary.csv, the times of all configurations (configurations.csv) and
+            of all measurements (measurements.csv), and figures; None: write no files.
+        as_json: Print one JSON object instead of a table.
+        cautions: The cautions about the runs, for the JSON; the runner prints them itself.
     """
 
-    def __init__(self, folder: str | None, *, as_json: bool):
+    def __init__(self, folder: str | None, *, as_json: bool, cautions: Cautions):
         self._folder = None if folder is None else usable_folder(folder)
-        self._as_json = as_json
+        self._as_json, self._cautions = as_json, cautions
         self._rows: list[dict[str, Any]] = []
         self._configurations: list[dict[str, Any]] = []
         self._measurements: list[dict[str, Any]] = []
@@ -43,11 +50,11 @@ class AllocationOutput:
         return self
 
     def add(self, row: Row) -> None:
-        """Keeps a row."""
+        """Keep a row."""
         self._rows.append(asdict(row))
 
     def add_times(self, app: str, truths: Mapping[int, Truth], measured: Sequence[tuple[Noise, Measurements]]) -> None:
-        """Keeps what all configurations really take, and the runs that models were made of."""
+        """Keep the simulated times of all configurations, and the runs that the models were fitted to."""
         for size, truth in truths.items():
             for row, time_s in enumerate(truth.times_s.tolist()):
                 where = str(truth.space.configuration(row))
@@ -70,14 +77,14 @@ class AllocationOutput:
     def __exit__(self, *_: object) -> None:
         if not self._rows:
             return
+        # Imported here for a quick start: it is slow to import.
         import pandas as pd
-
-        from validation.optimize.campaign import Row
 
         rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(Row)])
         summary = summarise(rows)
         if self._as_json:
-            print(json.dumps({"choices": records(rows), "summary": records(summary)}))
+            tables = {"choices": records(rows), "summary": records(summary)}
+            print(json.dumps({**tables, "cautions": self._cautions.lines()}))
         else:
             print(summary_text(summary))
         if self._folder is not None:
@@ -88,19 +95,22 @@ class AllocationOutput:
                 measurements = pd.DataFrame(self._measurements, columns=list(_MEASUREMENT_COLUMNS))
                 write_csv(configurations, self._folder / "configurations.csv")
                 write_csv(measurements, self._folder / "measurements.csv")
-                from validation.optimize.plots import write_figures
 
                 write_figures(rows, measurements, self._folder)
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    r"""Per program, model and noise: the mean epsilon over the sizes that have an answer, and the rest.
+    r"""Return the statistics of the choices per app, model and noise.
 
-    sizes: of the program, and answered: how many of them have a choice with every seed; the means of models that
-    answer at different sizes do not compare.  epsilon_sd: standard deviation, over the seeds, of the mean over the
-    sizes.  delta_within: share of choices with \|delta\| at most 0.2.  optimal: share of choices as quick as the
-    optimum, of which there may be several.  Costs and times are those of one size: the largest cost, the median time.
+    ``sizes`` is the number of sizes of the app, and ``answered`` the number of sizes with a choice for every seed.
+    ``epsilon_mean`` is the mean epsilon over the sizes that have an answer; means of models that answer at different
+    sizes are not comparable.  ``epsilon_sd`` is the standard deviation, over the seeds, of the mean over the sizes.
+    ``delta_within`` is the share of choices with \|delta\| at most 0.2.  ``optimal`` is the share of choices that are
+    as fast as the optimum; there may be several optima.  Costs and times are those of one size: the largest cost and
+    the median time.  The model "best constant ..." is the one configuration that, used at all sizes of the app, has the
+    least mean epsilon: no choice that ignores the size can be better.
     """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     summary = []
@@ -134,7 +144,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary_text(summary: pd.DataFrame) -> str:
-    """The summary as a table for a terminal."""
+    """Return the summary as a text table for a terminal."""
     columns = (
         "app",
         "model",
@@ -167,15 +177,8 @@ def summary_text(summary: pd.DataFrame) -> str:
                 f"{1000 * row.search_s:.3g} ms",
             )
         )
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    text = ["epsilon over the sizes answered: how much longer the chosen configuration takes than the optimum"]
-    for line in lines:
-        cells = (
-            cell.ljust(width) if i < 2 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        text.append("  ".join(cells).rstrip())
-    return "\n".join(text)
+    head = "epsilon over the sizes answered: how much longer the chosen configuration takes than the optimum"
+    return "\n".join([head, *table_lines(lines, left={0, 1})])
 
 
 def _percent(share: float | None, *, digits: int = 2) -> str:

@@ -1,4 +1,4 @@
-"""What every configuration of a space really takes: all of them, simulated."""
+"""Truth of a space: the simulated times of all its configurations."""
 
 from __future__ import annotations
 
@@ -9,50 +9,51 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from apps.runner import Runner
-from apps.spec import RunSpec, Settings
-from predictor.npt.configuration import Configuration
-from predictor.npt.objectives import TIME, Objective
-from predictor.npt.search import cheapest_within, exhaustive
-from predictor.npt.space import Space
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.objectives import TIME, Objective
+from predictor.allocation.search import cheapest_within, exhaustive
+from predictor.allocation.space import Space
 from predictor.optimize.study import Study
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Simulated times of all configurations of a space, at one N."""
+    """Simulated times of all configurations of a space for one N."""
 
     space: Space
     size: int
     times_s: npt.NDArray[np.float64]
-    node_s: float  # node-seconds of all of them
-    wall_s: float  # of this computer, to simulate them
+    node_s: float  # node-seconds of all runs
+    wall_s: float  # wall time of all simulations
     energies_j: npt.NDArray[np.float64] | None = (
-        None  # simulated, of the hosts in use; None: the platform gives no watts
+        None  # simulated energies of the hosts in use; None: the platform gives no watts
     )
 
     def time_s(self, configuration: Configuration) -> float:
-        """The simulated time of a configuration of the space."""
+        """Return the simulated time of a configuration of the space."""
         (row,) = self.space.rows([configuration])
         if row < 0:
             raise ValueError(f"{configuration} is not in the space")
         return float(self.times_s[row])
 
     def optimum(self, objective: Objective = TIME, slack: float | None = None) -> Configuration:
-        """The configuration that is really the best; with ``slack``, of those within 1 + slack of the shortest time."""
+        """Return the best configuration; with ``slack``, the best within 1 + slack of the shortest time."""
         find = partial(exhaustive, self.space, self.times_s, energies_j=self.energies_j)
         return (find(objective) if slack is None else cheapest_within(find, objective, slack)).configuration
 
 
 def specs(study: Study, sizes: Sequence[int], settings: Settings) -> Iterator[RunSpec]:
-    """The runs of whole spaces."""
+    """Yield the runs of the whole spaces of these sizes."""
     for size in sizes:
         space = study.space(size)
         yield from (settings.spec(study.target(space.configuration(row), size)) for row in range(len(space)))
 
 
 def simulate_space(study: Study, size: int, settings: Settings, runner: Runner) -> Truth:
-    """Simulates every configuration, or takes what the store knows."""
+    """Simulate every configuration, or take its run from the store."""
     space = study.space(size)
     wanted = list(specs(study, [size], settings))
     runner.start(wanted)

@@ -1,1 +1,4 @@
-"""Where predictors hold: their error against the share of computation in the run."""
+"""Validity of predictors: their error as a function of the compute share of the run.
+
+Public faces: ``error_map.error_map``, ``thresholds``, ``sweep``, ``cli.main``.
+"""

@@ -1,3 +1,5 @@
+"""Run ``python -m validation.regimes``."""
+
 import sys
 
 from validation.regimes.cli import main

@@ -1,8 +1,8 @@
-"""Where predictors hold: their error against the share of computation in the run.
+"""Determine where predictors are valid: their error as a function of the compute share of the run.
 
-Network speed and efficiency of the kernels are scaled over five decades, so that runs go from almost nothing but
-communication to almost nothing but computation.  Finished runs are kept in the store, and an interrupted command goes
-on where it stopped.
+Network speed and efficiency of the kernels are scaled over five decades, so that the runs range from almost only
+communication to almost only computation.  Finished runs are kept in the store, so an interrupted command continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from apps.catalog import app_names, problem, sized_names
-from apps.options import add_runner_arguments, exit_status, print_failure, runner_from_arguments
+from apps.arguments.exit_status import exit_status, print_failure
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.programs.kernel import kernel_names, sized_names
+from apps.programs.problem import problem
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from platforms.network import network_names
-from platforms.placement import MAPPINGS
-from platforms.scenario import SCENARIOS
-from platforms.writing import check_writable, usable_folder, write_text
-from predictor.predict import add_predictor_argument, names, predictors_from_arguments
-from predictor.progress import Progress
+from platforms.files.writing import check_writable, usable_folder, write_text
+from platforms.grids.network import network_names
+from platforms.grids.scenario import SCENARIOS
+from platforms.model.placement import MAPPINGS
+from platforms.terminal.progress import Progress
+from predictor.answers.answers import names
+from predictor.arguments import add_predictor_argument, predictors_from_arguments
 from predictor.registry import HCF_FAMILY, PREDICTORS
+from validation.regimes.error_map import map_text
 
 if TYPE_CHECKING:
-    from validation.compare import Failure
+    from validation.comparison.compare import Failure
     from validation.regimes.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
@@ -35,6 +40,7 @@ _NOT_OF_THE_MAP = ("help", "jobs", "store", "no_store", "out", "write_map", "jso
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.regimes",
         description=__doc__,
@@ -47,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--network", default="gigabit", metavar="N1,N2,...",
-        help=f"that are scaled: of {', '.join(network_names())} (default: gigabit)",
+        help=f"networks to scale: of {', '.join(network_names())} (default: gigabit)",
     )  # fmt: skip
     parser.add_argument(
         "--network-scales", metavar="S1,S2,...",
@@ -56,20 +62,20 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--efficiency-scales", metavar="E1,E2,...",
         help="the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
-        "between those of the network)",
+        "between the network scales)",
     )  # fmt: skip
-    with_classes = [name for name in app_names() if name not in sized_names()]
+    with_classes = [name for name in kernel_names() if name not in sized_names()]
     parser.add_argument(
         "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(with_classes)} (default: cg,mg,lu)"
     )
     parser.add_argument("--class", dest="preset", default="B", metavar="C1,C2,...", help="problem classes (default: B)")
     parser.add_argument("--mapping", default="block", metavar="NAME", help=f"of {', '.join(MAPPINGS)} (default: block)")
-    parser.add_argument("--ranks", type=int, metavar="P", help="of every run (default: one on each node)")
+    parser.add_argument("--ranks", type=int, metavar="P", help="ranks of every run (default: one on each node)")
     parser.add_argument(
         "--random", type=int, default=0, metavar="COUNT",
-        help="random grids beside the scenarios, each at one step of the sweep in turn",
+        help="number of random grids in addition to the scenarios, each at one step of the sweep in turn",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random grids (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random grids (default: 1)")
     add_predictor_argument(parser, default=DEFAULT)
     add_runner_arguments(parser)
     parser.add_argument(
@@ -78,15 +84,20 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--write-map", metavar="FILE.csv",
-        help="write the errors by the compute share that predictions say themselves, in the form of the map that every "
-        "prediction is compared with (docs/validation/regimes.md)",
+        help="write the errors by predicted compute share as a validity map, the file that gives every prediction its "
+        "error range (docs/validation/regimes.md)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no text")
     return parser
 
 
 def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
-    """Raises UserError for what does not fit."""
+    """Return the sweep that the options describe.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    # Imported here for a quick start: it is slow to import.
     from validation.regimes.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
 
     if args.mapping not in MAPPINGS:
@@ -97,7 +108,7 @@ def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
     scenarios = [] if args.scenario == "none" else names(args.scenario, "--scenario")
     scenarios = [one for name in scenarios for one in (SCENARIOS if name == "all" else (name,))]
     if not scenarios and not args.random:
-        raise UserError("--scenario none", "nothing is left", "Give --random COUNT, or a scenario")
+        raise UserError("--scenario none", "no grids are left", "Give --random COUNT, or a scenario")
     return Sweep(
         problems=tuple(
             problem(app, preset) for app in names(args.app, "--app") for preset in names(args.preset, "--class")
@@ -131,8 +142,8 @@ def _run(args: argparse.Namespace) -> int:
     folder = None if args.out is None else usable_folder("--out", args.out)
     if args.write_map is not None:
         check_writable("--write-map", args.write_map)
-    from validation.compare import Failure
-    from validation.regimes.error_map import map_text
+    # Imported here for a quick start: they are slow to import.
+    from validation.comparison.compare import Failure
     from validation.regimes.output import show
     from validation.regimes.sweep import cases, results, results_table
 
@@ -142,19 +153,21 @@ def _run(args: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     status = 0
     progress = Progress()
+    said = Cautions()
     try:
-        with runner_from_arguments(args) as runner:
+        with runner_from_arguments(args, cautions=said) as runner:
             for outcome in results(asked, models, mapping=sweep.mapping, runner=runner):
                 if isinstance(outcome, Failure):
-                    status = max(status, _say(outcome))
+                    status = max(status, _report_failure(outcome))
                 else:
                     rows.append(outcome)
                     progress(f"{outcome['predictor']}, {outcome['app']} on {outcome['scenario']}", len(rows), total)
+            progress.close()
     finally:
         progress.close()
         if rows:
             table = results_table(rows)
-            show(table, folder, as_json=args.json)
+            show(table, folder, as_json=args.json, cautions=said.lines())
             if len(rows) < total:
                 print(f"{len(rows)} of {total} predictions", file=sys.stderr)
     if args.write_map is not None and rows:
@@ -163,7 +176,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """What makes the same map again; without what does not change it."""
+    """Return the command that makes the same map again, without options that do not change the map."""
     words = ["python -m validation.regimes"]
     for action in build_parser()._actions:
         value = getattr(args, action.dest, None)
@@ -172,8 +185,8 @@ def _command(args: argparse.Namespace) -> str:
     return " ".join(words)
 
 
-def _say(failure: Failure) -> int:
-    """A failure on standard error; its exit status."""
+def _report_failure(failure: Failure) -> int:
+    """Print a failure on standard error and return its exit status."""
     if isinstance(failure.error, UserError):
         print(f"error: {failure.error}", file=sys.stderr)
         return 2
@@ -182,5 +195,6 @@ def _say(failure: Failure) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,4 +1,4 @@
-"""The validity map that predictions carry: errors by the compute share that each predicts itself."""
+"""The validity map, which gives predictions their error range: errors by predicted compute share."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from platforms.simgrid import simgrid_version
-from predictor.regime import COVERAGE, MAP_COLUMNS
+from platforms.simgrid.installed import simgrid_version
+from predictor.answers.regime import COVERAGE, MAP_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BINS_PER_DECADE = 2  # of computation over communication
-LEAST_SAMPLES = round(2 / (1 - COVERAGE)) - 1  # so that smallest and largest hold COVERAGE of what comes: 19
+BINS_PER_DECADE = 2  # bins per decade of computation over communication
+LEAST_SAMPLES = round(2 / (1 - COVERAGE)) - 1  # 19: smallest and largest enclose a further error with COVERAGE
 
 
 def error_map(results: pd.DataFrame) -> pd.DataFrame:
-    """Rows of MAP_COLUMNS from the results of a sweep.
+    """Return the validity map, with MAP_COLUMNS, from the results of a sweep.
 
-    Cases of an app and predictor are put in order of the compute share c that the prediction itself says, and cut
-    where computation over communication, c / (1 - c), passes half a decade; a piece in which no network has
-    LEAST_SAMPLES cases is joined with what follows it.  The range of n cases is that of the order statistics between
-    which a further case like them falls with a probability of COVERAGE: the k-th smallest to the k-th largest with
-    k = (1 - COVERAGE) (n + 1) / 2, rounded down, but at least 1 (S. S. Wilks, "Determination of sample sizes for
-    setting tolerance limits", Ann. Math. Stat. 12, 1941).  With several networks, random grids being one, a piece has
-    the range from the smallest to the largest of theirs, so that it holds on each of them and not on their mixture
-    alone.  The last piece reaches up to 1, no communication at all.  Ranks are those of all cases of the app and
-    predictor.
+    The cases of an app and predictor are ordered by the compute share c of the prediction itself, and cut into pieces
+    at the half decades of computation over communication, c / (1 - c).  A piece in which no network has LEAST_SAMPLES
+    cases is joined with the next piece.
+
+    The range of n cases lies between the order statistics between which a further case falls with a probability of
+    COVERAGE: the k-th smallest and the k-th largest with k = (1 - COVERAGE) (n + 1) / 2, rounded down, but at least 1
+    (S. S. Wilks, "Determination of sample sizes for setting tolerance limits", Ann. Math. Stat. 12, 1941).  With
+    several networks, of which the random grids are one, the range of a piece spans the ranges of all networks, so that
+    it is valid on each network and not only on their mixture.
+
+    The last piece extends to 1, no communication.  The ranks are those of all cases of the app and predictor.
     """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     usable = results[results["error_pct"].notna() & results["predicted_compute_share"].notna()]
@@ -41,7 +44,12 @@ def error_map(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def map_text(results: pd.DataFrame, command: str) -> str:
-    """The map as a file: what it is of, then the rows.  ``command``: what makes it again."""
+    """Return the contents of a map file: comments on its origin, then the rows.
+
+    Args:
+        results: The results of a sweep.
+        command: The command that makes the map again.
+    """
     programs = dict.fromkeys(zip(results["app"], results["class"], strict=True))
     networks = results["base_network"].value_counts(sort=False)
     of = ", ".join(f"{app} {preset}" for app, preset in programs)
@@ -58,14 +66,14 @@ def map_text(results: pd.DataFrame, command: str) -> str:
 
 
 def _family(scenario: str) -> str:
-    """Random grids of one seed are one family."""
+    """Return one name for all random grids of a seed, and the name of any other scenario."""
     return re.sub(r"^random-(\d+)-\d+$", r"random grids of seed \1", scenario)
 
 
 def _pieces(cases: pd.DataFrame) -> list[tuple[float, float, pd.DataFrame]]:
-    """The pieces of cases in order of their shares: from, to, cases.  Empty where there are too few in all."""
+    """Cut ordered cases into pieces (share from, share to, cases); empty if there are too few cases."""
     bins = cases["predicted_compute_share"].map(_bin)
-    groups: list[list[int]] = [[]]  # bins of each piece; the last one is not full yet
+    groups: list[list[int]] = [[]]  # bins of each piece; the last piece is still incomplete
     for number in sorted(bins.unique()):
         groups[-1].append(number)
         if cases["base_network"][bins.isin(groups[-1])].value_counts().max() >= LEAST_SAMPLES:
@@ -99,14 +107,14 @@ def _rounded(value: float) -> float:
 
 
 def coverage_range(errors_pct: list[float]) -> tuple[float, float]:
-    """The order statistics between which a further error falls with a probability of COVERAGE, or as near as can be."""
+    """Return the order statistics between which a further error falls with probability COVERAGE, or about that."""
     ordered = sorted(errors_pct)
     k = max(1, math.floor((1 - COVERAGE) * (len(ordered) + 1) / 2 + 1e-9))
     return ordered[k - 1], ordered[-k]
 
 
 def _bin(share: float) -> int:
-    """Half decades of share / (1 - share) from 1; a share of 1 is beyond all."""
+    """Return the half decade of share / (1 - share), counted from 1; shares of 0 and 1 are beyond all others."""
     if share >= 1:
         return 1000
     if share <= 0:
@@ -115,7 +123,7 @@ def _bin(share: float) -> int:
 
 
 def _edge(number: int) -> float:
-    """The share at which a half decade begins, to nine digits, as it is written."""
+    """Return the share at which a half decade begins, to nine digits, as in the file."""
     if number > 900:
         return 1.0
     odds = 10 ** (number / BINS_PER_DECADE)
@@ -123,7 +131,7 @@ def _edge(number: int) -> float:
 
 
 def _floor(share: float) -> float:
-    """A little below a share: its first three digits, rounded down."""
+    """Return a share rounded down to three digits."""
     if share <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(share)) - 2)

@@ -1,11 +1,11 @@
-"""The picture of an app's map: errors against the share of computation, both ends of it spread out."""
+"""Figure of the errors of an app against the compute share, on a logit axis that spreads both ends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from validation.plots import style_of
+from validation.presentation.plots import style_of
 from validation.regimes.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TICKS = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, 0.9999, 0.99999)
-_SHARES = (1e-4, 1 - 1e-5)  # what lies beyond is drawn at the edge
-_LEAST_PCT = 0.01  # so is an error of less
+_SHARES = (1e-4, 1 - 1e-5)  # shares beyond are drawn at the edge
+_LEAST_PCT = 0.01  # smaller errors are drawn at the edge
 
 
 def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None = None) -> Figure:
-    """|error| of every case of ``app`` against the compute share of its simulated run, and the means of scenarios.
+    """Plot the absolute errors of all cases of ``app`` against the compute shares of the simulated runs.
 
-    The share on a logit axis, the error on a logarithmic one; lines at LIMITS_PCT and, if there is one, at the
-    published mean error.  A line joins the means over the scenarios of a step, one line per network.
+    The share has a logit axis, the error a logarithmic one.  Horizontal lines are drawn at LIMITS_PCT and, if known,
+    at the published mean error.  For each network a line joins the means over the scenarios of a step.
     """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     rows = results[(results["app"] == app) & results["error_pct"].notna()]
@@ -64,6 +65,7 @@ def _drawn(shares: Iterable[float], errors_pct: Iterable[float]) -> tuple[list[f
 
 
 def _axes(axes: Axes, shares: pd.Series[float]) -> None:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("logit")

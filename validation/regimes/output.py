@@ -1,15 +1,16 @@
-"""Where the results of a sweep go: text or JSON on standard output, CSV files and figures in a folder."""
+"""Output of a sweep: text or JSON on standard output, CSV files and figures in a folder."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.writing import save_figure, write_csv, written_into
+from platforms.files.writing import save_figure, write_csv, written_into
 from predictor.registry import HCF_FAMILY
-from validation.frames import records
-from validation.metrics import published_errors
+from validation.comparison.dataframes import records
+from validation.comparison.metrics import published_errors
 from validation.regimes.text import coverage_text, means_text, sentences
 from validation.regimes.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
 
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool) -> None:
-    """Prints, and writes into the folder if there is one.  Raises UserError where that fails."""
+def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions: Sequence[str] = ()) -> None:
+    """Print the results, and write them into the folder unless it is None.
+
+    ``cautions`` about the runs go into the JSON; the runner prints them itself.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
     published = published_errors(results[results["base_network"] != RANDOM_NETWORK])
     tables = {
         "thresholds": thresholds(results),
@@ -27,7 +34,8 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool) -> None:
         "results": results,
     }
     if as_json:
-        print(json.dumps({name: records(table) for name, table in tables.items()}))
+        shown = {name: records(table) for name, table in tables.items()}
+        print(json.dumps({**shown, "cautions": list(cautions)}))
     else:
         print("\n".join(sentences(tables["thresholds"], tables["published"], errors_pct=published)))
         for app in dict.fromkeys(results["app"]):
@@ -39,6 +47,7 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool) -> None:
 
 
 def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder: Path) -> None:
+    # Imported here for a quick start: it is slow to import.
     from validation.regimes.figure import regimes_figure
 
     results = tables["results"]

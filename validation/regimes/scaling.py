@@ -1,4 +1,4 @@
-"""The same grid with a network that is so many times as fast."""
+"""Grids with a scaled network speed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass, replace
 
 from platforms.errors import PlatformError
-from platforms.grid import Grid, Wire
+from platforms.grids.grid import Grid, Wire
 
 
 @dataclass(frozen=True)
 class Step:
-    """What the two sides of a run are multiplied by.
+    """Scale factors of network speed and efficiency.
 
-    A run is computation that goes as 1 / efficiency and messages that go as 1 / network speed, and SimGrid's model of
-    them has no time of its own: all that a step changes of the shape of a run is the ratio of the two.
+    The computation of a run is proportional to 1 / efficiency and its messages to 1 / network speed.  SimGrid's model
+    has no other time scale, so only the ratio of the two factors changes the shape of a run.
     """
 
-    network: float = 1.0  # bandwidths times this, latencies divided by it
-    efficiency: float = 1.0  # the share of the nodes' speed that the kernel sustains, times this
+    network: float = 1.0  # bandwidths are multiplied and latencies divided by this
+    efficiency: float = 1.0  # the efficiency of the kernels is multiplied by this
 
     def __post_init__(self) -> None:
         for name, value in (("network", self.network), ("efficiency", self.efficiency)):
@@ -27,14 +27,14 @@ class Step:
 
     @property
     def ratio(self) -> float:
-        """How much faster the network has become beside the computation."""
+        """Factor by which the network becomes faster relative to the computation."""
         return self.network / self.efficiency
 
 
 def scaled(grid: Grid, factor: float) -> Grid:
-    """Every bandwidth times ``factor`` > 0 and every latency divided by it; options, speeds and the name stay.
+    """Return the grid with bandwidths multiplied and latencies divided by ``factor`` > 0.
 
-    The name of its network becomes ``NAME x FACTOR``.
+    Options, speeds and the name of the grid stay; the name of its network becomes ``NAME x FACTOR``.
     """
     if factor == 1:
         return grid

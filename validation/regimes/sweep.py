@@ -1,4 +1,4 @@
-"""The sweep: every program on every grid, with network and efficiency scaled step by step."""
+"""The sweep: every problem on every grid, with network and efficiency scaled step by step."""
 
 from __future__ import annotations
 
@@ -7,50 +7,52 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from apps.catalog import Problem
-from apps.runner import Runner
-from apps.spec import Settings, Target, resolve_efficiency
-from platforms.grid import Grid
-from platforms.placement import MAPPINGS
-from platforms.random_grid import random_grid
-from platforms.read import materialise
-from platforms.scenario import SCENARIOS, named_grid, read_grid
+from apps.programs.problem import Problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings, resolve_efficiency
+from apps.spec.target import Target
+from platforms.grids.grid import Grid
+from platforms.grids.random_grid import random_grid
+from platforms.grids.scenario import SCENARIOS, named_grid, read_grid
+from platforms.model.placement import MAPPINGS
+from platforms.read.read import materialise
 from predictor.base import Predictor
-from validation.compare import COLUMNS, Failure, runs, validate
+from validation.comparison.compare import COLUMNS, Failure, runs, validate
 from validation.regimes.scaling import Step, scaled
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Together twelve half decades of network speed over efficiency, on few networks: some predictors measure each of them.
+# Together they span twelve half decades of network speed over efficiency with few networks, since some predictors
+# measure each network.
 NETWORK_SCALES = (0.1, 10.0, 1e3)
 EFFICIENCY_SCALES = (1.0, 10**-0.5, 0.1, 10**-1.5)
-# The columns of a sweep's results: those of every validation, and which network was scaled by how much.
+# Columns of a sweep's results: those of every validation, the original network and the scale factors.
 SWEEP_COLUMNS = (*COLUMNS, "base_network", "network_scale", "efficiency_scale")
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept over."""
+    """The ranges of a sweep."""
 
     problems: tuple[Problem, ...]
     scenarios: tuple[str, ...] = SCENARIOS
-    networks: tuple[str, ...] = ("gigabit",)  # of the scenarios
+    networks: tuple[str, ...] = ("gigabit",)  # networks of the scenarios, to be scaled
     network_scales: tuple[float, ...] = NETWORK_SCALES
-    efficiency_scales: tuple[float, ...] = EFFICIENCY_SCALES  # of the kernels' reference efficiency
+    efficiency_scales: tuple[float, ...] = EFFICIENCY_SCALES  # factors of the kernels' reference efficiency
     mapping: str = "block"
     ranks: int | None = None  # None: one on each node
-    random_grids: int = 0  # beside the scenarios; each is run at one step, in turn
+    random_grids: int = 0  # number in addition to the scenarios; each is run at one step, in turn
     seed: int = 1
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """From the slowest network, beside the computation, to the fastest."""
+        """All steps, in ascending order of network speed over computation speed."""
         steps = map(Step, *zip(*product(self.network_scales, self.efficiency_scales), strict=True))
         return tuple(sorted(steps, key=lambda step: (step.ratio, step.network)))
 
     def grids(self) -> Iterator[tuple[Grid, Step]]:
-        """Every grid before it is scaled, and how it is to be; step by step."""
+        """Yield every unscaled grid with its step, step by step."""
         for step, network, name in product(self.steps, self.networks, self.scenarios):
             yield _grid(name, network), step
         for number in range(self.random_grids):
@@ -68,7 +70,11 @@ class Case:
 
 
 def cases(sweep: Sweep) -> list[Case]:
-    """All cases, step by step.  Raises UserError for what does not fit: unknown names, too many ranks, efficiencies."""
+    """Return all cases of the sweep, step by step.
+
+    Raises:
+        UserError: A name is unknown, there are too many ranks, or an efficiency is out of range.
+    """
     made = []
     for grid, step in sweep.grids():
         platform = materialise(scaled(grid, step.network))
@@ -77,7 +83,7 @@ def cases(sweep: Sweep) -> list[Case]:
         for problem in sweep.problems:
             efficiency = resolve_efficiency("reference", problem) * step.efficiency
             case = Case(Target(problem, platform, placement), Settings(efficiency=repr(efficiency)), grid.network, step)
-            case.settings.spec(case.target)  # says what does not fit before anything runs
+            case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
             made.append(case)
     return made
 
@@ -85,7 +91,7 @@ def cases(sweep: Sweep) -> list[Case]:
 def results(
     asked: Sequence[Case], models: Sequence[Predictor], *, mapping: str, runner: Runner
 ) -> Iterator[dict[str, Any] | Failure]:
-    """A row of SWEEP_COLUMNS for every case and predictor, in the order of the cases; a Failure for a case without."""
+    """Yield a row of SWEEP_COLUMNS for every case and predictor, in order, or a Failure for a case that fails."""
     runner.start(spec for case in asked for spec in runs([case.target], models, case.settings))
     for case in asked:
         said = {
@@ -98,7 +104,8 @@ def results(
 
 
 def results_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """The rows of a sweep; numbers that are not there are NaN."""
+    """Return the rows of a sweep as a table; missing numbers are NaN."""
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     table = pd.DataFrame(list(rows), columns=list(SWEEP_COLUMNS))

@@ -1,4 +1,4 @@
-"""The validity map in words: from which compute share on each predictor holds, and how its mean error goes."""
+"""The results of a sweep as text: the compute share from which a predictor is valid, and its mean errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from validation.frames import grouped
+from validation.comparison.dataframes import grouped
 from validation.regimes.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ _NEVER = "never"
 
 
 def share_text(share: float | None) -> str:
-    """A share in %, rounded up: two digits of it, or of what it is short of 100 % where that is less; ``never``."""
+    """Return a share in %, rounded up, or ``never`` for None and NaN.
+
+    It has two digits of the share or, if that is smaller, of the difference to 100 %.
+    """
     if share is None or math.isnan(share):
         return _NEVER
     percent = 100 * share
@@ -28,9 +31,12 @@ def share_text(share: float | None) -> str:
 
 
 def sentences(thresholds: pd.DataFrame, published: pd.DataFrame, *, errors_pct: dict[str, float]) -> list[str]:
-    """For every app: from which compute share on, of the simulated run, errors stay below LIMITS_PCT.
+    """Return lines on the compute shares of the simulated run from which errors stay below LIMITS_PCT, by app.
 
-    ``errors_pct``: the published mean errors by app.
+    Args:
+        thresholds: The table of ``thresholds``.
+        published: The table of ``published_shares``.
+        errors_pct: The published mean errors by app.
     """
     lines = []
     for app, rows in grouped(thresholds, "app"):
@@ -69,7 +75,11 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def means_text(results: pd.DataFrame, app: str) -> str:
-    """A line per network and step: scales, compute shares of the runs, each predictor's mean |error| over scenarios."""
+    """Return a table with a line per network and step.
+
+    It has the scales, the compute shares of the runs and each predictor's mean absolute error over the scenarios.
+    """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     means = mean_curve(results[results["app"] == app])
@@ -91,7 +101,7 @@ def means_text(results: pd.DataFrame, app: str) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Three digits, with commas between thousands."""
+    """Return the ratio with three significant digits and commas between thousands."""
     return f"{float(f'{ratio:.3g}'):,.10g}"
 
 
@@ -112,7 +122,7 @@ def _error(error_pct: float) -> str:
 
 
 def coverage_text(results: pd.DataFrame) -> str | None:
-    """How many of the errors lie in the range that the map of the project gave them; None: it gave none."""
+    """Return a line on how many errors lie in the range of the project's map; None: the map gave no ranges."""
     told = results[results["in_range"].notna()]
     if told.empty:
         return None

@@ -1,4 +1,4 @@
-"""From which compute share on the errors of a predictor stay below a limit, and where its mean equals a given one."""
+"""Compute shares from which a predictor's errors stay below a limit, and at which its mean has a given value."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from validation.metrics import mean
+from validation.comparison.metrics import mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RANDOM_NETWORK = "random"  # of random grids (platforms/random_grid.py)
+RANDOM_NETWORK = "random"  # name of the network of random grids (platforms/grids/random_grid.py)
 LIMITS_PCT = (5.0, 10.0, 20.0)
-_LEAST_SHARE = 1e-9  # shares stay this far from 0 and 1, so that their odds are finite
-_LEAST_PCT = 1e-9  # and errors from 0, so that they have a logarithm
+_LEAST_SHARE = 1e-9  # smallest distance of a share from 0 and 1, so that its odds are finite
+_LEAST_PCT = 1e-9  # smallest error, so that its logarithm is finite
 
 
 def log_odds(share: float) -> float:
-    """ln(share / (1 - share)): of computation over all else.
+    """Return the log odds of a share, ln(share / (1 - share)).
 
     >>> log_odds(0.5)
     0.0
@@ -31,15 +31,15 @@ def log_odds(share: float) -> float:
 
 
 def share_of(odds: float) -> float:
-    """The share of these log odds."""
+    """Return the share with these log odds."""
     return 1 / (1 + math.exp(-odds))
 
 
 def mean_curve(results: pd.DataFrame) -> pd.DataFrame:
-    """Means over the scenarios of a step: columns app, predictor, base_network, ratio, compute_share, abs_error_pct,
-    error_pct, cases; a row per app, predictor, network and step, in the order of the shares.
+    """Return the means over the scenarios of a step, with a row per app, predictor, network and step.
 
-    Random grids, which each have a step of their own, are in no mean.
+    The columns are app, predictor, base_network, ratio, compute_share, abs_error_pct, error_pct and cases; the rows
+    are in the order of the shares.  The means do not include random grids, each of which has a step of its own.
     """
     rows = results[(results["base_network"] != RANDOM_NETWORK) & results["error_pct"].notna()]
     rows = rows.assign(ratio=rows["network_scale"] / rows["efficiency_scale"])
@@ -54,9 +54,9 @@ def mean_curve(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def cases_hold_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
-    """The smallest of these shares from which on no ``|error|`` is above the limit, %; None where there is none.
+    """Return the smallest share from which no ``|error|`` exceeds the limit, %; None if there is none.
 
-    Cases of one share stand or fall together.
+    Cases with equal shares are treated as one.
 
     >>> cases_hold_from([0.2, 0.5, 0.9], [40.0, -8.0, 3.0], limit_pct=10.0)
     0.5
@@ -74,9 +74,9 @@ def cases_hold_from(shares: list[float], errors_pct: list[float], limit_pct: flo
 
 
 def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: float) -> float | None:
-    """The share from which on a curve of mean ``|errors|`` through these points stays within the limit, %; None: never.
+    """Return the share from which the curve of mean ``|errors|`` through these points stays within the limit, %.
 
-    Between two points the logarithm of the error is linear in the log odds of the share.
+    Between two points the logarithm of the error is linear in the log odds of the share.  None: there is no such share.
     """
     points = sorted(zip(shares, errors_pct, strict=True))
     if not points or points[-1][1] > limit_pct:
@@ -90,7 +90,7 @@ def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: flo
 
 
 def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: float) -> list[float]:
-    """The shares at which such a curve has this mean ``|error|``, %, ascending."""
+    """Return the shares at which the curve of ``mean_holds_from`` has this mean ``|error|``, %, in ascending order."""
     points = sorted(zip(shares, errors_pct, strict=True))
     found = []
     for a, b in pairwise(points):
@@ -104,24 +104,27 @@ def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: f
 
 
 def _crossing(a: tuple[float, float], b: tuple[float, float], error_pct: float) -> float:
-    """Where the line between two points (share, ``|error|`` in %) has this error."""
+    """Return the share at which the line between two points (share, ``|error|`` in %) has this error."""
     low, high, wanted = (math.log(max(value, _LEAST_PCT)) for value in (a[1], b[1], error_pct))
     part = (wanted - low) / (high - low)
     return share_of(log_odds(a[0]) + part * (log_odds(b[0]) - log_odds(a[0])))
 
 
 def thresholds(results: pd.DataFrame) -> pd.DataFrame:
-    """A row per app, predictor and limit: from which compute share of the simulated run on errors stay within it.
+    """Return the compute shares of the simulated run from which errors stay within the limits.
 
-    Columns: app, predictor, limit_pct; ``cases_from``, for every single case (random grids too); ``mean_from``, for
-    the mean over the scenarios of a step, on every network (the largest of the networks' shares); None: never.
-    ``least_share``: the smallest share of all cases: a threshold equal to it says that all hold.  ``cases``: how many.
+    There is a row per app, predictor and limit (limit_pct).  ``cases_from`` is the share from which every case is
+    within the limit, random grids included; ``mean_from`` is the share from which the mean over the scenarios of a step
+    is within the limit on every network, the largest of the networks' shares; None: there is no such share.
+    ``least_share`` is the smallest share of all cases; a threshold equal to it means that all cases are within the
+    limit.  ``cases`` is the number of cases.
     """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     curves = mean_curve(results)
     rows = []
-    for (app, predictor), cases in _by(results[results["error_pct"].notna()], results, ["app", "predictor"]):
+    for (app, predictor), cases in _parts_of(results[results["error_pct"].notna()], results, ["app", "predictor"]):
         means = curves[(curves["app"] == app) & (curves["predictor"] == predictor)]
         shares, errors_pct = cases["compute_share"].to_list(), cases["error_pct"].to_list()
         for limit_pct in LIMITS_PCT if shares else ():
@@ -133,7 +136,7 @@ def thresholds(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _means_hold_from(means: pd.DataFrame, limit_pct: float, least_share: float) -> float | None:
-    """The largest of the networks' shares; ``least_share`` where all means of all networks hold."""
+    """Return the largest of the networks' shares, or ``least_share`` if all means are within the limit."""
     if means.empty:
         return None
     if (means["abs_error_pct"] <= limit_pct).all():
@@ -147,13 +150,17 @@ def _means_hold_from(means: pd.DataFrame, limit_pct: float, least_share: float) 
 
 
 def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.DataFrame:
-    """Where the mean ``|error|`` equals what is published: columns app, predictor, base_network, published_pct,
-    compute_share; a row per crossing, and one without a share where there is none."""
+    """Return the shares at which the mean ``|error|`` equals the published one.
+
+    The columns are app, predictor, base_network, published_pct and compute_share.  There is a row per crossing, or one
+    row without a share if there is no crossing.
+    """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     curves = mean_curve(results)
     rows = []
-    for (app, predictor), means in _by(curves, results, ["app", "predictor"]):
+    for (app, predictor), means in _parts_of(curves, results, ["app", "predictor"]):
         for network, one in means.groupby("base_network", sort=False) if app in published else ():
             found = shares_with_mean(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), published[app])
             crossings: list[float | None] = [*found] or [None]
@@ -161,10 +168,10 @@ def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.D
     return pd.DataFrame(rows, columns=["app", "predictor", "base_network", "published_pct", "compute_share"])
 
 
-def _by(
+def _parts_of(
     table: pd.DataFrame, results: pd.DataFrame, columns: list[str]
 ) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """The parts of a table that have the same values in these columns, in the order of the results."""
+    """Yield the parts of a table with equal values in these columns, in the order of the results."""
     for values in dict.fromkeys(zip(*(results[column] for column in columns), strict=True)):
         same = [table[column] == value for column, value in zip(columns, values, strict=True)]
         yield values, table[np.logical_and.reduce(same)]

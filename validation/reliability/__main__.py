@@ -1,4 +1,4 @@
-"""``python -m validation.reliability``"""
+"""Run ``python -m validation.reliability``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A formula's value against an estimate from runs, with the interval in which it must lie."""
+"""Comparison of a formula's value with an estimate from runs and its confidence interval."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Check:
-    """Of one quantity, a probability or a time in s."""
+    """Comparison for one quantity, a probability or a time in s."""
 
     quantity: str
     runs: int
     formula: float
     estimate: float
-    low: float  # of the interval of CONFIDENCE
+    low: float  # ends of the interval with confidence CONFIDENCE
     high: float
 
     @property
     def inside(self) -> bool:
+        """True if the formula's value lies in the interval."""
         return self.low <= self.formula <= self.high
 
 
 def probability_check(quantity: str, formula: float, *, successes: int, runs: int) -> Check:
-    """C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-    binomial", Biometrika 26 (1934): the exact interval of a proportion.
+    """Compare a probability with the share of successes and its exact interval.
+
+    The interval is that of C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the
+    case of the binomial", Biometrika 26 (1934).
     """
+    # Imported here for a quick start: it is slow to import.
     from scipy.stats import binomtest
 
     interval = binomtest(successes, runs).proportion_ci(CONFIDENCE, method="exact")
@@ -38,7 +42,11 @@ def probability_check(quantity: str, formula: float, *, successes: int, runs: in
 
 
 def mean_check(quantity: str, formula_s: float, times_s: npt.NDArray[np.float64]) -> Check:
-    """Student's interval of a mean; its normal law holds for the thousands of runs it is made for."""
+    """Compare an expected time with the mean of the runs and Student's interval.
+
+    The interval assumes a normally distributed mean, which holds for the thousands of runs that are drawn.
+    """
+    # Imported here for a quick start: it is slow to import.
     from scipy.stats import t
 
     runs = len(times_s)

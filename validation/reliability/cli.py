@@ -1,9 +1,9 @@
 """Check the formulas of reliability: success, restart from scratch, checkpoints at Young's and Daly's interval.
 
-Runs are drawn with numpy, every node failing by its own exponential law, and the probability of success is also that of
-a program in SimGrid whose hosts fail by state profiles; a stalled and an aborted run have both failed.  Each formula
-must lie in the 99 % interval of its estimate: the exact one of Clopper and Pearson for a probability, Student's for a
-mean time.
+Runs are drawn with numpy; every node has its own exponentially distributed failures.  The probability of success is
+also estimated from runs in SimGrid whose hosts fail by state profiles; a stalled run and an aborted run count as
+failed.  Each formula must lie in the 99 % interval of its estimate: the exact interval of Clopper and Pearson for a
+probability, Student's interval for a mean time.
 """
 
 from __future__ import annotations
@@ -15,49 +15,52 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from platforms.terminal.table import table_lines
 
 if TYPE_CHECKING:
-    from apps.spec import RunSpec
+    from apps.spec.run_spec import RunSpec
     from validation.reliability.checks import Check
     from validation.reliability.simulated import SimulatedRuns
 
-_SUCCESS, _RANKS = 0.6, 4  # of runs in SimGrid
+_SUCCESS, _RANKS = 0.6, 4  # probability of success and number of ranks of the runs in SimGrid
 MOST_RUNS = 10_000_000
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="drawn for each case (default: 10000)")
+    parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="runs drawn per case (default: 10000)")
     parser.add_argument(
-        "--simulations", type=int, default=200, metavar="N", help="runs in SimGrid, 0: none (default: 200)"
+        "--simulations", type=int, default=200, metavar="N", help="runs in SimGrid; 0: none (default: 200)"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all draws (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all draws (default: 1)")
     _add_simulation_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def _add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """What only the runs in SimGrid look at."""
-    from apps.catalog import app_names
-    from apps.options import add_problem_arguments
-    from platforms.options import add_platform_arguments
+    """Add the options that only the runs in SimGrid use."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.programs.kernel import kernel_names
+    from platforms.arguments import add_platform_arguments
 
-    simulated = parser.add_argument_group("what runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
+    simulated = parser.add_argument_group("runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
     simulated.add_argument(
-        "--success", type=float, metavar="Q", help=f"probability that failures are to leave (default: {_SUCCESS:g})"
+        "--success", type=float, metavar="Q", help=f"probability of a run without failures (default: {_SUCCESS:g})"
     )
     add_platform_arguments(simulated)
-    simulated.add_argument("--app", metavar="NAME", help=f"of {', '.join(app_names())}")
+    simulated.add_argument("--app", metavar="NAME", help=f"of {', '.join(kernel_names())}")
     add_problem_arguments(simulated, default_class="S")
-    simulated.add_argument("--ranks", type=int, metavar="P", help=f"one per node (default: {_RANKS})")
+    simulated.add_argument("--ranks", type=int, metavar="P", help=f"ranks, one per node (default: {_RANKS})")
     simulated.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
 
 
@@ -78,20 +81,21 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _refuse_simulation_options(args: argparse.Namespace) -> None:
-    """What only runs in SimGrid look at is not ignored in silence."""
+    """Refuse the options of the runs in SimGrid, which would be ignored without these runs."""
     parser = CommandParser(add_help=False)
     _add_simulation_arguments(parser)
     for name, default in vars(parser.parse_args([])).items():
         if getattr(args, name) != default:
             option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
-            raise UserError(option, "does not go with --simulations 0", "Drop it, or let programs run")
+            raise UserError(option, "does not go with --simulations 0", "Leave it out, or give --simulations 1 or more")
 
 
 def _spec(args: argparse.Namespace) -> RunSpec:
-    from apps.options import problem_from_arguments
-    from apps.spec import Settings, Target
-    from platforms.options import platform_from_arguments
-    from platforms.placement import block
+    # Imported here for a quick start: they are slow to import.
+    from apps.spec.settings import Settings
+    from apps.spec.target import Target
+    from platforms.arguments import platform_from_arguments
+    from platforms.model.placement import block
 
     if args.scenario is None and args.platform is None:
         args.scenario = "grid4x2"
@@ -102,6 +106,7 @@ def _spec(args: argparse.Namespace) -> RunSpec:
 
 
 def _run(args: argparse.Namespace) -> int:
+    # Imported here for a quick start: it is slow to import.
     from validation.reliability.study import drawn_checks, simulated_check
 
     _check(args)
@@ -131,21 +136,19 @@ def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
     for check in checks:
         numbers = (f"{value:.6g}" for value in (check.formula, check.estimate, check.low, check.high))
         rows.append((check.quantity, str(check.runs), *numbers, "inside" if check.inside else "OUTSIDE"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *others in rows:
-        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
-        lines.append("  ".join((first.ljust(widths[0]), *cells)).rstrip())
+    lines = table_lines(rows, left={0})
     if done is not None:
         became = ", ".join(f"{count} {name}" for name, count in done.counts.items())
-        lines.append(f"in SimGrid: {became}; {done.as_drawn} of {len(done.outcomes)} as their draws say")
+        lines.append(f"in SimGrid: {became}; {done.as_drawn} of {len(done.outcomes)} agree with their draws")
     inside = sum(check.inside for check in checks)
     lines.append(f"{inside} of {len(checks)} inside; by chance each lies outside once in 100 draws")
     return "\n".join(lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    from apps.options import exit_status
+    """Run the command and return its exit status."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.arguments.exit_status import exit_status
 
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,4 +1,7 @@
-"""Runs in which every node fails by its own exponential law: what happens in each, without any formula of the mean."""
+"""Random runs whose nodes fail independently by an exponential law.
+
+The runs are followed event by event, without any formula of the mean.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ _DRAWS_AT_ONCE = 4_000_000  # 32 MB
 
 
 def first_failures(rng: np.random.Generator, runs: int, *, nodes: int, rate_per_s: float) -> npt.NDArray[np.float64]:
-    """For each of ``runs``, when the first of its nodes fails, s from now; each node has a draw of its own."""
+    """Return for each run the time until the first of its nodes fails, s; each node has its own draw."""
     rows = max(1, _DRAWS_AT_ONCE // nodes)
     parts = [
         rng.exponential(1 / rate_per_s, (min(rows, runs - begin), nodes)).min(axis=1) for begin in range(0, runs, rows)
@@ -28,11 +31,21 @@ def completion_times(
     checkpoint_s: float,
     restart_s: float,
 ) -> npt.NDArray[np.float64]:
-    """When each run is done, s.
+    """Return the completion time of each run, s.
 
-    A run works and writes a checkpoint after every ``interval_s`` of work unless it is done then (infinite: never).
-    At a failure it loses what it did since the last checkpoint, restarts, which another failure may interrupt, and goes
-    on.  The dates of failures are drawn beforehand, whatever the run is doing at the time.
+    A run works and writes a checkpoint after every ``interval_s`` of work, except at its end.  At a failure it loses
+    the work since the last checkpoint, restarts, which another failure may interrupt, and continues.  The dates of
+    failures are drawn beforehand and do not depend on what the run does.
+
+    Args:
+        rng: Source of the draws.
+        runs: Number of runs.
+        nodes: Nodes of a run.
+        rate_per_s: Failure rate of one node, 1/s.
+        work_s: Work of a run without checkpoints, s.
+        interval_s: Work between checkpoints, s; infinite: no checkpoints.
+        checkpoint_s: Time to write a checkpoint, s.
+        restart_s: Time of a restart, s.
     """
     clock_s, saved_s, done_s = np.zeros(runs), np.zeros(runs), np.full(runs, np.nan)
     restarting = np.zeros(runs, bool)

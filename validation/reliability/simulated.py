@@ -1,4 +1,4 @@
-"""Programs in SimGrid on hosts that fail: each run's platform has a state profile for every host that it uses."""
+"""Simulated runs on failing hosts: the platform of each run has a state profile for every host in use."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apps.child.process import Finished, run_bounded
+from apps.child.run_folder import environment
+from apps.child.verdict import final_record
 from apps.errors import SimulationError
-from apps.launch import environment, launch, prepare
-from apps.process import Finished, run_bounded
-from apps.spec import RunSpec
-from apps.verdict import final_record
+from apps.smpi.launch import launch, prepare
+from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
-from platforms.scratch import scratch_folder
-from platforms.simgrid import check_simgrid
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.installed import check_simgrid
 
-TIME_LIMIT_S = 120.0  # wall time of one run; reaching it is no outcome, but an error
+TIME_LIMIT_S = 120.0  # wall time of one run; reaching it is an error, not an outcome
 _SIMULATED_TIME = re.compile(r"Simulated time: ([0-9.eE+-]+) seconds")
 _STALL = re.compile("Deadlock detected|Stalling SMPI instance")
 SUCCEEDED, STALLED, ABORTED = "succeeded", "stalled", "aborted"
@@ -26,30 +27,35 @@ SUCCEEDED, STALLED, ABORTED = "succeeded", "stalled", "aborted"
 
 @dataclass(frozen=True)
 class SimulatedRuns:
-    """What became of runs whose hosts failed at drawn times."""
+    """Outcomes of runs whose hosts failed at drawn times."""
 
-    duration_s: float  # of a run that nothing befalls
-    outcomes: tuple[str, ...]  # of each run: SUCCEEDED, STALLED or ABORTED
-    first_failure_s: tuple[float, ...]  # of each run: when the first of its hosts fails
+    duration_s: float  # simulated time of a run without failures
+    outcomes: tuple[str, ...]  # SUCCEEDED, STALLED or ABORTED, one per run
+    first_failure_s: tuple[float, ...]  # time when the first host fails, one per run
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of each outcome."""
+        """Number of runs by outcome."""
         return {name: self.outcomes.count(name) for name in (SUCCEEDED, STALLED, ABORTED)}
 
     @property
     def succeeded(self) -> int:
+        """Number of runs that succeeded."""
         return self.counts[SUCCEEDED]
 
     @property
     def as_drawn(self) -> int:
-        """Runs that succeeded just where no host was to fail before the end."""
+        """Number of runs whose outcome agrees with the draws; runs succeed exactly if no host fails before the end."""
         pairs = zip(self.outcomes, self.first_failure_s, strict=True)
         return sum((outcome == SUCCEEDED) == (first > self.duration_s) for outcome, first in pairs)
 
 
 def duration(spec: RunSpec) -> float:
-    """Simulated time from the start of the spec's program to its end, without failures, s.  Raises SimulationError."""
+    """Return the simulated time from start to end of the spec's run, without failures, s.
+
+    Raises:
+        SimulationError: The run failed.
+    """
     done = _run(replace(spec, options=(*spec.options, ("smpi/display-timing", "yes"))))
     final_record(done, str(spec.target.problem))
     (text,) = _SIMULATED_TIME.findall(done.log)
@@ -59,9 +65,21 @@ def duration(spec: RunSpec) -> float:
 def simulate_failing(
     spec: RunSpec, duration_s: float, *, runs: int, rate_per_s: float, seed: int, jobs: int = 2
 ) -> SimulatedRuns:
-    """Runs the spec in full so often, each host of the placement failing for good at a time from exp(rate_per_s).
+    """Run the spec in full several times; each host of the placement fails for good at a drawn time.
 
-    ``duration_s``: of the run without failures.  A stalled and an aborted run have both failed.
+    A stalled run and an aborted run count as failed.
+
+    Args:
+        spec: The run.
+        duration_s: Simulated time of the run without failures, s.
+        runs: Number of runs.
+        rate_per_s: Rate of the exponential distribution of a host's time to failure, 1/s.
+        seed: Seed of the draws.
+        jobs: Simulations at a time.
+
+    Raises:
+        UserError: The platform is a compiled one.
+        SimulationError: A run reached TIME_LIMIT_S.
     """
     file = spec.target.platform.path
     if file.suffix == ".so":
@@ -82,7 +100,8 @@ def simulate_failing(
 
 
 def with_failures(xml: bytes, failure_s: Mapping[str, float]) -> bytes:
-    """A platform file in which each of these hosts switches off at its time, s, and never on again."""
+    """Return the platform file with profiles that turn each of these hosts off for good at its time, s."""
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     root = etree.fromstring(xml)

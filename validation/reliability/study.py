@@ -1,4 +1,4 @@
-"""What is checked: cases drawn with numpy, and runs of a program in SimGrid."""
+"""The checks: cases drawn with numpy, and runs in SimGrid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.spec import RunSpec
+from apps.spec.run_spec import RunSpec
 from predictor.blocks.published.formulas import success
 from predictor.reliability.expected import restart_from_scratch, with_checkpoints
 from predictor.reliability.intervals import daly, young
@@ -31,22 +31,23 @@ class Case:
 
     @property
     def rate_per_s(self) -> float:
-        """Of one node."""
+        """Failure rate of one node, 1/s."""
         return 1 / self.node_mtbf_s
 
     @property
     def system_rate_per_s(self) -> float:
+        """Failure rate of all nodes together, 1/s."""
         return self.nodes * self.rate_per_s
 
 
-# Galera+ for a month and for a year, and more nodes that fail more often.
+# Galera+ for a month and for a year, then a larger system with a higher failure rate.
 _SUCCESS_CASES = (
     Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=30 * _DAY_S, checkpoint_s=0, restart_s=0),
     Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=365 * _DAY_S, checkpoint_s=0, restart_s=0),
     Case(nodes=1024, node_mtbf_s=5 * _YEAR_S, work_s=1 * _DAY_S, checkpoint_s=0, restart_s=0),
 )
-# A failure every two days, runs of three and of ten days; then failures so frequent that the times of a checkpoint, a
-# restart and between failures are of one order.
+# A failure every two days with runs of three and of ten days; then failures so frequent that the time between failures
+# is of the order of a checkpoint and a restart.
 _TIME_CASES = (
     Case(nodes=192, node_mtbf_s=_YEAR_S, work_s=3 * _DAY_S, checkpoint_s=600, restart_s=0),
     Case(nodes=32, node_mtbf_s=_YEAR_S / 6, work_s=10 * _DAY_S, checkpoint_s=600, restart_s=1200),
@@ -55,7 +56,7 @@ _TIME_CASES = (
 
 
 def drawn_checks(runs: int, seed: int) -> list[Check]:
-    """Success and expected times of every case from ``runs`` runs each; cases draw independently of each other."""
+    """Check success and expected times of every case with ``runs`` runs each; cases have independent draws."""
     checks = []
     streams = iter(np.random.SeedSequence(seed).spawn(len(_SUCCESS_CASES) + 3 * len(_TIME_CASES)))
     for case in _SUCCESS_CASES:
@@ -93,7 +94,7 @@ def drawn_checks(runs: int, seed: int) -> list[Check]:
 def simulated_check(
     spec: RunSpec, *, runs: int, success_wanted: float, seed: int, jobs: int
 ) -> tuple[Check, SimulatedRuns]:
-    """Success of the spec's program in SimGrid, with lambda chosen so that exp(-lambda dt P) = ``success_wanted``."""
+    """Check the probability of success in SimGrid, for the lambda with exp(-lambda dt P) = ``success_wanted``."""
     nodes, lasts_s = spec.target.nodes, duration(spec)
     rate_per_s = -math.log(success_wanted) / (nodes * lasts_s)
     done = simulate_failing(spec, lasts_s, runs=runs, rate_per_s=rate_per_s, seed=seed, jobs=jobs)

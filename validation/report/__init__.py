@@ -1,1 +1,4 @@
-"""One HTML file that says what was run, how wrong each prediction is, what it cost, and how to repeat it."""
+"""HTML report of a validation: targets, errors and costs of the predictions, and commands to repeat the runs.
+
+Public faces: ``option.add_report_argument``, ``option.reporter_from_arguments``, ``page.page``, ``gather.Gathered``.
+"""

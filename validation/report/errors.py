@@ -1,4 +1,4 @@
-"""The tables of errors: what was run, predictions, their statistics, cautions, and what has no answer."""
+"""Tables of a report: targets, predictions, error statistics, cautions, refusals, failures and costs."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from predictor.registry import HCF_FAMILY
-from validation.metrics import ALL_APPS, published_errors
+from validation.comparison.metrics import ALL_APPS, published_errors
+from validation.presentation.tables import told_apart_by, truth_name
 from validation.report.gather import Gathered
 from validation.report.tables import (
     NOTHING,
     Cell,
     Table,
-    either,
     interval,
     known,
     number,
+    number_text,
     numbers,
     table,
+    text_or_nothing,
     words,
-    written,
 )  # fmt: skip
-from validation.tables import told_apart_by, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
-_TOLD_ONCE = ("network", "class", "mapping", "clusters", "efficiency")  # in the table of targets, where that will do
+# Columns that only the table of targets has, unless they vary within a scenario and app.
+_TOLD_ONCE = ("network", "class", "mapping", "clusters", "efficiency")
 
 
 def targets_table(gathered: Gathered) -> Table:
-    """One row per target: the truth."""
+    """Return the table of targets and their true times."""
     truth = truth_name(gathered.results)
     columns = [
         *words("platform", "network", "program"),
@@ -42,8 +43,8 @@ def targets_table(gathered: Gathered) -> Table:
         *numbers("efficiency", f"{truth} s", "computation, %", "iterations simulated", "bound"),
     ]
     first: dict[int, dict[str, Any]] = {}
-    for told, row in zip(gathered.told, gathered.rows, strict=True):
-        first.setdefault(told.case, row)
+    for note, row in zip(gathered.notes, gathered.rows, strict=True):
+        first.setdefault(note.case, row)
     rows = []
     for index, case in enumerate(gathered.cases):
         row = first[index]
@@ -60,7 +61,7 @@ def targets_table(gathered: Gathered) -> Table:
             _iterations(row),
             number(row["extrapolation_bound"], "{:.0e}" if row["extrapolation_bound"] else "{:g}"),
         ])  # fmt: skip
-    return table("targets", f"What was run: targets and their {truth} times", columns, rows, wide=True)
+    return table("targets", f"Targets and their {truth} times", columns, rows, wide=True)
 
 
 def _iterations(row: dict[str, Any]) -> Cell:
@@ -74,7 +75,13 @@ def _program(row: dict[str, Any]) -> str:
 
 
 def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool) -> Table:
-    """Statistics per predictor and program, and over all programs; ``energy``: of energies too."""
+    """Return the table of error statistics per predictor and program, and per predictor over all programs.
+
+    Args:
+        summary: The statistics, as ``summarise`` returns them.
+        results: The results, with the columns of validation.comparison.compare.Result.
+        energy: Show the statistics of the energies too, if they are known.
+    """
     published = published_errors(results)
     shown = summary if summary["app"].nunique() != 2 else summary[summary["app"] != ALL_APPS]
     energy = energy and bool(summary["mean_abs_energy_error_pct"].notna().any())
@@ -92,7 +99,7 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
             row["predictor"],
             "all programs" if row["app"] == ALL_APPS else row["app"],
             Cell(str(row["n"]) if row["n"] == row["cases"] else f"{row['n']} of {row['cases']}", order=row["n"]),
-            number(row["mean_abs_error_pct"], "{:.2f}", mark=judged(row["mean_abs_error_pct"])),
+            number(row["mean_abs_error_pct"], "{:.2f}", mark=error_class(row["mean_abs_error_pct"])),
             interval(low, high, "{:.2f}", note="needs two cases"),
             number(row["median_abs_error_pct"], "{:.2f}"),
             number(row["max_abs_error_pct"], "{:.2f}"),
@@ -107,20 +114,20 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
     return table("summary", "Errors per predictor and program", columns, rows, wide=True)
 
 
-def judged(error_pct: float | None) -> str:
-    """Class of the page's style for an absolute error."""
+def error_class(error_pct: float | None) -> str:
+    """Return the CSS class for an absolute error, %."""
     if error_pct is None or math.isnan(error_pct):
         return ""
     return "good" if error_pct <= 5 else "fair" if error_pct <= 10 else ""
 
 
 def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
-    """One row per prediction; what is the same for all is left to the table of targets."""
+    """Return the table of predictions, without columns that only the table of targets needs."""
     results = gathered.results
     truth = truth_name(results)
     told_apart = told_apart_by(results, _TOLD_ONCE)
     ranges = results["range_low_pct"].notna().any()
-    energy = gathered.asked.energy and results["energy_simulated_j"].notna().any()
+    energy = gathered.invocation.energy and results["energy_simulated_j"].notna().any()
     columns = [
         *words("platform", *told_apart, "program"),
         *numbers("ranks"),
@@ -135,14 +142,14 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     for row in gathered.rows:
         cells = [
             row["scenario"],
-            *(either(row[name]) for name in told_apart),
+            *(text_or_nothing(row[name]) for name in told_apart),
             row["app"],
             number(row["ranks"], "{:,}"),
             row["predictor"],
             number(row["predicted_s"], "{:.5g}") if known(row["predicted_s"]) else Cell("no answer", mark="none"),
             number(row["simulated_s"], "{:.5g}"),
             number(row["error_pct"], "{:+.2f}"),
-            number(row["abs_error_pct"], "{:.2f}", mark=judged(row["abs_error_pct"])),
+            number(row["abs_error_pct"], "{:.2f}", mark=error_class(row["abs_error_pct"])),
             *([_range(row)] if ranges else []),
             _cautions(row, cautions),
             number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
@@ -153,38 +160,39 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
             cells += [number(row["energy_predicted_j"]), number(row["energy_simulated_j"])]
             cells.append(number(row["energy_error_pct"], "{:+.2f}"))
         rows.append(cells)
-    return table("results", f"Every prediction beside its {truth} time", columns, rows, wide=True)
+    return table("results", f"All predictions and their {truth} times", columns, rows, wide=True)
 
 
 def _range(row: dict[str, Any]) -> Cell:
     low, high = row["range_low_pct"], row["range_high_pct"]
     if not known(low):
-        return Cell(NOTHING, note="the validity map does not know such cases")
+        return Cell(NOTHING, note="the validity map has no such cases")
     text = f"{_signed(low)} to {_signed(high)}"
     return Cell(text, order=low) if row["in_range"] else Cell(f"{text}, missed", order=low, mark="outside")
 
 
 def _signed(value: float) -> str:
-    return written(value, "{:+,.0f}" if abs(value) >= 100 else "{:+.3g}")
+    return number_text(value, "{:+,.0f}" if abs(value) >= 100 else "{:+.3g}")
 
 
 class Caution:
-    """A kind of caution: texts that differ in their numbers only."""
+    """A kind of caution: all cautions whose texts differ only in their numbers."""
 
     def __init__(self, number: int, text: str):
         self.number, self.example, self.count = number, text, 0
         self.predictors: dict[str, None] = {}
 
     @property
-    def by(self) -> str:
+    def predictor_names(self) -> str:
+        """Names of the predictors that gave the caution."""
         return ", ".join(self.predictors)
 
 
 def cautions(gathered: Gathered) -> list[Caution]:
-    """The kinds of cautions of all predictions, numbered from 1."""
+    """Return the kinds of cautions of all predictions, numbered from 1."""
     found: dict[str, Caution] = {}
-    for told, row in zip(gathered.told, gathered.rows, strict=True):
-        if told.refusal is not None:
+    for note, row in zip(gathered.notes, gathered.rows, strict=True):
+        if note.refusal is not None:
             continue
         for text in _flags(row):
             kind = _kind(text)
@@ -206,30 +214,30 @@ def _cautions(row: dict[str, Any], cautions: Sequence[Caution]) -> Cell:
     if not known(row["predicted_s"]):
         return Cell("see below")
     kinds = [_kind(text) for text in _flags(row)]
-    told = [str(one.number) for one in cautions if _kind(one.example) in kinds]
-    return Cell(", ".join(told), note=row["flags"])
+    shown = [str(one.number) for one in cautions if _kind(one.example) in kinds]
+    return Cell(", ".join(shown), note=row["flags"])
 
 
 def refusals_table(gathered: Gathered) -> Table | None:
-    """Cases that a predictor has no answer for, and why; None where there are none."""
+    """Return the table of cases without an answer, with the reasons, or None if every case has an answer."""
     rows = [
-        [row["predictor"], row["scenario"], _program(row), number(row["ranks"], "{:,}"), told.refusal]
-        for told, row in zip(gathered.told, gathered.rows, strict=True)
-        if told.refusal is not None
+        [row["predictor"], row["scenario"], _program(row), number(row["ranks"], "{:,}"), note.refusal]
+        for note, row in zip(gathered.notes, gathered.rows, strict=True)
+        if note.refusal is not None
     ]
-    columns = [*words("predictor", "platform", "program"), *numbers("ranks"), *words("why")]
-    return table("refusals", "No answer, and why", columns, rows) if rows else None
+    columns = [*words("predictor", "platform", "program"), *numbers("ranks"), *words("reason")]
+    return table("refusals", "Cases without an answer", columns, rows) if rows else None
 
 
 def failures_table(gathered: Gathered) -> Table | None:
-    """Targets without a true time; None where there are none."""
+    """Return the table of targets without a true time, or None if there are none."""
     rows = [list(one) for one in gathered.failures]
-    columns = words("target", "what was wrong")
-    return table("failures", "Failed: no true time", columns, rows) if rows else None
+    columns = words("target", "error")
+    return table("failures", "Failed targets, without a true time", columns, rows) if rows else None
 
 
 def costs_table(gathered: Gathered) -> Table:
-    """What each prediction was given, and what that took."""
+    """Return the table of the evidence and the costs of each prediction."""
     columns = [
         *words("platform", "program"),
         *numbers("ranks"),
@@ -243,24 +251,24 @@ def costs_table(gathered: Gathered) -> Table:
             _program(row),
             number(row["ranks"], "{:,}"),
             row["predictor"],
-            _evidence(told.evidence),
+            _evidence(note.evidence),
             number(row["evidence_node_s"], "{:.4g}"),
             number(100 * row["evidence_share"], "{:.2f}"),
             number(row["evidence_wall_s"], "{:.2f}"),
             number(1000 * row["prediction_wall_s"], "{:.2f}"),
-            number(row["simulation_wall_s"] if gathered.cases[told.case].run else None, "{:.2f}"),
+            number(row["simulation_wall_s"] if gathered.cases[note.case].run else None, "{:.2f}"),
         ]
-        for told, row in zip(gathered.told, gathered.rows, strict=True)
+        for note, row in zip(gathered.notes, gathered.rows, strict=True)
     ]
-    return table("costs", "What each prediction cost", columns, rows, wide=True)
+    return table("costs", "Costs of the predictions", columns, rows, wide=True)
 
 
 _KINDS = {
     "run": "run",
-    "trace": "recording",
+    "recording": "recording",
     "exchange": "series of messages",
     "blocks": "series of blocks",
-    "declared": "what the user says",
+    "declared": "declarations of the user",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a reader must know to trust or repeat the numbers: settings, versions, words."""
+"""Facts for a reader of the report: settings, versions and a glossary."""
 
 from __future__ import annotations
 
@@ -9,41 +9,42 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 
-from apps.spec import ENGINE_OPTIONS, Settings
-from platforms.simgrid import simgrid_version
+from apps.spec.engine_options import ENGINE_OPTIONS
+from apps.spec.settings import Settings
+from platforms.simgrid.installed import simgrid_version
 
 PROJECT = "grid-prediction-validator"
 _PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "numba", "lxml", "jinja2")
 _MEANINGS = {
     "compute": "computation",
     "efficiency": "efficiency: share of a node's speed that a kernel sustains",
-    "iterations": "iterations that are simulated",
+    "iterations": "simulated iterations",
     "options": "SimGrid options (--cfg)",
     "host_speed_flops": "speed of this computer, flop/s",
     "engine": "engine",
     "memory_bus": "memory bus of a node",
-    "bytes_per_flop": "bytes over it per operation",
+    "bytes_per_flop": "bytes over the memory bus per operation",
 }
 _DEFAULTS = {
-    "iterations": "steady: until they repeat, the rest extrapolated; all on a platform that changes over time",
-    "options": "none besides those of the platforms",
+    "iterations": "steady: until they repeat, the rest extrapolated; all if the platform changes over time",
+    "options": "none in addition to those of the platforms",
     "host_speed_flops": "not used",
     "engine": "smpi; s4u for a program in Python",
-    "memory_bus": "none: memory never limits",
+    "memory_bus": "none: memory is no limit",
     "bytes_per_flop": "as the kernel declares",
 }
 
-Facts = list[tuple[str, str]]  # what, and its value
+Facts = list[tuple[str, str]]  # name and value
 
 
 def settings_facts(all_settings: Sequence[Settings]) -> Facts:
-    """Every setting, with all the values that were used."""
+    """Return every setting with all values that were used."""
     facts = [
         (_MEANINGS.get(one.name, one.name), _several(_setting(one.name, settings) for settings in all_settings))
         for one in fields(Settings)
     ]
     always = ", ".join(f"{key}:{value}" for key, value in ENGINE_OPTIONS.items())
-    return [*facts, ("SimGrid options that the engine sets itself", always)]
+    return [*facts, ("SimGrid options that the engine always sets", always)]
 
 
 def _setting(name: str, settings: Settings) -> str:
@@ -62,7 +63,7 @@ def _several(values: Iterable[str]) -> str:
 
 
 def version_facts() -> Facts:
-    """What made the numbers."""
+    """Return the versions of the software and the system that produced the results."""
     return [
         ("project", f"{PROJECT} {_version(PROJECT)}"),
         ("SimGrid", simgrid_version()),
@@ -87,23 +88,23 @@ GLOSSARY: Facts = [
     ),
     (
         "95 % interval",
-        "BCa bootstrap interval of the mean absolute error over these cases; too narrow where there are few.",
+        "BCa bootstrap interval of the mean absolute error over these cases; too narrow for few cases.",
     ),
     (
         "R²",
-        "1 - sum (predicted - true)² / sum (true - mean true)²: 1 is perfect, below 0 is worse than always saying the "
-        "mean. The longest runs decide.",
+        "1 - sum (predicted - true)² / sum (true - mean true)²: 1 is perfect, below 0 is worse than always predicting "
+        "the mean. The longest runs dominate.",
     ),
-    ("computation, %", "time that the busiest rank computes, as a share of the run; the rest is communication."),
+    ("computation, %", "computation time of the busiest rank as a share of the run; the rest is communication."),
     ("probe T_cp, T_cm", "computation of the slowest task of a run on one node per cluster, and the rest of its time."),
-    ("evidence", "what a predictor was allowed to see: short runs, recordings, messages. Never the target's own run."),
-    ("node-seconds", "nodes in use times the time they are in use for: what a run would cost on the real machines."),
-    ("% of the full run", "node-seconds of the evidence as a share of those of the full run that is predicted."),
-    ("bound", "relative error that extrapolating the simulated iterations may have caused, at most."),
+    ("evidence", "what a predictor is given: short runs, recordings, messages; never the target's own run."),
+    ("node-seconds", "nodes in use times the time of their use: the cost of a run on the real machines."),
+    ("% of the full run", "node-seconds of the evidence as a share of the node-seconds of the predicted full run."),
+    ("bound", "upper bound of the relative error that extrapolating the simulated iterations may cause."),
     (
         "caution",
-        "what the model itself, or the validity map, says of a prediction: most often that the case lies outside what "
-        "the model was made for.",
+        "a warning of the model itself or of the validity map about a prediction, most often that the case lies "
+        "outside the range the model was made for; or what a reader must know of the simulated runs.",
     ),
-    ("no answer", "the case lies outside the model's assumptions, or its evidence cannot be had; the reason is told."),
+    ("no answer", "the case violates the model's assumptions, or its evidence is not available; the reason is given."),
 ]

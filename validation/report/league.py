@@ -1,15 +1,16 @@
-"""The league in a report: the ranking, what error costs how much, and how good choices would be."""
+"""The league in a report: ranking, errors against costs, and quality of the choices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from validation.league import SIMULATE, decisions, pareto, ranking
-from validation.league.front import COSTS
-from validation.league.plots import pareto_figure, regret_figure
-from validation.metrics import ALL_APPS
-from validation.report.errors import judged
+from validation.comparison.metrics import ALL_APPS
+from validation.ranking.deciding import decisions
+from validation.ranking.front import COSTS, pareto
+from validation.ranking.plots import pareto_figure, regret_figure
+from validation.ranking.standing import SIMULATE, ranking
+from validation.report.errors import error_class
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
 from validation.report.tables import NOTHING, Cell, Table, interval, number, numbers, table, words
@@ -21,26 +22,26 @@ _COSTS = {"evidence_share": ("evidence, % of the full run", 100.0), "wall_s": ("
 
 
 def league_text(ranked: pd.DataFrame) -> list[str]:
-    """What the ranking rests on."""
+    """Return lines on the cases that the ranking is based on."""
     of_predictors = ranked[ranked["rank"].notna() & (ranked["predictor"] != SIMULATE)]
     cases = int(ranked["cases"].iloc[0])
     if of_predictors.empty:
-        return [f"No predictor is ranked: there is none of the {cases} cases that all of them answer."]
+        return [f"No predictor is ranked: none of the {cases} cases is answered by all predictors with enough answers."]
     counted = int(of_predictors["counted"].max())
     lines = [
-        f"Ranked on the {counted} of {cases} cases that all ranked predictors answer; costs are means per case, of "
-        "predicting it alone. Who answers fewer than three quarters of the cases has no rank."
+        f"Ranked on the {counted} of {cases} cases that all ranked predictors answer; costs are means of "
+        "predicting each case alone. Predictors that answer fewer than three quarters of the cases have no rank."
     ]
     if SIMULATE in set(ranked["predictor"]):
         lines.append(
-            f"{SIMULATE} is no predictor: it is the simulation of the target itself, with the error that extrapolating "
-            "its iterations may cause. On a real machine its evidence would be the full run."
+            f"{SIMULATE} is not a predictor: it is the simulation of the target itself, with the error that "
+            "extrapolating its iterations may cause. On a real machine its evidence would be the full run."
         )
     return lines
 
 
 def league_tables(ranked: pd.DataFrame, front: pd.DataFrame, choices: pd.DataFrame) -> list[Table]:
-    """Ranking, Pareto fronts, and choices, where there are any."""
+    """Return the tables of the ranking, the Pareto fronts and the choices, as far as they are not empty."""
     made = [_ranking_table(ranked)]
     if not front.empty:
         made.append(_front_table(front))
@@ -50,16 +51,16 @@ def league_tables(ranked: pd.DataFrame, front: pd.DataFrame, choices: pd.DataFra
 
 
 def league_pictures(front: pd.DataFrame, choices: pd.DataFrame) -> Iterator[Picture]:
-    """Errors over costs, and regrets; their numbers are those of the tables."""
+    """Yield pictures of errors over costs and of regrets; the tables have their numbers."""
     if not front.empty:
         title = "Mean absolute error over cost, with the Pareto front"
         svg = inline_svg(pareto_figure(front), "pareto", title=title)
-        caption = f"{title}: what lies on the line is beaten by nothing that is both better and cheaper."
+        caption = f"{title}: no predictor is both more accurate and cheaper than one on the line."
         yield Picture("pareto", svg, caption)
     if not choices.empty:
-        title = "Mean regret of choosing what is predicted to be fastest"
+        title = "Mean regret of choosing the candidate that is predicted to be fastest"
         svg = inline_svg(regret_figure(choices), "regret", title=title)
-        yield Picture("regret", svg, f"{title}: how much longer than the best candidate the chosen one takes.")
+        yield Picture("regret", svg, f"{title}: the additional time of the chosen candidate over the best one.")
 
 
 def _ranking_table(ranked: pd.DataFrame) -> Table:
@@ -67,7 +68,7 @@ def _ranking_table(ranked: pd.DataFrame) -> Table:
         *numbers("rank"),
         *words("predictor"),
         *numbers("answers", "mean |error|, %", "95 % interval, %", "median, %", "largest, %", "R²"),
-        *numbers("evidence, node-seconds", "% of the full run", "rank by it", "wall, s", "rank by wall"),
+        *numbers("evidence, node-seconds", "% of the full run", "rank by node-seconds", "wall, s", "rank by wall"),
     ]
     rows = []
     for row in ranked.to_dict("records"):
@@ -75,8 +76,8 @@ def _ranking_table(ranked: pd.DataFrame) -> Table:
         rows.append([
             _rank(row["rank"]),
             row["predictor"],
-            _of(row["answered"], row["cases"]),
-            number(row["mean_abs_error_pct"], "{:.4g}", mark=judged(row["mean_abs_error_pct"])),
+            _count_cell(row["answered"], row["cases"]),
+            number(row["mean_abs_error_pct"], "{:.4g}", mark=error_class(row["mean_abs_error_pct"])),
             interval(low, high, "{:.3g}"),
             number(row["median_abs_error_pct"]),
             number(row["max_abs_error_pct"]),
@@ -91,12 +92,13 @@ def _ranking_table(ranked: pd.DataFrame) -> Table:
 
 
 def _rank(value: Any) -> Cell:
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     return Cell(NOTHING, note="not ranked") if pd.isna(value) else Cell(str(int(value)))
 
 
-def _of(count: int, cases: int) -> Cell:
+def _count_cell(count: int, cases: int) -> Cell:
     return Cell(str(count) if count == cases else f"{count} of {cases}", order=count)
 
 
@@ -110,9 +112,9 @@ def _front_table(front: pd.DataFrame) -> Table:
                 name,
                 number(scale * row["value"], "{:.3g}"),
                 number(row["mean_abs_error_pct"], "{:.4g}"),
-                Cell("on the front", mark="good") if row["on_front"] else f"beaten by {row['dominated_by']}",
+                Cell("on the front", mark="good") if row["on_front"] else f"dominated by {row['dominated_by']}",
             ])  # fmt: skip
-    columns = [*words("predictor", "cost"), *numbers("its value", "mean |error|, %"), *words("Pareto front")]
+    columns = [*words("predictor", "cost"), *numbers("cost value", "mean |error|, %"), *words("Pareto front")]
     return table("pareto-front", "Error against cost", columns, rows)
 
 
@@ -127,7 +129,7 @@ def _choices_table(choices: pd.DataFrame) -> Table:
             "all programs" if row["app"] == ALL_APPS else row["app"],
             row["predictor"],
             number(row["choices"], "{:,}"),
-            _of(row["answered"], row["candidates"]),
+            _count_cell(row["answered"], row["candidates"]),
             number(row["spearman"], "{:+.2f}"),
             number(row["kendall"], "{:+.2f}"),
             number(row["mean_regret_pct"], "{:.3g}"),
@@ -140,6 +142,6 @@ def _choices_table(choices: pd.DataFrame) -> Table:
 
 
 def league(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Ranking, front and choices of these results."""
+    """Return ranking, front and choices of these results."""
     ranked = ranking(results)
     return ranked, pareto(ranked), decisions(results)

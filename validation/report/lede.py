@@ -1,21 +1,22 @@
-"""What a reader in a hurry should know: the title, and the first lines."""
+"""Title and opening lines of a report, with its most important results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from apps.wording import number_of
-from validation.metrics import ALL_APPS
+from platforms.wording import number_of
+from validation.comparison.metrics import ALL_APPS
+from validation.presentation.tables import truth_name
 from validation.report.gather import Gathered
 from validation.report.tables import known
-from validation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def title(results: pd.DataFrame) -> str:
+    """Return the title of the report."""
     apps, platforms = (list(dict.fromkeys(results[name])) for name in ("app", "scenario"))
     return f"Predicted and {truth_name(results)} run times: {_listed(apps)} on {_listed(platforms)}"
 
@@ -25,12 +26,12 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
-    """Sentences: how much was predicted, who is closest, what is missing."""
+    """Return sentences on the number of predictions, the most accurate predictor and missing answers."""
     predictors = list(dict.fromkeys(results["predictor"]))
     truth = "measured on a real machine" if truth_name(results) == "measured" else "simulated with SimGrid"
     lines = [
         f"{number_of(gathered.answered, 'prediction')} of {number_of(len(gathered.cases), 'target')} by "
-        f"{_listed(predictors, 20)}, against times that were {truth}."
+        f"{_listed(predictors, 20)}, compared with times that were {truth}."
     ]
     over_all = summary[summary["app"] == ALL_APPS]
     complete = over_all[over_all["n"] == over_all["cases"]]
@@ -39,14 +40,14 @@ def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> li
         best = answering.iloc[int(answering["mean_abs_error_pct"].argmin())]
         low, high = best["mean_abs_error_low_pct"], best["mean_abs_error_high_pct"]
         interval = f" (95 % interval {low:.3g} to {high:.3g} %)" if known(low) else ""
-        who = "Closest" if len(predictors) > 1 else "On average"
+        who = "Most accurate" if len(predictors) > 1 else "Errors"
         lines.append(
-            f"{who}: {best['predictor']}, wrong by {best['mean_abs_error_pct']:.3g} % in the mean{interval} and by "
-            f"{best['max_abs_error_pct']:.3g} % at most, over {best['n']} of {best['cases']} cases."
+            f"{who}: {best['predictor']}, with a mean absolute error of {best['mean_abs_error_pct']:.3g} %{interval} "
+            f"and a largest one of {best['max_abs_error_pct']:.3g} %, over {best['n']} of {best['cases']} cases."
         )
-    refused = sum(told.refusal is not None for told in gathered.told)
+    refused = sum(note.refusal is not None for note in gathered.notes)
     if refused:
-        lines.append(f"{number_of(refused, 'case')} without an answer; the reasons stand below.")
+        lines.append(f"{number_of(refused, 'case')} without an answer; the reasons are given below.")
     if gathered.failures:
         lines.append(f"{number_of(len(gathered.failures), 'target')} failed.")
     return lines

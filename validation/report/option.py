@@ -1,19 +1,21 @@
-"""--report FILE.html: the page with everything in it."""
+"""Option --report FILE.html."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from validation.report.gather import OPTION, Asked, Reporter
+from apps.results.cautions import Cautions
+from validation.report.gather import Invocation
+from validation.report.reporter import OPTION, Reporter
 
 
 def add_report_argument(parser: argparse.ArgumentParser) -> None:
-    """--report, as reporter_from_arguments reads it."""
+    """Add the option --report, which ``reporter_from_arguments`` reads."""
     parser.add_argument(
         OPTION, metavar="FILE.html",
-        help="write a page with tables, figures, settings, versions, costs and the commands to repeat it; it needs no "
-        "network (docs/validation/report.md)",
+        help="write an HTML page with tables, figures, settings, versions, costs and the commands to repeat the runs; "
+        "it needs no network (docs/validation/report.md)",
     )  # fmt: skip
 
 
@@ -23,24 +25,32 @@ def reporter_from_arguments(
     words: Sequence[str],
     module: str,
     file: tuple[str, str] | None = None,
+    cautions: Cautions | None = None,
 ) -> Reporter:
-    """Writes what the option names, and nothing without it.
+    """Return a reporter that writes the file of the option, or nothing without the option.
 
-    ``module`` and ``words``: as the command was called.  ``file``: as in Asked.  Raises UserError for
-    a place where no page can be written.
+    Args:
+        args: The parsed options.
+        words: The words of the command line after the module.
+        module: The module of the command.
+        file: Name and text of a campaign file.
+        cautions: The cautions about the runs.
+
+    Raises:
+        UserError: The page cannot be written.
     """
-    asked = Asked(
+    invocation = Invocation(
         command=("python", "-m", module, *words),
         file=file,
         truth=getattr(args, "truth", None),
         energy=args.energy,
         platform_words=platform_words(args),
     )
-    return Reporter(args.report, asked)
+    return Reporter(args.report, invocation, cautions)
 
 
 def platform_words(args: argparse.Namespace) -> tuple[str, ...]:
-    """The words that describe the one platform, as platforms.generate takes them."""
+    """Return the options of platforms.generate that describe the only platform; empty if there are several."""
     if getattr(args, "scenario", None) in (None, "all"):
         return ()
     words = []

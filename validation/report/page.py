@@ -1,4 +1,4 @@
-"""The page: everything gathered, as HTML that needs nothing but itself."""
+"""The report as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from validation.metrics import summarise
+from validation.comparison.metrics import summarise
+from validation.presentation.tables import truth_name
 from validation.report import errors, league, pictures
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
 from validation.report.gather import Gathered
@@ -20,7 +21,6 @@ from validation.report.platforms import platform_pictures
 from validation.report.runs import platform_files, repeated
 from validation.report.tables import Table
 from validation.report.timelines import Progress, timeline_pictures
-from validation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +30,9 @@ _TEMPLATES = "validation.report", "templates"
 
 @dataclass
 class Section:
-    """A chapter of the page: text, tables, pictures, in this order."""
+    """A section of the page: text, tables and pictures, in this order."""
 
-    name: str  # id
+    name: str  # id in the page
     title: str
     text: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
     def take(self, found: Iterable[Picture | str]) -> Section:
-        """Adds pictures, and what is said in their place."""
+        """Add pictures, and notes on missing pictures."""
         for one in found:
             if isinstance(one, str):
                 self.notes.append(one)
@@ -50,7 +50,8 @@ class Section:
 
 
 def page(gathered: Gathered, *, progress: Progress) -> str:
-    """The HTML of a report.  Timelines are recorded for it, unless the run was interrupted."""
+    """Return the HTML of a report; this records timelines, unless the validation was interrupted."""
+    # Imported here for a quick start: it is slow to import.
     import jinja2
 
     environment = jinja2.Environment(
@@ -66,13 +67,14 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         "style": style,
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "asked": gathered.asked,
-        "command": shlex.join(gathered.asked.command),
+        "invocation": gathered.invocation,
+        "command": shlex.join(gathered.invocation.command),
         "interrupted": gathered.interrupted,
         "glossary": GLOSSARY,
         "versions": version_facts(),
         "settings": settings_facts(gathered.settings),
         "failures": errors.failures_table(gathered),
+        "run_cautions": gathered.run_cautions,
     }
     if not gathered.rows:
         empty = dict.fromkeys(("lede", "sections", "files", "repeated", "cautions"), ())
@@ -80,7 +82,7 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         return {**common, **empty, **nothing, "title": "No results", "more_files": 0, "more_runs": 0}
     results = gathered.results
     summary = summarise(results)
-    told = errors.cautions(gathered)
+    cautions = errors.cautions(gathered)
     progress("drawing")
     known_files, more_files = platform_files(gathered)
     listed, more_runs = repeated(gathered.runs, known_files)
@@ -88,9 +90,9 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         **common,
         "title": title(results),
         "lede": lede(gathered, results, summary),
-        "summary": errors.summary_table(summary, results, energy=gathered.asked.energy),
-        "results": errors.results_table(gathered, told),
-        "cautions": told,
+        "summary": errors.summary_table(summary, results, energy=gathered.invocation.energy),
+        "results": errors.results_table(gathered, cautions),
+        "cautions": cautions,
         "refusals": errors.refusals_table(gathered),
         "regimes": results["range_low_pct"].notna().any(),
         "sections": _sections(gathered, results, progress),
@@ -109,25 +111,25 @@ def _resource(name: str) -> str:
 
 def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
     truth = truth_name(results)
-    times = pictures.times_pictures(results, energy=gathered.asked.energy)
+    times = pictures.times_pictures(results, energy=gathered.invocation.energy)
     made = [
-        Section("targets", "What was run", tables=[errors.targets_table(gathered)]),
+        Section("targets", "Targets", tables=[errors.targets_table(gathered)]),
         Section("times", f"Predicted against {truth}").take(times),
-        Section("scatter", "How far off").take(pictures.scatter_pictures(results)),
-        Section("share", "Error and share of computation").take(pictures.share_pictures(results)),
+        Section("scatter", "Accuracy").take(pictures.scatter_pictures(results)),
+        Section("share", "Error by share of computation").take(pictures.share_pictures(results)),
         Section("parts", "Computation and communication").take(pictures.parts_pictures(gathered)),
         _timelines(gathered, progress),
         Section("platforms", "Platforms").take(platform_pictures(gathered)),
         *_league(results),
-        Section("costs", "What predicting cost", tables=[errors.costs_table(gathered)]),
+        Section("costs", "Costs of the predictions", tables=[errors.costs_table(gathered)]),
     ]
     if not made[3].pictures:
-        made[3].notes.append(f"The share of computation is not known: the truth was {truth}, or there is no answer.")
+        made[3].notes.append(f"The share of computation is unknown: the truth was {truth}, or there is no answer.")
     return made
 
 
 def _league(results: pd.DataFrame) -> list[Section]:
-    """Only where predictors can be compared."""
+    """Return the section of the league if there are at least two predictors."""
     if results["predictor"].nunique() < 2:
         return []
     ranked, front, choices = league.league(results)
@@ -137,11 +139,11 @@ def _league(results: pd.DataFrame) -> list[Section]:
 
 
 def _timelines(gathered: Gathered, progress: Progress) -> Section:
-    section = Section("timelines", "One iteration, rank by rank")
+    section = Section("timelines", "Timelines of one iteration")
     if gathered.interrupted is not None:
         section.notes.append("Not recorded: the run was interrupted.")
     elif all(case.measured for case in gathered.cases):
-        section.notes.append("Measured times do not tell what a rank does when.")
+        section.notes.append("Measured times have no timelines of the ranks.")
     else:
         section.take(timeline_pictures(gathered, progress=progress))
     return section

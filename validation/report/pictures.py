@@ -1,4 +1,4 @@
-"""The pictures of times and errors: each with its caption and the table of what it shows."""
+"""Pictures of times and errors, each with a caption and a table of its values."""
 
 from __future__ import annotations
 
@@ -6,60 +6,73 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.wording import number_of
-from validation.frames import grouped
-from validation.plots import CASE_COLUMNS, DELAY_PRODUCTS, ENERGIES, TIMES, Quantity, case_labels, results_figure
+from platforms.wording import number_of
+from validation.comparison.dataframes import grouped
+from validation.presentation.plots import (
+    CASE_COLUMNS,
+    DELAY_PRODUCTS,
+    ENERGIES,
+    TIMES,
+    Quantity,
+    case_labels,
+    results_figure,
+)
+from validation.presentation.tables import truth_name
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, OTHERS, Bar, Group, parts_figure, parts_of
 from validation.report.gather import Gathered
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, known, number, numbers, table, words
-from validation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_APPS = 12  # with figures of their own
-MANY_CASES = 8  # more are spread over several figures of times, where they differ in more than their platform
-MOST_CASES, MOST_GROUPS = 16, 6  # in a figure of times, and such figures of an app
-FEW_CASES = 12  # of all apps, that share a figure of errors
-MOST_BARS = 36
+MOST_APPS = 12  # apps with figures of their own
+MANY_CASES = 8  # more cases are split into several figures of times, by properties other than the platform
+MOST_CASES, MOST_GROUPS = 16, 6  # cases in a figure of times, and such figures of an app
+FEW_CASES = 12  # up to this number, the cases of all apps share a figure of errors
+MOST_BARS = 36  # bars in a figure of parts
 
 
 @dataclass(frozen=True)
 class Picture:
     """A figure in the page."""
 
-    name: str  # id
+    name: str  # id in the page
     svg: str
     caption: str
     data: Table | None = None
-    themed: bool = True  # it takes the page's colours; else it stands on white
+    themed: bool = True  # drawn in the page's colours; otherwise on white
 
     @property
     def width(self) -> str:
-        """Its own, as CSS has it."""
+        """Width of the figure as a CSS length."""
         return self.svg.partition("--width: ")[2].partition('"')[0]
 
 
 def times_pictures(results: pd.DataFrame, *, energy: bool) -> Iterator[Picture]:
-    """Predicted and true times of every case, and with ``energy`` energies where they are known; of apps with too many
-    cases, how many are how wrong."""
+    """Yield pictures of predicted and true times, and with ``energy`` of the known energies.
+
+    An app with too many cases has a picture of the distribution of its errors instead.
+    """
     wanted = (TIMES, ENERGIES, DELAY_PRODUCTS) if energy else (TIMES,)
     for place, app in enumerate(_apps_drawn(results)):
         rows = results[results["app"] == app]
         groups = list(_groups_of_cases(rows))
         if not groups:
             yield _distribution_picture(results, app, place)
-        for which, (told, own) in enumerate(groups):
-            what = ", ".join([app, *told])
+        for which, (properties, own) in enumerate(groups):
+            what = ", ".join([app, *properties])
             for quantity in (one for one in wanted if own[one.simulated].notna().any()):
                 yield _quantity_picture(own, app, what, quantity, f"{quantity.name}-{place}-{which}")
 
 
 def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFrame]]:
-    """Cases that share a figure, and what they have in common that others have not: all of them where they are few,
-    else those that differ in their platform alone; none where these are too many."""
+    """Yield groups of cases that share a figure, with the properties that distinguish a group from the others.
+
+    A few cases form a single group; otherwise a group has the cases that differ only in their platform.  If these
+    groups are too large or too many, there are none.
+    """
     cases = rows.groupby(list(CASE_COLUMNS), dropna=False).ngroups
     if cases <= MANY_CASES:
         yield [], rows
@@ -77,10 +90,10 @@ def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFra
 
 def _distribution_picture(results: pd.DataFrame, app: str, place: int) -> Picture:
     cases = results[results["app"] == app].groupby(list(CASE_COLUMNS), dropna=False).ngroups
-    title = f"{app}: share of {cases} cases with at most so large an error"
+    title = f"{app}: share of {cases} cases with an error up to a limit"
     caption = (
-        f"{title}. A case without an answer never comes in. There are too many for a picture of each; the table of all "
-        "predictions has them."
+        f"{title}. Cases without an answer count as larger errors. There are too many cases to draw each of them; the "
+        "table of all predictions has them."
     )
     return Picture(f"errors-{place}", inline_svg(distribution_figure(results, app), f"e{place}", title=title), caption)
 
@@ -109,28 +122,28 @@ def _values_table(rows: pd.DataFrame, what: str, quantity: Quantity, name: str) 
 
 
 def scatter_pictures(results: pd.DataFrame) -> Iterator[Picture]:
-    """Predicted over true times."""
+    """Yield pictures of predicted over true times."""
     truth = truth_name(results)
     for place, app in enumerate(_together(results)):
         title = f"{_whose(app, results)}: predicted over {truth} time, with bands of 5 and 10 %"
         svg = inline_svg(scatter_figure(results, app), f"s{place}", title=title)
-        caption = f"{title}. Both axes are logarithmic; on the line a prediction is right."
+        caption = f"{title}. Both axes are logarithmic; predictions on the line are exact."
         yield Picture(f"scatter-{place}", svg, caption)
 
 
 def share_pictures(results: pd.DataFrame) -> Iterator[Picture]:
-    """Errors over the share of computation; none where that is not known."""
+    """Yield pictures of errors over the share of computation, if the share is known."""
     for place, app in enumerate(_together(results)):
         rows = results if app is None else results[results["app"] == app]
         if not (rows["compute_share"].notna() & rows["error_pct"].notna()).any():
             continue
         title = f"{_whose(app, results)}: error over the share of computation"
         svg = inline_svg(share_figure(results, app), f"c{place}", title=title)
-        yield Picture(f"share-{place}", svg, f"{title} in the simulated run. Hollow: a prediction with a caution.")
+        yield Picture(f"share-{place}", svg, f"{title} in the simulated run. Hollow: predictions with a caution.")
 
 
 def _apps_drawn(results: pd.DataFrame) -> list[str]:
-    """The apps that have figures."""
+    """Return the apps that have figures."""
     return list(dict.fromkeys(results["app"]))[:MOST_APPS]
 
 
@@ -140,24 +153,24 @@ def _whose(app: str | None, results: pd.DataFrame) -> str:
 
 
 def _together(results: pd.DataFrame) -> list[str | None]:
-    """The apps that have figures of their own; None for all in one, where there are few cases."""
+    """Return the apps that have figures of their own; None stands for one figure of all apps with few cases."""
     apps = _apps_drawn(results)
     few = results.groupby(["app", *CASE_COLUMNS], dropna=False).ngroups <= FEW_CASES
     return [None] if few and len(apps) > 1 else [*apps]
 
 
 def parts_pictures(gathered: Gathered) -> Iterator[Picture]:
-    """What times are made of: of all apps in one figure where there is room, else app by app."""
+    """Yield pictures of computation and communication: one of all apps if it fits, otherwise one per app."""
     truth = truth_name(gathered.results)
-    room = len(gathered.told) + len(gathered.cases) <= MOST_BARS
+    room = len(gathered.notes) + len(gathered.cases) <= MOST_BARS
     for place, app in enumerate([None] if room else _apps_drawn(gathered.results)):
         groups, left_out = _groups(gathered, app, truth)
         title = f"{_whose(app, gathered.results)}: computation and communication, predicted and {truth}"
         caption = (
-            f"{title}. Bars of one target are relative to its {truth} time; long ones are cut, and say how often they "
-            "hold it."
+            f"{title}. The bars of a target are relative to its {truth} time; long bars are cut and labelled with "
+            "their length."
         )
-        caption += " The truth's computation is that of the rank that computes longest." if truth == "simulated" else ""
+        caption += " Its computation is that of the rank that computes longest." if truth == "simulated" else ""
         if left_out:
             caption += f" Not drawn: {number_of(left_out, 'more target')}."
         svg = inline_svg(parts_figure(groups), f"p{place}", title=title)
@@ -165,11 +178,11 @@ def parts_pictures(gathered: Gathered) -> Iterator[Picture]:
 
 
 def _groups(gathered: Gathered, app: str | None, truth: str) -> tuple[list[Group], int]:
-    """The targets of an app, or of all, that fit into a figure, and how many do not."""
+    """Return the targets of an app, or of all apps, that fit into a figure, and the number of the others."""
     rows_of: dict[int, list[int]] = {}
-    for row, told in enumerate(gathered.told):
+    for row, note in enumerate(gathered.notes):
         if app in (None, gathered.rows[row]["app"]):
-            rows_of.setdefault(told.case, []).append(row)
+            rows_of.setdefault(note.case, []).append(row)
     labels = case_labels(gathered.results.iloc[[rows[0] for rows in rows_of.values()]], told=("scenario", "ranks"))
     groups: list[Group] = []
     bars = 0
@@ -180,11 +193,11 @@ def _groups(gathered: Gathered, app: str | None, truth: str) -> tuple[list[Group
         for row in rows:
             name, time_s = gathered.rows[row]["predictor"], gathered.rows[row]["predicted_s"]
             if known(time_s):
-                made.append(Bar(name, time_s, parts_of(time_s, gathered.told[row].parts)))
+                made.append(Bar(name, time_s, parts_of(time_s, gathered.notes[row].parts)))
         if groups and bars + len(made) > MOST_BARS:
             break
         bars += len(made)
-        groups.append(Group(f"{case.target.problem.app}, {label}".replace("\n", ", "), made))
+        groups.append(Group(f"{case.target.problem.name}, {label}".replace("\n", ", "), made))
     return groups, len(rows_of) - len(groups)
 
 
@@ -200,6 +213,6 @@ def _parts_table(groups: list[Group], title: str, place: int) -> Table:
         for group in groups
         for bar in group.bars
     ]
-    seconds = numbers(f"{COMPUTATION}, s", f"{COMMUNICATION}, s", "in all, s", "relative to the truth")
+    seconds = numbers(f"{COMPUTATION}, s", f"{COMMUNICATION}, s", "total, s", "relative to the truth")
     columns = [*words("target", "time"), *seconds]
     return table(f"parts-{place}-data", f"{title}; a dash: {OTHERS}", columns, rows)

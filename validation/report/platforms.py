@@ -1,24 +1,24 @@
-"""Pictures of the platforms that things ran on."""
+"""Pictures of the platforms of the targets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from apps.wording import number_of
 from platforms.errors import UserError
+from platforms.model.platform import Platform
 from platforms.picture import platform_figure
-from platforms.platform import Platform
+from platforms.wording import number_of
 from validation.report.gather import Gathered
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
 
 MOST_PLATFORMS = 8
-_SCALE = 1.3  # their words are small for a screen
+_SCALE = 1.3  # enlarges the small labels for a screen
 
 
 def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
-    """One of each platform; a word on those that are not drawn."""
+    """Yield a picture of each platform, or a note on platforms that are not drawn."""
     platforms = {(one.name, one.content_hash): one for one in (case.target.platform for case in gathered.cases)}
     for place, platform in enumerate(list(platforms.values())[:MOST_PLATFORMS]):
         network = f", network {platform.network}" if platform.network else ""

@@ -1,4 +1,4 @@
-"""How to repeat a run by hand: the platform's file, the host file, and the command, as a shell takes them."""
+"""Shell commands that repeat a run: the platform file, the host file and the command."""
 
 from __future__ import annotations
 
@@ -9,37 +9,42 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.energy import counted
-from apps.launch import launch, repeatable
+from apps.results.energy import counted
+from apps.smpi.launch import launch, repeatable
 from platforms.errors import UserError
-from platforms.platform import Platform
-from validation.report.gather import Run
+from platforms.model.platform import Platform
+from validation.report.gather import ListedRun
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$", re.DOTALL)
-_LARGEST_FILE_BYTES = 300_000  # that is put into the page
-HOSTS = "HOSTS"  # the host file, as the records' commands call it
+_LARGEST_FILE_BYTES = 300_000  # largest file that is embedded in the page
+HOSTS = "HOSTS"  # name of the host file in the commands of the records
 
 
 @dataclass(frozen=True)
 class PlatformFile:
-    """A platform as a file, and how to have it."""
+    """A platform file and the commands to create it."""
 
-    label: str  # a plain name, to save it as
-    name: str  # what commands call it: the plain name where it can be generated, else its path
-    command: str | None  # that writes it; None: none does
+    label: str  # plain name for saving the file
+    name: str  # name in commands: the label if the file can be generated, otherwise its path
+    command: str | None  # command that writes the file; None: there is none
     sha256: str
     size_bytes: int
-    data_url: str | None  # its content; None: too large, or gone
+    data_url: str | None  # contents; None: too large, or the file does not exist any more
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Shell commands that write and check it."""
+        """Shell commands that write and check the file."""
         check = f"echo {shlex.quote(f'{self.sha256}  {self.name}')} | sha256sum --check"
         return (check,) if self.command is None else (self.command, check)
 
 
 def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
-    """``words``: options of platforms.generate that may describe it; whether they do is checked."""
+    """Return the file of a platform.
+
+    Args:
+        platform: The platform.
+        words: Options of platforms.generate that may describe it; they are used only if they generate the same file.
+    """
     content = platform.path.read_bytes() if platform.path.is_file() else b""
     generated = bool(words) and _generates(words, content)
     label = file_name(platform)
@@ -57,11 +62,12 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
 
 
 def _generates(words: Sequence[str], content: bytes) -> bool:
-    """Whether platforms.generate makes this file of these options."""
+    """Return whether platforms.generate creates this file with these options."""
+    # Imported here for a quick start: they are slow to import.
     from platforms import generate
-    from platforms.options import grid_from_arguments, system_from_arguments
+    from platforms.arguments import grid_from_arguments, system_from_arguments
+    from platforms.grids.xml import platform_xml
     from platforms.system.convert import platform_file as system_file
-    from platforms.xml import platform_xml
 
     try:
         args = generate.build_parser().parse_args(list(words))
@@ -72,13 +78,13 @@ def _generates(words: Sequence[str], content: bytes) -> bool:
 
 
 def file_name(platform: Platform) -> str:
-    """A plain name for a platform's file."""
+    """Return a plain name for a platform's file."""
     parts = [platform.name, *([platform.network] if platform.network else [])]
     return re.sub(r"[^\w+-]+", "_", "-".join(parts)) + platform.path.suffix
 
 
 def host_words(placement: Sequence[str]) -> str:
-    """The hosts as words of a shell that knows braces: c1-0 c1-1 c1-2 are c1-{0..2}."""
+    """Return the hosts as words of a shell with brace expansion: c1-0 c1-1 c1-2 become c1-{0..2}."""
     words, rest = [], list(placement)
     while rest:
         count, word = _numbered_run(rest)
@@ -88,7 +94,7 @@ def host_words(placement: Sequence[str]) -> str:
 
 
 def _numbered_run(hosts: Sequence[str]) -> tuple[int, str]:
-    """How many of the first hosts are numbered one by one, and the word for them."""
+    """Return how many of the first hosts have consecutive numbers, and the word for them."""
     match = _NUMBERED.match(hosts[0])
     if match is None or (len(match[2]) > 1 and match[2].startswith("0")) or len(match[2]) > 15:
         return 1, shlex.quote(hosts[0])
@@ -105,9 +111,14 @@ def _quoted(text: str) -> str:
     return shlex.quote(text) if text else ""
 
 
-def commands(run: Run, file: PlatformFile | None) -> tuple[str, ...]:
-    """Lines of a shell that repeat the run in an empty folder; what it then prints is its record, or what the user's
-    program prints.  ``file``: None leaves the platform where it is.  Empty where no command line can name the run.
+def commands(run: ListedRun, file: PlatformFile | None) -> tuple[str, ...]:
+    """Return shell commands that repeat the run in an empty folder; empty if no command can describe the run.
+
+    The commands print the record of a kernel, or the output of the user's program.
+
+    Args:
+        run: The run.
+        file: The platform file to use; None: the platform's own path.
     """
     words = _command(run)
     if not words:
@@ -118,7 +129,7 @@ def commands(run: Run, file: PlatformFile | None) -> tuple[str, ...]:
     return (*(() if file is None else file.lines), hosts, shlex.join(words))
 
 
-def _command(run: Run) -> Sequence[str]:
+def _command(run: ListedRun) -> Sequence[str]:
     spec = run.spec
     if spec.engine == "s4u":
         return run.command
@@ -126,7 +137,7 @@ def _command(run: Run) -> Sequence[str]:
 
 
 def scenario_words(platform: Platform) -> tuple[str, ...]:
-    """Options of platforms.generate that would describe a platform of this name; whether they do is to be checked."""
+    """Return options of platforms.generate that may describe a platform of this name; the caller must check that."""
     if platform.network is None:
         return ()
     return ("--scenario", platform.name, "--network", platform.network)

@@ -1,4 +1,4 @@
-"""The simulations behind the results, and how each is made again."""
+"""The simulations behind the results, and the commands that repeat them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from apps.wording import number_of
 from platforms.errors import UserError
 from validation.report import repeat
-from validation.report.gather import Gathered, Run
+from validation.report.gather import Gathered, ListedRun
 
-MOST_RUNS = 60  # whose commands are listed
-MOST_FILES = 60  # of platforms
+MOST_RUNS = 60  # runs whose commands are listed
+MOST_FILES = 60  # platform files that are listed
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """A run, and the shell's lines that make it again."""
+    """A run and the shell commands that repeat it."""
 
     name: str
     lines: tuple[str, ...]
@@ -25,10 +24,10 @@ class Repeated:
 
 
 def platform_files(gathered: Gathered) -> tuple[dict[str, repeat.PlatformFile], int]:
-    """By path: those of the targets, then those of evidence on other platforms; and how many are not listed."""
+    """Return the platform files of targets, then of evidence on other platforms, by path; and the number not listed."""
     platforms = {run.spec.target.platform.path: run.spec.target.platform
                  for run in chain((case.run for case in gathered.cases if case.run), gathered.runs)}  # fmt: skip
-    words = gathered.asked.platform_words
+    words = gathered.invocation.platform_words
     made = {}
     for path, platform in list(platforms.items())[:MOST_FILES]:
         tried = repeat.scenario_words(platform)
@@ -39,8 +38,8 @@ def platform_files(gathered: Gathered) -> tuple[dict[str, repeat.PlatformFile], 
     return made, max(0, len(platforms) - MOST_FILES)
 
 
-def repeated(runs: Sequence[Run], platform_files: dict[str, repeat.PlatformFile]) -> tuple[list[Repeated], int]:
-    """How each run is made again, the truth first, and how many are not listed."""
+def repeated(runs: Sequence[ListedRun], platform_files: dict[str, repeat.PlatformFile]) -> tuple[list[Repeated], int]:
+    """Return the commands that repeat each run, the truths first, and the number of runs that are not listed."""
     ordered = sorted(runs, key=lambda run: run.asked_by != "")
     made = []
     for place, run in enumerate(ordered[:MOST_RUNS], 1):
@@ -50,22 +49,22 @@ def repeated(runs: Sequence[Run], platform_files: dict[str, repeat.PlatformFile]
         except UserError as err:
             made.append(Repeated(name, (), f"No command: {err}"))
             continue
-        made.append(Repeated(name, lines, _note(run) if lines else "No command line can name it."))
+        made.append(Repeated(name, lines, _note(run) if lines else "No command line can describe this run."))
     return made, max(0, len(ordered) - MOST_RUNS)
 
 
-def _named(run: Run) -> str:
+def _named(run: ListedRun) -> str:
     target = run.spec.target
     network = f", network {target.platform.network}" if target.platform.network else ""
     role = f"evidence, first asked for by {run.asked_by}" if run.asked_by else "the target"
-    return f"{target.problem} on {number_of(target.nranks, 'rank')} of {target.platform.name}{network}: {role}"
+    return f"{target}{network}: {role}"
 
 
-def _note(run: Run) -> str:
+def _note(run: ListedRun) -> str:
     iterations, official = run.iterations, run.spec.target.iterations
     note = ""
     if iterations < official:
-        note = f"Simulates {iterations} of {official} iterations; the others were extrapolated to {run.time_s:.6g} s."
+        note = f"Simulates {iterations} of {official} iterations; the whole run was extrapolated to {run.time_s:.6g} s."
     if run.spec.compute == "measured":
-        note += " Computation is timed as it runs: times vary."
+        note += " Computation is measured during the run, so times vary."
     return note.strip()

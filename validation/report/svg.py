@@ -1,4 +1,4 @@
-"""Figures as SVG that stands inside an HTML page: text as text, no two with the same names inside, colours by theme."""
+"""Figures as inline SVG for an HTML page, with real text, unique ids and the colours of the page."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ _LINKS = re.compile(r"url\(#([^)]+)\)")
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _FONTS = re.compile(r"(?<=px )('[^;]*?sans-serif)")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-_WIDE_FONTS = "'DejaVu Sans', Verdana, sans-serif"  # of one width, so that text fits where it was placed
-_GREYS = ((0xC0, "--faint"), (0x48, "--muted"), (0, "--edge"))  # by what they are drawn for, the lightest first
+_WIDE_FONTS = "'DejaVu Sans', Verdana, sans-serif"  # of equal widths, so that text fits its place
+_GREYS = ((0xC0, "--faint"), (0x48, "--muted"), (0, "--edge"))  # CSS variables for greys from this level on
 BLACK, WHITE = "#000000", "#ffffff"
 
 
 def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, scale: float = 1.0) -> str:
-    """The figure as an <svg> element; the same figure and name give the same text.
+    """Return the figure as an <svg> element; equal figures and names give equal text.
 
-    ``name`` begins every id inside.  ``title`` is what a screen reader says instead of the picture.
-    ``themed``: colours become CSS variables named after them (--c-d55e00 with that colour for a default), black becomes
-    the colour of the text, and the background is left to the page.
-    ``scale``: how much larger than the figure it is shown, where there is room.
+    Args:
+        figure: The figure.
+        name: Prefix of all ids in the element.
+        title: Text for screen readers.
+        themed: Replace colours by CSS variables named after them (--c-d55e00, with that colour as default) and black by
+            the colour of the text, and leave the background to the page.
+        scale: Width in the page relative to the figure, if there is space.
     """
+    # Imported here for a quick start: they are slow to import.
     import matplotlib
     from lxml import etree
 
@@ -39,7 +43,7 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
     root = etree.fromstring(file.getvalue(), etree.XMLParser(remove_comments=True, remove_blank_text=True))
     for useless in (*root.iter(f"{_SVG}metadata"), *root.iter(f"{_SVG}style")):
         useless.getparent().remove(useless)
-    _name_apart(root, name)
+    _make_ids_unique(root, name)
     for element in root.iter(etree.Element):
         style = element.get("style")
         if style is not None:
@@ -53,15 +57,15 @@ def inline_svg(figure: Figure, name: str, *, title: str, themed: bool = True, sc
     for key in ("width", "height", "version"):
         if key in root.attrib:
             del root.attrib[key]
-    _said(root, name, title)
+    _add_title(root, name, title)
     root.set("style", f"--width: {width_px:.0f}px")
     if themed:
         root.set("fill", "currentColor")
     return etree.tostring(root, encoding="unicode")
 
 
-def _name_apart(root: _Element, name: str) -> None:
-    """Ids that something refers to begin with ``name``; the others go."""
+def _make_ids_unique(root: _Element, name: str) -> None:
+    """Prefix ids that are referred to with ``name``, and remove all other ids."""
     values = [value for element in root.iter() for value in _attributes(element).values()]
     links = {match for value in values for match in _LINKS.findall(value)}
     links |= {element.get(_HREF, "").removeprefix("#") for element in root.iter()}
@@ -82,7 +86,8 @@ def _attributes(element: _Element) -> dict[str, str]:
     return {str(key): str(value) for key, value in element.attrib.items()}
 
 
-def _said(root: _Element, name: str, title: str) -> None:
+def _add_title(root: _Element, name: str, title: str) -> None:
+    # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
     element = etree.Element(f"{_SVG}title", id=f"{name}-title")
@@ -104,5 +109,5 @@ def _themed(match: re.Match[str]) -> str:
 
 
 def _short(match: re.Match[str]) -> str:
-    """A hundredth of a point is enough."""
+    """Round a coordinate to a hundredth of a point."""
     return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")

@@ -1,41 +1,42 @@
-"""Pictures of one iteration: of one target of each program, which is recorded for the purpose."""
+"""Pictures of one iteration of one target per program, recorded for the report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
 from apps.errors import SimulationError
-from apps.steady import FIRST_TRY
-from apps.timeline import Activity, Timeline, record_timeline
+from apps.results.steady.settle import FIRST_TRY
+from apps.runs.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from validation.report.figures.gantt import gantt_figure
-from validation.report.gather import Case, Gathered, Run
+from validation.report.gather import Case, Gathered, ListedRun
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
 
 MOST_TIMELINES = 6
-MOST_WALL_S = 30.0  # that recording may take, by a rough estimate
-_MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250  # that are simulated and recorded; half as many with so many more ranks
-_TIME_LIMIT_S = 300.0  # of a recording, whatever the estimate was
-_MOST_RANKS = 64  # in the table of a timeline; else clusters stand for them
+MOST_WALL_S = 30.0  # longest recording, by a rough estimate
+# Messages that are simulated and recorded per second with few ranks, and the number of ranks that halves this rate.
+_MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250
+_TIME_LIMIT_S = 300.0  # wall time limit of a recording, whatever the estimate was
+_MOST_RANKS = 64  # ranks in the table of a timeline; with more, its rows are clusters
 
 Progress = Callable[[str], None]
 
 
 def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Picture | str]:
-    """A picture for each program's first target; a reason, where there is none of it."""
-    first: dict[str, tuple[Case, Run]] = {}
+    """Yield a picture of each program's first target, or the reason why there is none."""
+    first: dict[str, tuple[Case, ListedRun]] = {}
     for case in gathered.cases:
         if case.run is not None:
-            first.setdefault(case.target.problem.app, (case, case.run))
+            first.setdefault(case.target.problem.name, (case, case.run))
     if len(first) > MOST_TIMELINES:
         yield f"Not drawn: {', '.join(list(first)[MOST_TIMELINES:])}."
     for place, (case, run) in enumerate(list(first.values())[:MOST_TIMELINES]):
-        what = f"{case.target.problem} on {case.target.nranks} ranks of {case.target.platform.name}"
-        iterations, wall_s = _recorded(run)
+        what = str(case.target)
+        iterations, wall_s = _recording_size(run)
         if wall_s > MOST_WALL_S:
-            yield f"{what}: not recorded, because that would take about {wall_s:,.0f} s."
+            yield f"{what}: not recorded, because recording would take about {wall_s:,.0f} s."
             continue
         progress(f"recording {what}")
         try:
@@ -46,24 +47,27 @@ def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Pic
         yield _picture(timeline, case, run, what, place)
 
 
-def _recorded(run: Run) -> tuple[int, float]:
-    """How many iterations are recorded, as in the run but never all of a long one, and about how many s that takes."""
+def _recording_size(run: ListedRun) -> tuple[int, float]:
+    """Return the number of iterations to record and a rough estimate of the wall time, s.
+
+    The number is that of the run, except that a long run simulated in full is recorded only in part.
+    """
     target = run.spec.target
     iterations = run.iterations if run.iterations < target.iterations else min(FIRST_TRY, target.iterations)
     messages = run.messages * iterations / max(1, run.iterations)
     return iterations, messages * (1 + target.nranks / _RANKS_HALVING) / _MESSAGES_PER_S
 
 
-def _picture(timeline: Timeline, case: Case, run: Run, what: str, place: int) -> Picture:
+def _picture(timeline: Timeline, case: Case, run: ListedRun, what: str, place: int) -> Picture:
     target = case.target
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
-    title, text = _said(timeline, case, run, what)
+    title, text = _title_and_caption(timeline, case, run, what)
     svg = inline_svg(gantt_figure(timeline, clusters), f"g{place}", title=title)
-    return Picture(f"timeline-{place}", svg, text, _data(timeline, target.placement, clusters, what, place))
+    return Picture(f"timeline-{place}", svg, text, _activity_table(timeline, target.placement, clusters, what, place))
 
 
-def _said(timeline: Timeline, case: Case, run: Run, what: str) -> tuple[str, str]:
-    """Title and caption."""
+def _title_and_caption(timeline: Timeline, case: Case, run: ListedRun, what: str) -> tuple[str, str]:
+    """Return title and caption."""
     begin_s, end_s = timeline.span_s
     if timeline.iteration is None:
         title = f"{what}: the whole run"
@@ -78,15 +82,17 @@ def _said(timeline: Timeline, case: Case, run: Run, what: str) -> tuple[str, str
     total_s = timeline.spent_s.sum()
     share_pct = 100 * timeline.spent_s[:, Activity.COMPUTATION].sum() / total_s if total_s else 0.0
     text += f" Ranks compute for {share_pct:.1f} % of the time, on average."
-    text += "" if timeline.iteration is None else " Pale: other iterations."
+    text += "" if timeline.iteration is None else " Pale colours: other iterations."
     if run.spec.compute == "measured":
         text += " Recorded in a run of its own: measured computation varies from run to run."
     return title, text
 
 
-def _data(timeline: Timeline, placement: Sequence[str], clusters: Sequence[str], what: str, place: int) -> Table:
-    """By rank; by cluster, where there are many ranks."""
-    name, caption = f"timeline-{place}-data", f"{what}: what the time is spent with"
+def _activity_table(
+    timeline: Timeline, placement: Sequence[str], clusters: Sequence[str], what: str, place: int
+) -> Table:
+    """Return the table of a timeline by rank, or by cluster if there are many ranks."""
+    name, caption = f"timeline-{place}-data", f"{what}: time by activity"
     columns = numbers("computation, ms", "messages, ms", "collectives, ms")
     spent_ms = 1000 * timeline.spent_s
     if timeline.nranks <= _MOST_RANKS:

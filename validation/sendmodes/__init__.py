@@ -1,1 +1,4 @@
-"""The experiment of the Li paper in simulated time: one message in each of MPI's send modes."""
+"""The experiment of the Li paper in simulation: one message in each send mode of MPI.
+
+Public faces: ``fit``, ``costs``, ``messages``, ``cli.main``.
+"""

@@ -1,3 +1,5 @@
+"""Run ``python -m validation.sendmodes``."""
+
 import sys
 
 from validation.sendmodes.cli import main

@@ -8,21 +8,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
-from platforms.writing import written_into
+from platforms.files.writing import written_into
+from platforms.read.read import materialise
+from validation.sendmodes.costs import read_costs
 from validation.sendmodes.fit import CLUSTERS
+from validation.sendmodes.plots import write_figures
+from validation.sendmodes.study import study
+from validation.sendmodes.tables import study_json, study_text, write_tables
 
 if TYPE_CHECKING:
     from validation.sendmodes.study import Study
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.sendmodes",
         description="Simulate one message in each of MPI's send modes on a machine of the Li paper, fit its lines to "
-        "the simulated times, and say how wrong they are for longer and shorter messages.",
+        "the simulated times, and report their errors for longer and shorter messages.",
         epilog=EXIT_STATUSES,
     )
     parser.add_argument("--cluster", default="li-1", metavar="NAME", help=f"{' or '.join(CLUSTERS)} (default: li-1)")
@@ -35,12 +42,9 @@ def build_parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace) -> int:
     if args.cluster not in CLUSTERS:
         raise UserError(f"--cluster {args.cluster}", "not a machine of the Li paper", nearest(args.cluster, CLUSTERS))
-    from platforms.read import materialise
-    from platforms.scenario import named_grid
-    from validation.output import usable_folder
-    from validation.sendmodes.costs import read_costs
-    from validation.sendmodes.study import study
-    from validation.sendmodes.tables import study_json, study_text
+    # Imported here for a quick start: they are slow to import.
+    from platforms.grids.scenario import named_grid
+    from validation.output.output import usable_folder
 
     folder = None if args.out is None else usable_folder(args.out)
     with runner_from_arguments(args) as runner:
@@ -52,14 +56,12 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _write(done: Study, folder: Path) -> None:
-    from validation.sendmodes.plots import write_figures
-    from validation.sendmodes.tables import write_tables
-
     with written_into("--out", folder):
         write_tables(done, folder)
         write_figures(done, folder)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))

@@ -1,4 +1,4 @@
-"""What a processor spends on a message beside the network, by send mode and size, and its fit to published times."""
+"""Processor costs of a message, in addition to the network's, by send mode and size, fitted to published times."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.recording import Mode
-from platforms.commented_csv import commented_rows
+from apps.recording.events import Mode
 from platforms.errors import UserError
-from predictor.dpgraph.send_model import Side
+from platforms.files.commented_csv import commented_rows
+from predictor.sends.send_model import Side
 
 COSTS_FILE = Path(__file__).with_name("costs.csv")
 _COLUMNS = ("cluster", "mode", "side", "base_s", "s_per_byte", "from_bytes")
 _ABOUT = """\
-# Time that a process spends on a message beside the network: max(0, base_s + s_per_byte n); below from_bytes at most
-# in proportion to n.  Fitted to Table 2 of Li, Wang and Gaudiot (predictor/dpgraph/li_times.csv) on the simulated
+# Processor time of a message, in addition to the network: max(0, base_s + s_per_byte n); below from_bytes at most
+# proportional to n.  Fitted to Table 2 of Li, Wang and Gaudiot (predictor/sends/li_times.csv) on the simulated
 # network of the scenario.  Made by: python -m validation.sendmodes.fit --output validation/sendmodes/costs.csv
 """
 
 
 @dataclass(frozen=True)
 class ProcessorCost:
-    """A line in the message size; a negative base means that so much of the cost is hidden behind the transfer."""
+    """A cost that is linear in the message size; a negative base is the part hidden behind the transfer."""
 
     base_s: float
     s_per_byte: float
-    from_bytes: float  # smallest size that the line was fitted on
+    from_bytes: float  # smallest size of the fit
 
     def time_s(self, size_bytes: float) -> float:
-        """Never negative; below the fitted sizes never more than in proportion, so that nothing costs nothing."""
+        """Return the cost of a message, s, never negative.
+
+        Below the fitted sizes the cost is at most proportional to the size, so that an empty message costs nothing.
+        """
         line = self.base_s + self.s_per_byte * size_bytes
         if size_bytes < self.from_bytes:
             smallest = self.base_s + self.s_per_byte * self.from_bytes
@@ -46,7 +49,10 @@ MessageCosts = Mapping[tuple[Mode, Side], ProcessorCost]
 
 
 def fit_cost(sizes_bytes: Sequence[float], network_s: Sequence[float], wanted_s: Sequence[float]) -> ProcessorCost:
-    """The cost that brings the network's times nearest to the wanted ones: least squares of the relative errors."""
+    """Fit the cost that brings the network's times closest to the wanted ones.
+
+    The fit minimises the squared relative errors.
+    """
     sizes, network, wanted = (np.asarray(values, float) for values in (sizes_bytes, network_s, wanted_s))
     matrix = np.column_stack((1 / wanted, sizes / wanted))
     (base_s, s_per_byte), *_ = np.linalg.lstsq(matrix, (wanted - network) / wanted, rcond=None)
@@ -54,7 +60,7 @@ def fit_cost(sizes_bytes: Sequence[float], network_s: Sequence[float], wanted_s:
 
 
 def costs_csv(costs: Mapping[str, MessageCosts]) -> str:
-    """The data file: costs of each cluster, as read_costs reads them."""
+    """Return the contents of the data file with the costs of each cluster, which ``read_costs`` reads."""
     text = io.StringIO()
     text.write(_ABOUT)
     writer = csv.writer(text, lineterminator="\n")
@@ -67,7 +73,11 @@ def costs_csv(costs: Mapping[str, MessageCosts]) -> str:
 
 
 def read_costs(cluster: str, path: Path = COSTS_FILE) -> MessageCosts:
-    """The fitted costs of a cluster.  Raises UserError for one that the file does not have."""
+    """Read the fitted costs of a cluster.
+
+    Raises:
+        UserError: The file does not have the cluster.
+    """
     rows = commented_rows(path)
     known = {row["cluster"] for row in rows}
     if cluster not in known:

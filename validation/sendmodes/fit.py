@@ -1,7 +1,7 @@
 """Fit the processor costs of the send modes to the times that the Li paper measured.
 
-Each process's cost is what its measured time has beyond the simulated network: the sender's first, then the receiver's,
-which also waits for the sender's.
+The cost of a process is its measured time minus that of the simulated network.  The sender's cost is fitted first, then
+the receiver's, which also waits for the sender's.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from apps.options import add_runner_arguments, exit_status, runner_from_arguments
-from apps.runner import Runner
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.runs.runner import Runner
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.platform import Platform
-from platforms.writing import write_text
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.send_model import Side
+from platforms.files.writing import write_text
+from platforms.model.platform import Platform
+from platforms.read.read import materialise
+from predictor.sends import tables as li_tables
+from predictor.sends.send_model import Side
 from validation.sendmodes.costs import MessageCosts, costs_csv, fit_cost
 from validation.sendmodes.messages import simulate_messages
 
@@ -24,7 +26,7 @@ CLUSTERS = {"li-1": 1, "li-2": 2}  # scenario: number of the paper's cluster
 
 
 def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
-    """The costs for the platform of a scenario of CLUSTERS, from 28 runs without costs."""
+    """Fit the costs for the platform of a scenario of CLUSTERS to 28 runs without costs."""
     published = li_tables.times_s(CLUSTERS[cluster])
     sizes = li_tables.sizes_bytes()
     network = simulate_messages(platform, [(mode, size) for mode in published for size in sizes], {}, runner)
@@ -39,17 +41,18 @@ def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.sendmodes.fit", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
     )
-    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - or nothing is standard output")
+    parser.add_argument("--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     add_runner_arguments(parser)
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
-    from platforms.read import materialise
-    from platforms.scenario import named_grid
+    # Imported here for a quick start: it is slow to import.
+    from platforms.grids.scenario import named_grid
 
     with runner_from_arguments(args) as runner:
         text = costs_csv({name: fit_costs(name, materialise(named_grid(name)), runner) for name in CLUSTERS})
@@ -61,6 +64,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
     return exit_status(lambda: _run(args))
 

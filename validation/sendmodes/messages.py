@@ -1,38 +1,40 @@
-"""One message between the first two nodes of a cluster, simulated."""
+"""Simulation of one message between the first two nodes of a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from apps.catalog import Problem
-from apps.record import RunRecord
-from apps.recording import Mode
-from apps.runner import Runner
-from apps.spec import RunSpec, Target
-from platforms.platform import Platform
-from predictor.dpgraph.send_model import Side
+from apps.programs.problem import Problem
+from apps.recording.events import Mode
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.model.platform import Platform
+from predictor.sends.send_model import Side
 from validation.sendmodes.costs import NO_COST, MessageCosts
 
-SEQUENTIAL_S = 0.01  # of the code before the message, and of that after it, on either process
+SEQUENTIAL_S = 0.01  # time of the code before the message and of the code after it, on each process
 
-Message = tuple[Mode, int]  # and its size in bytes
+Message = tuple[Mode, int]  # send mode and size in bytes
 
 
 @dataclass(frozen=True)
 class MessageTimes:
-    """How long either process is busy with the message, from the end of its sequential code on, and the whole run."""
+    """Times that each process spends on the message, after its sequential code, and the time of the whole run."""
 
     sender_s: float
     receiver_s: float
     program_s: float
 
     def of(self, side: Side) -> float:
+        """Return the time of the process on this side, s."""
         return self.sender_s if side is Side.SENDER else self.receiver_s
 
 
 def message_spec(platform: Platform, message: Message, costs: MessageCosts, *, verify: bool = False) -> RunSpec:
-    """The run of a message; ``costs`` are charged as flops of the node's speed, a missing one is none."""
+    """Return the run of a message; its ``costs`` become flops at the node's speed, and a missing cost is 0."""
     mode, size_bytes = message
     speed = platform.hosts[0].speed_flops
 
@@ -52,7 +54,7 @@ def message_spec(platform: Platform, message: Message, costs: MessageCosts, *, v
 
 
 def message_times(record: RunRecord) -> MessageTimes:
-    """From the record of a message_spec: its one iteration ends with the message, and SEQUENTIAL_S precede it."""
+    """Return the times of a ``message_spec`` run, whose only iteration is SEQUENTIAL_S of code, then the message."""
     (sender_end_s,), (receiver_end_s,) = record.iteration_s
     return MessageTimes(sender_end_s - SEQUENTIAL_S, receiver_end_s - SEQUENTIAL_S, record.time_s)
 
@@ -60,7 +62,11 @@ def message_times(record: RunRecord) -> MessageTimes:
 def simulate_messages(
     platform: Platform, messages: Iterable[Message], costs: MessageCosts, runner: Runner
 ) -> Mapping[Message, MessageTimes]:
-    """The times of each message, every one a run of its own.  Raises what the engine raises."""
+    """Simulate each message in a run of its own and return its times.
+
+    Raises:
+        SimulationError: A run failed.
+    """
     specs = {message: message_spec(platform, message, costs) for message in messages}
     runner.start(specs.values())
     return {message: message_times(runner.record(spec)) for message, spec in specs.items()}

@@ -1,14 +1,14 @@
-"""Figures: time by message length with the fitted lines, as the Li paper's Figure 6, and the same down to one byte."""
+"""Figures of time by message length with the fitted lines, as in the Li paper's Figure 6, and down to one byte."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.recording import Mode
-from platforms.writing import save_figure
-from predictor.dpgraph.li_tables import INTEGER_BYTES
-from predictor.dpgraph.send_model import Side
+from apps.recording.events import Mode
+from platforms.files.writing import save_figure
+from predictor.sends.send_model import Side
+from predictor.sends.tables import INTEGER_BYTES
 from validation.sendmodes.study import MODES, Study
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_STYLES = {Side.SENDER: ("#0072B2", "o", "-"), Side.RECEIVER: ("#D55E00", "s", "--")}  # Okabe and Ito's colours
+_STYLES = {Side.SENDER: ("#0072B2", "o", "-"), Side.RECEIVER: ("#D55E00", "s", "--")}  # colours of Okabe and Ito
 
 
 def length_figure(study: Study) -> Figure:
-    """One panel per mode: simulated and published times of both processes in s over thousands of integers."""
+    """Plot simulated and published times of both processes, s, over thousands of integers, with a panel per mode."""
     figure, panels = _panels(f"{study.cluster}: time of a message by its length, simulated, published and fitted")
     reach = max(study.predicted["size_bytes"])
     for mode, axes in panels:
@@ -48,7 +48,7 @@ def length_figure(study: Study) -> Figure:
 
 
 def small_figure(study: Study) -> Figure:
-    """One panel per mode: simulated times from 1 byte to 8 MB and the lines, on logarithmic axes."""
+    """Plot simulated times from 1 byte to 8 MB and the lines on logarithmic axes, with a panel per mode."""
     figure, panels = _panels(f"{study.cluster}: lines fitted on 0.4 to 4 MB (grey), down to one byte")
     for mode, axes in panels:
         axes.axvspan(min(study.model.line(mode, Side.SENDER).sizes_bytes), 4e6, color="0.92")
@@ -60,7 +60,7 @@ def small_figure(study: Study) -> Figure:
             axes.plot(size, time_s, color=color, marker=marker, linestyle="", markersize=4, label=f"simulated, {side}")
             line = study.model.line(mode, side)
             points = [10 ** (k / 20) for k in range(140)]
-            above = [(n, line.time_s(n)) for n in points if line.time_s(n) > 0]  # a logarithm ends at zero
+            above = [(n, line.time_s(n)) for n in points if line.time_s(n) > 0]  # only positive times have a logarithm
             axes.plot(*zip(*above, strict=True), color=color, linestyle=style, linewidth=1, label=f"line, {side}")
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -72,7 +72,11 @@ def small_figure(study: Study) -> Figure:
 
 
 def write_figures(study: Study, folder: Path) -> list[Path]:
-    """``CLUSTER-length`` and ``CLUSTER-small``, as .png and .svg.  Raises OSError."""
+    """Write ``CLUSTER-length`` and ``CLUSTER-small`` as .png and .svg and return their paths.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
     written = []
     for name, figure in (("length", length_figure(study)), ("small", small_figure(study))):
         for suffix in ("png", "svg"):
@@ -83,6 +87,7 @@ def write_figures(study: Study, folder: Path) -> list[Path]:
 
 
 def _panels(title: str) -> tuple[Figure, list[tuple[Mode, Axes]]]:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 7.5), layout="constrained")

@@ -1,4 +1,4 @@
-"""The Li paper's method on simulated times: lines fitted on long messages, tried on longer and shorter ones."""
+"""The Li paper's method on simulated times: lines fitted to long messages and tested on longer and shorter ones."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.recording import Mode
-from apps.runner import Runner
-from platforms.platform import Platform
-from predictor.dpgraph import li_tables
-from predictor.dpgraph.li import (
+from apps.recording.events import Mode
+from apps.runs.runner import Runner
+from platforms.model.platform import Platform
+from predictor.sends import tables as li_tables
+from predictor.sends.components import (
     MessageComponents,
     execution_time_s,
     hidden_copy_share,
     identify_components,
     percentage_error,
 )
-from predictor.dpgraph.li_tables import INTEGER_BYTES
-from predictor.dpgraph.send_model import SendModel, Side
+from predictor.sends.send_model import SendModel, Side
+from predictor.sends.tables import INTEGER_BYTES
 from validation.sendmodes.costs import MessageCosts
 from validation.sendmodes.fit import CLUSTERS
 from validation.sendmodes.messages import SEQUENTIAL_S, simulate_messages
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MODES = (Mode.STANDARD, Mode.BUFFERED, Mode.READY, Mode.SYNCHRONOUS)  # in the order of Table 2
-# The sizes of Table 4 (a) and (b) together, and what the paper left out: 1 byte to 64 KiB.
+# The sizes of Table 4 (a) and (b); SMALL_BYTES are sizes that the paper left out, 1 byte to 64 KiB.
 PREDICTED_BYTES = tuple(INTEGER_BYTES * 1000 * n for n in (40, 60, 80, 1200, 1400, 1600, 1700, 2000))
 _LEAST_S = 1e-6
 SMALL_BYTES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 32768, 65536)
@@ -35,17 +35,18 @@ SMALL_BYTES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 32768, 65536)
 
 @dataclass(frozen=True)
 class Study:
-    """Tables with one row per mode, size and process, times in s; and what was fitted.
+    """The fitted model, and tables with one row per mode, size and process; times in s.
 
-    ``reproduced``: columns mode, side, integers, published_s (Table 2), simulated_s, error_pct of the latter.
-    ``predicted`` (Table 4) and ``small``: mode, side, size_bytes, simulated_s, predicted_s, error_pct, and measured_s
-    where Table 4 has it.  ``programs``: mode, size_bytes, simulated_s and predicted_s of the whole program (Figure 5).
+    - ``reproduced``: columns mode, side, integers, published_s (Table 2), simulated_s and its error_pct.
+    - ``predicted`` (Table 4) and ``small``: columns mode, side, size_bytes, simulated_s, predicted_s, error_pct, and
+      in ``predicted`` measured_s, as far as Table 4 has it.
+    - ``programs``: columns mode, size_bytes, simulated_s, predicted_s and error_pct of the whole program (Figure 5).
     """
 
     cluster: str
-    model: SendModel  # of the simulated times of Table 2's sizes
-    components: MessageComponents  # in the standard mode
-    hidden_copy_share: float  # there too
+    model: SendModel  # fitted to the simulated times of Table 2's sizes
+    components: MessageComponents  # components of the standard mode
+    hidden_copy_share: float  # hidden share of the copies in the standard mode
     reproduced: pd.DataFrame
     predicted: pd.DataFrame
     small: pd.DataFrame
@@ -53,7 +54,12 @@ class Study:
 
 
 def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner) -> Study:
-    """Simulates 100 messages on the platform of a scenario of CLUSTERS; raises what the engine raises."""
+    """Simulate 100 messages on the platform of a scenario of CLUSTERS.
+
+    Raises:
+        SimulationError: A run failed.
+    """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     fitted = li_tables.sizes_bytes()
@@ -121,7 +127,7 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
 
 
 def _relative(predicted_s: float, simulated_s: float) -> float | None:
-    """None where the process hands the message over in no time, so that a share of it means nothing."""
+    """Return the error in %, or None if the simulated time is too short for a relative error."""
     return percentage_error(predicted_s, simulated_s) if simulated_s >= _LEAST_S else None
 
 

@@ -1,4 +1,4 @@
-"""A study as text, JSON and CSV files."""
+"""Text, JSON and CSV files of a study."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platforms.writing import write_csv
-from predictor.dpgraph.li_tables import INTEGER_BYTES
-from validation.frames import records
+from platforms.files.writing import write_csv
+from predictor.sends.tables import INTEGER_BYTES
+from validation.comparison.dataframes import records
 from validation.sendmodes.study import Study
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ TABLES = ("reproduced", "predicted", "small", "programs")
 
 
 def study_text(study: Study) -> str:
-    """What a reader wants to see, section by section."""
+    """Return the study as text with one section per table."""
     return "\n\n".join(f"{title}\n{text}" for title, text in _sections(study))
 
 
 def study_json(study: Study) -> dict[str, Any]:
-    """Plain values: tables as lists of rows, and the fit."""
+    """Return the fit and the tables, as lists of rows, as one JSON object."""
     return {
         "cluster": study.cluster,
         "model": _model_rows(study),
@@ -35,7 +35,12 @@ def study_json(study: Study) -> dict[str, Any]:
 
 
 def write_tables(study: Study, folder: Path) -> None:
-    """``CLUSTER-TABLE.csv`` for every table.  Raises OSError."""
+    """Write ``CLUSTER-TABLE.csv`` for every table.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     for name in TABLES:

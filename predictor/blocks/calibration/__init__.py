@@ -1,1 +1,1 @@
-"""Coefficients of any platform: micro-benchmarks, regression, and the shapes of SimGrid's algorithms."""
+"""Calibration of a platform: micro-benchmarks, regression, and the shapes of SimGrid's algorithms."""

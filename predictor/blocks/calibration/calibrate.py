@@ -1,4 +1,4 @@
-"""Calibration of a platform: measured blocks become coefficients, of Table 1's formulas and of the right shapes."""
+"""Fit the coefficients of Table 1's formulas and of the algorithms' shapes to a platform's measured blocks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from apps.netprobe.measure import Measurement
+from apps.probes.network.measure import Measurement
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from platforms.errors import UserError
-from platforms.platform import Cluster, Platform
-from platforms.reading import input_text
-from platforms.simgrid import simgrid_version
+from platforms.files.reading import input_text
+from platforms.files.writing import write_whole
+from platforms.model.platform import Cluster, Platform
+from platforms.simgrid.installed import simgrid_version
 from predictor.blocks.calibration.experiments import Experiments, Sample
 from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
 from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
 from predictor.blocks.calibration.wires import Layout, Wires, held_from, lines
-from predictor.blocks.model import COLLECTIVES
+from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
 
 FORMAT = 2
@@ -31,19 +32,19 @@ _UNITS_TRIED = tuple(float(2**power) for power in range(17))
 
 @dataclass(frozen=True)
 class TableFit:
-    """A row of Table 1: t = T + K x."""
+    """A fitted row of Table 1: t = T + K x."""
 
     block: str
-    error: str  # that was minimised, of fit.ERRORS
+    error: str  # the minimised error, one of fit.ERRORS
     T_s: float
-    K: float  # s/byte; of a barrier s
+    K: float  # s/byte; for a barrier s
     quality: Quality
-    held_out: Quality | None  # of sizes and numbers of processes that were not fitted to
+    held_out: Quality | None  # for sizes and numbers of processes that the fit did not use
 
 
 @dataclass(frozen=True)
 class LinesFit:
-    """Point-to-point lines against measurements."""
+    """Quality of the point-to-point lines."""
 
     where: str  # "near" or "far"
     quality: Quality
@@ -52,7 +53,7 @@ class LinesFit:
 
 @dataclass(frozen=True)
 class ShapeFit:
-    """The shape of a collective's algorithm."""
+    """The fitted shape of a collective's algorithm."""
 
     block: str
     shape: Shape
@@ -62,7 +63,7 @@ class ShapeFit:
 
 @dataclass(frozen=True)
 class DiskFit:
-    """t = T + K d + c t_p2p(d): a request, the disk, the network."""
+    """A fitted disk block: t = T + K d + c t_p2p(d) for the request, the disk and the network."""
 
     block: str  # "disk_read" or "disk_write"
     T_s: float
@@ -74,32 +75,44 @@ class DiskFit:
 
 @dataclass(frozen=True)
 class Calibration:
-    """All that was fitted on a platform."""
+    """All coefficients fitted on a platform."""
 
     format: int
-    name: str  # of the platform
+    name: str  # name of the platform
     platform_hash: str
-    simgrid: str
-    options: dict[str, str]  # SimGrid's --cfg
+    simgrid: str  # version of SimGrid
+    options: dict[str, str]  # SimGrid's --cfg options
     layout: Layout
     D_tu_bytes: float
     nodes: tuple[NodeFit, ...]  # one for each cluster
     table: tuple[TableFit, ...]
-    wires: Wires | None  # None: one host
+    wires: Wires | None  # None: the platform has one host
     lines: tuple[LinesFit, ...]
     shapes: tuple[ShapeFit, ...]
     disks: tuple[DiskFit, ...]
-    node_s: float  # node-seconds that the measurements took
-    wall_s: float  # of this computer
-    failure_rate_per_s: float | None = None  # 1/(node s): not measured, but may be given
+    node_s: float  # cost of the measurements, node-seconds
+    wall_s: float  # wall time of the measurements on this computer, s
+    failure_rate_per_s: float | None = None  # 1/(node s); not measured, but given by the user
+
+    def text(self) -> str:
+        """Return the content of a JSON file for read_calibration."""
+        return json.dumps(self, default=as_fields, indent=1) + "\n"
 
     def write(self, path: str | Path) -> None:
-        """As JSON, for read_calibration.  Raises OSError."""
-        Path(path).write_text(json.dumps(self, default=as_fields, indent=1) + "\n", encoding="utf-8")
+        """Write a JSON file for read_calibration, completely or not at all.
+
+        Raises:
+            OSError: If the file cannot be written; an older file then stays as it was.
+        """
+        write_whole(path, self.text().encode())
 
 
 def read_calibration(path: str | Path) -> Calibration:
-    """Raises UserError for a file that ``write`` has not made."""
+    """Read a file that ``Calibration.write`` has written.
+
+    Raises:
+        UserError: If the file cannot be read, or is no calibration of this format.
+    """
     remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
     try:
         content = json.loads(input_text(path))
@@ -116,14 +129,14 @@ def read_calibration(path: str | Path) -> Calibration:
 
 @dataclass(frozen=True)
 class Measured:
-    """Samples, their times and powers, side by side."""
+    """The samples of a calibration, with a time and a power for each."""
 
     samples: tuple[Sample, ...]
     time_s: np.ndarray
-    power_w: np.ndarray  # of the first node, its energy over the time; NaN: not counted
+    power_w: np.ndarray  # mean power of the first node, its energy over the time; NaN: not measured
 
     def of(self, block: str, use: str, where: str | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sizes, processes and times of a block's samples, in order of the sizes."""
+        """Return sizes, numbers of processes and times of a block's samples, sorted by size."""
         rows = [
             (sample.size_bytes, sample.processes, time_s)
             for sample, time_s in zip(self.samples, self.time_s, strict=True)
@@ -133,7 +146,7 @@ class Measured:
         return table[:, 0], table[:, 1], table[:, 2]
 
     def power_by_threads(self, cluster: str) -> tuple[np.ndarray, np.ndarray]:
-        """Threads of a cluster's node, and its W, the idle one first; empty where the platform gives it no watts."""
+        """Return numbers of threads and power of a cluster's node, W, the idle node first; empty without power data."""
         rows = [
             (sample.processes, power_w)
             for sample, power_w in zip(self.samples, self.power_w, strict=True)
@@ -144,7 +157,7 @@ class Measured:
 
 
 def measured(asked: Experiments, measurement: Measurement) -> Measured:
-    """The table of what was measured."""
+    """Return the measured samples as a table."""
     time_s = np.array([times_s[0] for times_s in measurement.times_s])
     energies_j = measurement.energies_j or (None,) * len(time_s)
     counted = np.array([joules is not None for joules in energies_j])
@@ -162,10 +175,15 @@ def calibrate(
     error: str | None = None,
     failure_rate_per_s: float | None = None,
 ) -> Calibration:
-    """Fits everything.
+    """Fit all coefficients of a platform.
 
-    ``D_tu_bytes``: None is fitted, to a power of two.  ``error``: what the fits of all of Table 1's formulas minimise;
-    None: each what fit.CHOICE has for it.
+    Args:
+        platform: The platform.
+        asked: The experiments.
+        measurement: Their measured times and energies.
+        D_tu_bytes: The data transfer unit; None: it is fitted, to a power of two.
+        error: The error that all fits of Table 1's formulas minimise, one of fit.ERRORS; None: as in fit.CHOICE.
+        failure_rate_per_s: Failure rate of a node, 1/s, which is stored with the calibration.
     """
     table = measured(asked, measurement)
     several = len(platform.hosts) > 1
@@ -184,7 +202,7 @@ def calibrate(
         layout=layout,
         D_tu_bytes=unit,
         nodes=tuple(_node(cluster, table, error) for cluster in platform.clusters),
-        table=tuple(_row(name, table, where, unit, error) for name in blocks),
+        table=tuple(_row(name, table, where=where, unit=unit, error=error) for name in blocks),
         wires=wires,
         lines=() if wires is None else _lines_fits(table, wires),
         shapes=() if wires is None else tuple(_shape_fits(table, layout, wires)),
@@ -203,13 +221,13 @@ def _node(cluster: Cluster, table: Measured, error: str | None) -> NodeFit:
     return NodeFit(cluster.name, compute, power)
 
 
-def _row(block: str, table: Measured, where: str | None, unit: float, error: str | None) -> TableFit:
+def _row(block: str, table: Measured, *, where: str | None, unit: float, error: str | None) -> TableFit:
     kind = where if block == "p2p" else None
     sizes, processes, time_s = table.of(block, "fit", kind)
     minimised = error or CHOICE[block]
     x = REGRESSORS[block](sizes, processes, unit)
     features = np.stack([np.ones_like(x), x], axis=1)
-    if np.ptp(x) == 0:  # two processes alone: a barrier has one time
+    if np.ptp(x) == 0:  # with only two processes, a barrier has a single time
         features = features[:, :1]
     T_s, K = (*map(float, linear_fit(features, time_s, error=minimised)), 0.0)[:2]
 
@@ -218,14 +236,21 @@ def _row(block: str, table: Measured, where: str | None, unit: float, error: str
 
     held_out = table.of(block, "check", kind)
     quality_of_fit = against(sizes, processes, time_s)
-    return TableFit(block, minimised, T_s, K, quality_of_fit, against(*held_out) if len(held_out[2]) else None)
+    return TableFit(
+        block=block,
+        error=minimised,
+        T_s=T_s,
+        K=K,
+        quality=quality_of_fit,
+        held_out=against(*held_out) if len(held_out[2]) else None,
+    )
 
 
 def _best_unit(table: Measured, where: str | None, error: str | None) -> float:
-    """D_tu by the point-to-point formula's error."""
+    """Return the D_tu with the least error of the point-to-point formula, bytes."""
     if where is None:
         return DEFAULT_UNIT_BYTES
-    return min(_UNITS_TRIED, key=lambda unit: _row("p2p", table, where, unit, error).quality.mpe_pct)
+    return min(_UNITS_TRIED, key=lambda unit: _row("p2p", table, where=where, unit=unit, error=error).quality.mpe_pct)
 
 
 def _wires(table: Measured) -> Wires:
@@ -254,8 +279,8 @@ def _shape_fits(table: Measured, layout: Layout, wires: Wires) -> list[ShapeFit]
         seen, checked = (_by_shape(block, *table.of(block, use)) for use in ("fit", "check"))
         for name, observations in seen.items():
             shape = fit_shape(name, observations, layout=layout, wires=wires)
-            others = _quality(shape, checked[name], layout, wires) if name in checked else None
-            found.append(ShapeFit(block, shape, _quality(shape, observations, layout, wires), others))
+            others = _quality(shape, checked[name], layout=layout, wires=wires) if name in checked else None
+            found.append(ShapeFit(block, shape, _quality(shape, observations, layout=layout, wires=wires), others))
     return found
 
 
@@ -269,11 +294,11 @@ def _by_shape(block: str, sizes: np.ndarray, processes: np.ndarray, time_s: np.n
 
 
 def block_bytes(block: str, size_bytes: np.ndarray, processes: np.ndarray) -> np.ndarray:
-    """What goes from one process to another, where ``size_bytes`` is d of Table 1."""
+    """Return the bytes that one process sends to another, where ``size_bytes`` is d of Table 1."""
     return size_bytes / processes if block in ("scatter", "gather") else size_bytes
 
 
-def _quality(shape: Shape, seen: Observations, layout: Layout, wires: Wires) -> Quality:
+def _quality(shape: Shape, seen: Observations, *, layout: Layout, wires: Wires) -> Quality:
     fitted = np.zeros_like(seen.time_s)
     for P in np.unique(seen.processes):
         rows = seen.processes == P
@@ -282,7 +307,7 @@ def _quality(shape: Shape, seen: Observations, layout: Layout, wires: Wires) -> 
 
 
 def disk_features(sizes: np.ndarray, wires: Wires | None) -> np.ndarray:
-    """What T, K and c of a DiskFit multiply: observations x 3."""
+    """Return the factors of T, K and c in a DiskFit: observations x 3."""
     network = np.zeros_like(sizes) if wires is None else wires.of(True).time(sizes)
     return np.stack([np.ones_like(sizes), sizes, network], axis=1)
 
@@ -296,11 +321,11 @@ def _disk(block: str, table: Measured, wires: Wires | None) -> DiskFit:
         return quality(disk_features(others, wires) @ coefficients, held_out_s)
 
     T_s, K, c = coefficients.tolist()
-    return DiskFit(block, T_s, K, c, against("fit"), against("check"))
+    return DiskFit(block=block, T_s=T_s, K=K, c=c, quality=against("fit"), held_out=against("check"))
 
 
 def rows(table: Measured) -> Sequence[dict[str, Any]]:
-    """The measured table, as CSV has it."""
+    """Return the rows of the CSV file of measured samples."""
     return [
         {
             "block": sample.block,

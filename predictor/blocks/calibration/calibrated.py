@@ -1,4 +1,4 @@
-"""A block model made by calibration: Table 1's formulas, or the shapes of the algorithms, fitted on one platform."""
+"""Block model of a calibration: Table 1's formulas or the shapes of the algorithms, fitted on one platform."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FAMILIES = ("simgrid", "paper")
 class Calibrated:
     """BlockModel of a calibration.
 
-    ``family``: "paper", the formulas of Table 1; "simgrid", lines over sizes and the shapes of the collectives'
-    algorithms, for as many processes as the platform has hosts.  ``cluster``: whose nodes compute and take power, where
-    the platform has several; None: the slowest, for which the others wait.
+    The ``family`` "paper" uses the formulas of Table 1.  The family "simgrid" uses lines over sizes and the shapes of
+    the collectives' algorithms, for at most as many processes as the platform has hosts.  ``cluster`` names the cluster
+    whose nodes give computation and power; None: the slowest cluster, because the others wait for it.
     """
 
     calibration: Calibration
@@ -43,26 +43,28 @@ class Calibrated:
 
     @property
     def name(self) -> str:
+        """Name of the platform, with the family."""
         return f"{self.calibration.name} ({self.family})"
 
     @property
     def failure_rate_per_s(self) -> float | None:
+        """Failure rate of a node, 1/(s node), or None if it was not given."""
         return self.calibration.failure_rate_per_s
 
     def of_cluster(self, cluster: str) -> Calibrated:
-        """The same with the nodes of another cluster."""
+        """Return the model with the nodes of another cluster."""
         return replace(self, cluster=cluster)
 
     @cached_property
     def node(self) -> NodeFit:
-        """The nodes that compute."""
+        """The fit of the nodes that give computation and power."""
         if self.cluster is None:
             return max(self.calibration.nodes, key=lambda node: node.compute.parameters.T_min_s)
         return next(node for node in self.calibration.nodes if node.cluster == self.cluster)
 
     @property
     def wires(self) -> Wires:
-        """Raises OutOfRange for a calibration of one host, which has none."""
+        """Lines of the network; OutOfRange is raised for a calibration of one host, which has none."""
         if self.calibration.wires is None:
             raise self._unknown("messages", "It has one host")
         return self.calibration.wires
@@ -82,10 +84,11 @@ class Calibrated:
         )
 
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
-        """As BlockModel; operations are flop."""
+        """Return the time of a computation block, s (see BlockModel); operations are flops."""
         return self.table_model.compute_s(operations, threads)
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:
+        """Return the power of one node, W (see BlockModel)."""
         watts = self.table_model.power_w(threads)
         power = self.node.power
         if power is None:
@@ -94,9 +97,14 @@ class Calibrated:
         return idle if idle.ndim else float(idle)
 
     def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
-        """As BlockModel.  p2p is between two clusters where there are several: see ``message_s``.
+        """Return the time of a communication block, s (see BlockModel).
 
-        Raises OutOfRange too where the family simgrid has fewer hosts than processes, or the platform no disk.
+        If the platform has several clusters, p2p is a message between two of them (see ``message_s``).
+
+        Raises:
+            OutOfRange: If the model has no coefficients for the block, or, in the family simgrid, there are more
+                processes than hosts.
+            UserError: If the block is unknown or an argument is out of its range.
         """
         if self.family == "paper":
             return self.table_model.communication_s(block, size_bytes, processes)
@@ -112,7 +120,10 @@ class Calibrated:
         return times if times.ndim else float(times)
 
     def message_s(self, size_bytes: ArrayLike, *, far: bool | None = None) -> np.ndarray | float:
-        """A message between two clusters (``far``) or within one, s; None: between two where there are several."""
+        """Return the time of a message between two clusters (``far``) or within one, s.
+
+        ``far`` None means a message between two clusters if the platform has several.
+        """
         wires = self.wires
         times = wires.of(wires.far is not None if far is None else far).time(size_bytes)
         return times if np.ndim(times) else float(times)
@@ -123,7 +134,7 @@ class Calibrated:
                 found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([disk.T_s, disk.K, disk.c])
                 times: np.ndarray = found.reshape(sizes.shape)
                 return times
-        raise self._unknown(f"block {block}", "The platform has no disks: calibrate one that has")
+        raise self._unknown(f"block {block}", "The platform has no disks: calibrate a platform with disks")
 
     def _collective_s(self, block: str, sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         if self.calibration.wires is None and (counts > 1).any():
@@ -137,7 +148,7 @@ class Calibrated:
             names = np.array([shape_of(block, size, P) for size in distinct.tolist()])
             for name in np.unique(names).tolist():
                 if name == "alltoall-pairwise" and P & (P - 1):
-                    problem = f"SMPI has no all-to-all for blocks of this size among {P} processes, and would stop"
+                    problem = f"SMPI has no all-to-all for blocks of this size among {P} processes and would stop"
                     raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
                 found[names == name] = self._shape(name).time_s(
                     distinct[names == name], P, layout=self.calibration.layout, wires=self.wires
@@ -146,7 +157,7 @@ class Calibrated:
         return times
 
     def _shape(self, name: str) -> Shape:
-        """The fitted shape; of an algorithm that was not met in the calibration, the nearest of its kind."""
+        """Return the shape of an algorithm; one without measurements gets the coefficients of a similar algorithm."""
         fitted = {fit.shape.name: fit.shape for fit in self.calibration.shapes}
         if name in fitted:
             return fitted[name]

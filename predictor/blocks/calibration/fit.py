@@ -1,4 +1,4 @@
-"""Regression of formulas that are linear in their coefficients, and how good it is.
+"""Regression of formulas that are linear in their coefficients, and measures of its quality.
 
 J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing", section 4,
 uses two measures of error: the mean percentage error where small values matter, such as times of short messages, and
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 ERRORS = ("mpe", "mse")
-# The paper does not say which measure served which block.  Here: relative, where measurements span decades.
+# The paper does not say which measure it used for which block.  Here the relative one is used for blocks whose
+# measurements span decades.
 CHOICE = {
     "compute": "mse",
     "p2p": "mpe",
@@ -29,7 +30,7 @@ CHOICE = {
 
 
 def mean_percentage_error(fitted: ArrayLike, measured: ArrayLike) -> float:
-    """100 x the mean of ``|fitted - measured| / measured``, %.  Values that are measured as 0 do not count."""
+    """Return 100 x the mean of ``|fitted - measured| / measured``, %; values measured as 0 are ignored."""
     fitted, measured = np.asarray(fitted, dtype=float), np.asarray(measured, dtype=float)
     counted = measured > 0
     if not counted.any():
@@ -38,7 +39,7 @@ def mean_percentage_error(fitted: ArrayLike, measured: ArrayLike) -> float:
 
 
 def r_squared(fitted: ArrayLike, measured: ArrayLike) -> float | None:
-    """The squared Pearson coefficient, as in the paper's Table 2; None where either does not vary."""
+    """Return the squared Pearson coefficient, as in the paper's Table 2; None if one of the two does not vary."""
     fitted, measured = np.asarray(fitted, dtype=float), np.asarray(measured, dtype=float)
     if len(fitted) < 2 or not _varies(fitted) or not _varies(measured):
         return None
@@ -50,20 +51,23 @@ def _varies(values: np.ndarray) -> bool:
 
 
 def linear_fit(features: ArrayLike, measured: ArrayLike, *, error: str, nonnegative: bool = False) -> np.ndarray:
-    """The coefficients c that minimise the error of ``features @ c`` against ``measured``.
+    """Return the coefficients c that minimise the error of ``features @ c`` against ``measured``.
 
-    ``features``: observations x coefficients.  ``error``: "mpe", the mean of ``|error| / value``, an L1 problem that is
-    solved exactly as a linear program (of values above 0; those of 0 do not count); "mse", least squares.
-    ``nonnegative``: no coefficient below 0.  Columns may differ in scale by many decades.
+    Args:
+        features: Matrix of observations x coefficients; the columns may differ in scale by many decades.
+        measured: Measured values, >= 0.
+        error: "mpe" minimises the mean of ``|error| / value``, an L1 problem that is solved exactly as a linear program
+            (values of 0 are ignored); "mse" minimises the squares.
+        nonnegative: Whether all coefficients must be >= 0.
     """
     X, y = np.asarray(features, dtype=float), np.asarray(measured, dtype=float)
-    if error == "mpe":  # values that are measured as 0 have no percentage
+    if error == "mpe":  # values measured as 0 have no percentage error
         X, y = X[y != 0], y[y != 0]
     if not y.any():
         return np.zeros(X.shape[1])
     scale = np.abs(X).max(axis=0)
     scale[scale == 0] = 1.0
-    unit = float(np.mean(y))  # of the coefficients of scaled columns
+    unit = float(np.mean(y))  # scale of the coefficients of the scaled columns
     scaled = X / scale
     if error == "mpe":
         solve = _least_percentage
@@ -79,13 +83,15 @@ def _least_squares(features: np.ndarray, measured: np.ndarray, least: float) -> 
     if least == -np.inf:
         coefficients: np.ndarray = np.linalg.lstsq(features, measured, rcond=None)[0]
         return coefficients
+    # Imported here for a quick start: it is slow to import.
     from scipy.optimize import lsq_linear
 
     return lsq_linear(features, measured, bounds=(least, np.inf)).x
 
 
 def _least_percentage(features: np.ndarray, measured: np.ndarray, least: float) -> np.ndarray:
-    """min sum e with -e <= features @ c / measured - 1 <= e."""
+    """Minimise sum e subject to -e <= features @ c / measured - 1 <= e."""
+    # Imported here for a quick start: it is slow to import.
     from scipy.optimize import linprog
 
     relative = features / measured[:, None]
@@ -101,7 +107,7 @@ def _least_percentage(features: np.ndarray, measured: np.ndarray, least: float) 
         bounds=[(least, None)] * count + [(0, None)] * rows,
         method="highs",
     )
-    if done.x is None:  # a bounded problem that always has a solution
+    if done.x is None:  # impossible: the problem is bounded and always has a solution
         raise RuntimeError(f"linear program: {done.message}")
     coefficients: np.ndarray = done.x[:count] / columns
     return coefficients
@@ -109,7 +115,7 @@ def _least_percentage(features: np.ndarray, measured: np.ndarray, least: float) 
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a formula meets measurements."""
+    """Agreement of a formula with measurements."""
 
     points: int
     r2: float | None  # squared Pearson coefficient
@@ -118,7 +124,7 @@ class Quality:
 
 
 def quality(fitted: ArrayLike, measured: ArrayLike) -> Quality:
-    """The measures of one fit."""
+    """Return the quality of one fit."""
     fitted, measured = np.asarray(fitted, dtype=float), np.asarray(measured, dtype=float)
     errors = np.abs(fitted - measured)[measured > 0] / measured[measured > 0]
     worst = float(100 * errors.max()) if len(errors) else 0.0

@@ -1,4 +1,4 @@
-"""Figures like 3 to 5 of the paper: measured blocks, Table 1's formulas and the shapes of the algorithms."""
+"""Figures like Figures 3 to 5 of the paper: measured blocks, Table 1's formulas and the shapes of the algorithms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.writing import write_picture
+from platforms.files.writing import usable_folder, write_picture
 from predictor.blocks.calibration.calibrate import Measured
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.published.formulas import REGRESSORS
@@ -23,14 +23,25 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 
 
 def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list[Path]:
-    """``compute.png``, ``messages.png`` and ``bcast.png``, the last two where there are messages.
+    """Write ``compute.png`` and, if the platform has messages, ``messages.png`` and ``bcast.png``.
 
-    ``folder``: of the option --plot.  Raises UserError where they cannot be written.
+    Each file is written completely or not at all.
+
+    Args:
+        calibrated: The model.
+        table: The measured samples.
+        folder: Folder of the option --plot.
+
+    Returns:
+        The written files.
+
+    Raises:
+        UserError: If a file cannot be written.
     """
     figures = {"compute": compute_figure(calibrated, table)}
     if calibrated.calibration.wires is not None:
         figures |= {"messages": messages_figure(calibrated, table), "bcast": bcast_figure(calibrated, table)}
-    folder.mkdir(parents=True, exist_ok=True)
+    usable_folder("--plot", str(folder))
     written = []
     for name, figure in figures.items():
         path = folder / f"{name}.png"
@@ -40,6 +51,7 @@ def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list
 
 
 def _figure(width: float, height: float = 4.0) -> Figure:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -52,7 +64,7 @@ def _finish(axes: Axes, title: str) -> None:
 
 
 def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
-    """As Figure 3: time and power of a computation block against the threads of a node."""
+    """Return a figure like Figure 3: time and power of a computation block over the threads of a node."""
     figure = _figure(10)
     axes = figure.subplots(1, 2)
     for i, node in enumerate(calibrated.calibration.nodes):
@@ -71,14 +83,14 @@ def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
     if axes[1].lines:
         axes[1].legend(fontsize=9, title="cluster; points: measured")
     else:
-        axes[1].text(0.5, 0.5, "the platform gives no watts", ha="center", transform=axes[1].transAxes)
+        axes[1].text(0.5, 0.5, "the platform has no power data", ha="center", transform=axes[1].transAxes)
     _finish(axes[1], "Power: energy of a block over its time")
     figure.suptitle(calibrated.calibration.name, fontsize=11)
     return figure
 
 
 def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
-    """As Figure 4: point-to-point messages over sizes, barriers over processes."""
+    """Return a figure like Figure 4: point-to-point messages over sizes, barriers over processes."""
     paper, shapes = _families(calibrated)
     figure = _figure(10)
     left, right = figure.subplots(1, 2)
@@ -104,7 +116,7 @@ def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
 
 
 def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
-    """As Figure 5: broadcasts over sizes and processes, and mapped to what K of the formula multiplies."""
+    """Return a figure like Figure 5: broadcasts over sizes and processes, and over the formula's factor of K."""
     from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  registers the projection
 
     paper, shapes = _families(calibrated)
@@ -115,7 +127,7 @@ def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
     grid_sizes, grid_processes = np.meshgrid(np.unique(sizes), np.unique(processes))
     for model, style in ((paper, {"color": "#D55E00"}), (shapes, {"color": "#0072B2"})):
         surface = model.communication_s("bcast", grid_sizes, grid_processes)
-        surface = np.where(surface > 0, surface, np.nan)  # negative intercepts make times of 0
+        surface = np.where(surface > 0, surface, np.nan)  # negative intercepts give times of 0
         space.plot_wireframe(
             np.log10(grid_sizes), grid_processes, np.log10(surface), linewidth=0.5, rstride=1, cstride=2, **style
         )

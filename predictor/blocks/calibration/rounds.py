@@ -1,8 +1,8 @@
-"""What a collective sends: which messages wait for each other, how many meet at the busiest places, how large they are.
+"""Messages of collectives: which of them wait for each other, how many share the busiest resources, and their sizes.
 
 The algorithms are those of SMPI's selector ``default`` (SimGrid's manual, "Simulating MPI applications").  A round is
-a set of messages that are under way together.  A path is a chain of rounds that wait for each other; a collective takes
-as long as its longest path.
+a set of messages that are in flight together.  A path is a chain of rounds of which each waits for the previous one; a
+collective takes as long as its longest path.
 """
 
 from __future__ import annotations
@@ -15,36 +15,33 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Load:
-    """How many messages of a round meet at the busiest places."""
+    """Numbers of messages of a round at the busiest places."""
 
-    node: int  # sent by one process, or received by one
-    cluster: int  # crossing the network of one cluster: those within it, and those that leave or enter it
-    between: int  # crossing what joins one pair of clusters, both directions together
+    node: int  # messages that one process sends, or that one process receives
+    cluster: int  # messages that cross the network of one cluster: those within it, and those that leave or enter it
+    between: int  # messages that cross the link between one pair of clusters, both directions together
 
 
 @dataclass(frozen=True)
 class Round:
-    """Messages of equal size that are under way together, and which of them are waited for.
+    """Messages of equal size that are in flight together.  The next round waits for all of them if ``near`` is None."""
 
-    Without ``near`` that is all of them.
-    """
-
-    blocks: int  # size of each, in blocks of the collective
-    all: Load | None  # where some stay within a cluster: of all messages; else None
-    far: Load | None  # where some go between clusters: of those alone; else None
-    near: Load | None = None  # of those within a cluster alone, where these are waited for and others go between
+    blocks: int  # size of each message, in blocks of the collective
+    all: Load | None  # load of all messages; None: no message stays within a cluster
+    far: Load | None  # load of the messages between clusters; None: there are none
+    near: Load | None = None  # load of the messages within a cluster, if only these are waited for
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Chains of rounds: ``counts[p, r]`` times round r in path p."""
+    """Chains of rounds; path p has round r ``counts[p, r]`` times."""
 
     rounds: tuple[Round, ...]
     counts: np.ndarray  # paths x rounds
 
     @classmethod
     def of(cls, chains: Sequence[Sequence[Round]]) -> Paths:
-        """Equal rounds, and equal chains, once."""
+        """Return the paths of these chains, without duplicates of rounds and chains."""
         rounds = tuple(dict.fromkeys(one for chain in chains for one in chain))
         place = {one: i for i, one in enumerate(rounds)}
         counts = np.zeros((len(chains), len(rounds)))
@@ -55,15 +52,16 @@ class Paths:
 
 
 def bcast_binomial(cluster: np.ndarray, held: bool) -> Paths:
-    """Place r passes the vector on to r + 2^k, largest k first.
+    """Return the paths of a broadcast in which place r passes the vector on to r + 2^k, largest k first.
 
-    ``held``: a sender waits until a message has come before it begins the next, and messages of equal reach are under
-    way together; else it sends to all its children at once, and so do all of its generation.
+    If ``held`` is true, a sender waits until a message has arrived before it begins the next one, and messages of equal
+    reach 2^k are in flight together.  Otherwise a sender sends to all its children at once, and so do all senders of
+    its generation.
     """
     P = len(cluster)
     place = np.arange(1, P)
-    place = place[np.argsort(-(place & -place), kind="stable")]  # in the order in which they are sent to
-    reach = place & -place  # the lowest bit: by that a place is reached
+    place = place[np.argsort(-(place & -place), kind="stable")]  # in the order in which the vector reaches them
+    reach = place & -place  # distance to the parent: the lowest bit of the place
     parent = place - reach
     together = -reach if held else np.array([one.bit_count() for one in place.tolist()])
     distant = cluster[parent] != cluster[place]
@@ -76,12 +74,12 @@ def bcast_binomial(cluster: np.ndarray, held: bool) -> Paths:
         sent, sent_far = (1, int(is_far)) if held else (int(children[p]), int(far_children[p]))
         chains[r] = [*chains[p], _hop(is_far, sent, sent_far, loads[when])]
         if held:
-            chains[p] = chains[r]  # it goes on sending, with the next shorter reach, when this has come
+            chains[p] = chains[r]  # the parent sends the next message, of shorter reach, when this one has arrived
     return Paths.of(chains[1:])
 
 
 def _hop(is_far: bool, sent: int, sent_far: int, generation: Load) -> Round:
-    """A message to one child, whose parent sends so many at once, so many of them to other clusters."""
+    """Return the round of a message to one child; its parent sends ``sent`` at once, ``sent_far`` to other clusters."""
 
     def load(messages: int) -> Load | None:
         return Load(messages, generation.cluster, generation.between) if messages else None
@@ -93,24 +91,24 @@ def _hop(is_far: bool, sent: int, sent_far: int, generation: Load) -> Round:
 
 
 def from_root(cluster: np.ndarray, held: bool) -> Paths:
-    """The root sends to everybody at once: scatter."""
+    """Return the path of a scatter: the root sends to all others at once."""
     others = np.arange(1, len(cluster))
     return Paths.of([[_round(np.zeros_like(others), others, cluster)]])
 
 
 def to_root(cluster: np.ndarray, held: bool) -> Paths:
-    """Everybody sends to the root at once: gather."""
+    """Return the path of a gather: all others send to the root at once."""
     others = np.arange(1, len(cluster))
     return Paths.of([[_round(others, np.zeros_like(others), cluster)]])
 
 
 def barrier_linear(cluster: np.ndarray, held: bool) -> Paths:
-    """All tell the root, then the root tells all."""
+    """Return the path of a barrier: all others send to the root, then the root sends to all others."""
     return Paths.of([[*to_root(cluster, held).rounds, *from_root(cluster, held).rounds]])
 
 
 def alltoall_linear(cluster: np.ndarray, held: bool) -> Paths:
-    """Everybody sends to everybody at once."""
+    """Return the path of an all-to-all in which every process sends to every other process at once."""
     P = len(cluster)
     source, destination = np.divmod(np.arange(P * P), P)
     other = source != destination
@@ -118,7 +116,11 @@ def alltoall_linear(cluster: np.ndarray, held: bool) -> Paths:
 
 
 def alltoall_bruck(cluster: np.ndarray, held: bool) -> Paths:
-    """In round k everybody sends the blocks whose number has bit k to the one 2^k further: log2 P rounds."""
+    """Return the path of Bruck's all-to-all.
+
+    In round k each of the P processes sends the blocks whose number has bit k set to the process 2^k further, so that
+    there are log2 P rounds.
+    """
     P = len(cluster)
     rank, rounds, reach = np.arange(P), [], 1
     while reach < P:
@@ -129,14 +131,14 @@ def alltoall_bruck(cluster: np.ndarray, held: bool) -> Paths:
 
 
 def alltoall_pairwise(cluster: np.ndarray, held: bool) -> Paths:
-    """In round k ranks r and r xor k exchange blocks; for powers of two."""
+    """Return the path of the pairwise all-to-all: in round k ranks r and r xor k exchange blocks; P a power of two."""
     rank = np.arange(len(cluster))
     return Paths.of([[_round(rank, rank ^ step, cluster) for step in range(1, len(cluster))]])
 
 
-Algorithm = Callable[[np.ndarray, bool], Paths]  # cluster of each process, are senders held -> paths
+Algorithm = Callable[[np.ndarray, bool], Paths]  # (cluster of each process, whether senders are held) -> paths
 
-# By the name of the shape that it has.
+# Algorithms by the names of their shapes.
 ALGORITHMS: dict[str, Algorithm] = {
     "bcast-binomial": bcast_binomial,
     "scatter-linear": from_root,

@@ -1,4 +1,4 @@
-"""What a calibration found, for a reader: formulas beside the paper's, shapes beside the formulas."""
+"""Tables of a calibration: fitted formulas beside the paper's, shapes beside the formulas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.fit import Quality
 from predictor.blocks.published.parameters import CLUSTERS, published_r2
 
-TRUSTED_PCT = 10.0  # mean error up to which a shape counts as right
+TRUSTED_PCT = 10.0  # mean error up to which a shape counts as correct
 _HEAD = ("block", "formula", "error", "points", "R2", "error %", "worst %", "held-out %")
 
 
 def text(calibration: Calibration) -> str:
-    """Tables for a terminal."""
+    """Return the calibration as tables for a terminal."""
     published = [published_r2(cluster) for cluster in CLUSTERS]
     rows = [(*_HEAD, *(f"R2 {cluster}" for cluster in CLUSTERS))]
     for block, formula, error, fitted, held_out, _ in fits(calibration):
@@ -29,7 +29,7 @@ def text(calibration: Calibration) -> str:
 
 
 def cautions(calibration: Calibration) -> list[str]:
-    """Where a shape does not hold."""
+    """Return cautions about shapes that do not fit."""
     wrong = [
         fit.shape.name
         for fit in calibration.shapes
@@ -38,7 +38,7 @@ def cautions(calibration: Calibration) -> list[str]:
     if not wrong:
         return []
     reason = (
-        "pairs of hosts of one cluster, or of two, are not alike here, or SimGrid was told to take other algorithms"
+        "pairs of hosts of one cluster, or of two clusters, differ here, or SimGrid was told to use other algorithms"
     )
     return [f"{', '.join(wrong)}: above {TRUSTED_PCT:g} %: {reason}"]
 
@@ -47,7 +47,7 @@ _Fit = tuple[str, str, str, Quality, Quality | None, Mapping[str, Any]]
 
 
 def fits(calibration: Calibration) -> Iterator[_Fit]:
-    """Block, formula, error that was minimised, quality, that of held-out samples, coefficients."""
+    """Yield for each fit: block, formula, minimised error, quality, quality for held-out samples, coefficients."""
     for node in calibration.nodes:
         which = f" ({node.cluster})" if len(calibration.nodes) > 1 else ""
         coefficients = {"cluster": node.cluster, **vars(node.compute.parameters)}
@@ -61,7 +61,7 @@ def fits(calibration: Calibration) -> Iterator[_Fit]:
 
 
 def _right(calibration: Calibration, block: str) -> Iterator[_Fit]:
-    """The shapes beside a row of Table 1."""
+    """Yield the fits of the shapes for a block."""
     if block == "p2p" and calibration.wires is not None:
         for of_pair in calibration.lines:
             fitted = calibration.wires.of(of_pair.where == "far")
@@ -76,7 +76,7 @@ def _right(calibration: Calibration, block: str) -> Iterator[_Fit]:
 
 
 def to_json(calibration: Calibration) -> dict[str, Any]:
-    """The same as JSON values."""
+    """Return the calibration as JSON values."""
     published = {cluster: published_r2(cluster) for cluster in CLUSTERS}
     return {
         "platform": calibration.name,
@@ -115,7 +115,7 @@ def _numbers(fitted: Quality, held_out: Quality | None) -> tuple[str, ...]:
 
 
 def _coefficients(calibration: Calibration) -> Iterator[tuple[str, ...]]:
-    """The parameters in the units of the paper's Table 3."""
+    """Yield the parameters in the units of the paper's Table 3."""
     yield ("parameter", "value", "unit")
     node = Calibrated(calibration).node
     of = node.compute.parameters

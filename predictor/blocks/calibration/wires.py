@@ -1,4 +1,4 @@
-"""What two hosts alone show of a network: lines over message sizes, and from which size on a sender is held."""
+"""Fits to messages between two idle hosts: lines over message sizes, and the size from which MPI_Send waits."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from numpy.typing import ArrayLike
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
-from predictor.dpgraph.segments import pieces
+from predictor.network.segments import pieces
 
 
 @dataclass(frozen=True)
 class Lines:
     """The time of a message between two idle hosts: latency + size x (s per byte), piecewise in size.
 
-    The pieces begin where the measurements leave the line so far: a network's protocols and size factors.
+    A piece begins where the measurements leave the line of the previous piece, because of a network's protocols and
+    size factors.
     """
 
-    from_bytes: tuple[float, ...]  # where each piece begins; the first at 0
+    from_bytes: tuple[float, ...]  # start of each piece; the first begins at 0
     latency_s: tuple[float, ...]  # of each piece, at size 0
     s_per_byte: tuple[float, ...]  # of each piece
 
     def latency(self, size_bytes: ArrayLike) -> np.ndarray:
-        """The part that does not grow within a piece, s."""
+        """Return the part of the time that is constant within a piece, s."""
         latency_s: np.ndarray = np.asarray(self.latency_s)[self._piece(size_bytes)]
         return latency_s
 
     def transfer(self, size_bytes: ArrayLike) -> np.ndarray:
-        """The part in proportion to the size, s."""
+        """Return the part of the time that is proportional to the size, s."""
         s_per_byte: np.ndarray = np.asarray(self.s_per_byte)[self._piece(size_bytes)]
         transfer_s: np.ndarray = s_per_byte * np.asarray(size_bytes, dtype=float)
         return transfer_s
 
     def time(self, size_bytes: ArrayLike) -> np.ndarray:
-        """Of one message, s."""
+        """Return the time of a message, s."""
         time_s: np.ndarray = self.latency(size_bytes) + self.transfer(size_bytes)
         return time_s
 
@@ -46,43 +47,49 @@ class Lines:
 
 
 def lines(size_bytes: ArrayLike, time_s: ArrayLike) -> Lines:
-    """The lines through measured times of messages, in order of their sizes.
+    """Fit lines to measured times of messages, which are sorted by size.
 
-    A piece begins at the geometric mean of the sizes on its two sides.  Raises OutOfRange for times that make no lines.
+    A piece begins at the geometric mean of the neighbouring sizes.
+
+    Raises:
+        OutOfRange: If the times do not lie on lines.
     """
     sizes, times = np.asarray(size_bytes, dtype=float), np.asarray(time_s, dtype=float)
     found = pieces(sizes, times)
     if not found:
-        raise OutOfRange("point-to-point times", "they make no lines over sizes", "Calibrate an idle network")
+        raise OutOfRange("point-to-point times", "they do not lie on lines over sizes", "Calibrate an idle network")
     begins = [0.0] + [float(np.sqrt(sizes[one.last] * sizes[other.first])) for one, other in pairwise(found)]
     return Lines(tuple(begins), tuple(one.start_s for one in found), tuple(one.s_per_byte for one in found))
 
 
 @dataclass(frozen=True)
 class Wires:
-    """Lines of the two kinds of pairs of hosts; at least one kind."""
+    """Lines of the two kinds of pairs of hosts; at least one kind is present."""
 
-    near: Lines | None  # in one cluster; None: no cluster has two hosts in use
-    far: Lines | None  # in two clusters; None: there is one
-    held_from_bytes: float | None  # MPI_Send waits for the receiver from this size on; None: it never does
+    near: Lines | None  # hosts of one cluster; None: no cluster has two hosts in use
+    far: Lines | None  # hosts of two clusters; None: there is only one cluster
+    held_from_bytes: float | None  # size from which MPI_Send waits for the receiver; None: it never waits
 
     def of(self, far: bool) -> Lines:
-        """Of a kind; of the other where there is no such pair."""
+        """Return the lines of a kind of pairs, or of the other kind if there is no such pair."""
         wanted, other = (self.far, self.near) if far else (self.near, self.far)
         found = other if wanted is None else wanted
         if found is None:
-            raise ValueError("lines of neither kind of pair")
+            raise ValueError("no lines for any kind of pair")
         return found
 
     def held(self, size_bytes: ArrayLike) -> np.ndarray:
-        """Whether MPI_Send waits for the receiver of such a message."""
+        """Return whether MPI_Send waits for the receiver of a message of this size."""
         return np.asarray(size_bytes) >= (np.inf if self.held_from_bytes is None else self.held_from_bytes)
 
 
 def held_from(size_bytes: ArrayLike, held_s: ArrayLike, time_s: ArrayLike) -> float | None:
-    """From which size on MPI_Send takes as long as its message, bytes; None where it never does.
+    """Return the size from which MPI_Send takes as long as its message, bytes; None if it never does.
 
-    ``held_s``: times of MPI_Send, ``time_s``: of the whole messages, by size in ascending order.
+    Args:
+        size_bytes: Sizes in ascending order.
+        held_s: Time of MPI_Send for each size.
+        time_s: Time of the whole message for each size.
     """
     sizes = np.asarray(size_bytes, dtype=float)
     free = np.asarray(held_s) < 0.5 * np.asarray(time_s)
@@ -93,53 +100,58 @@ def held_from(size_bytes: ArrayLike, held_s: ArrayLike, time_s: ArrayLike) -> fl
 
 
 class Clustered(Protocol):
-    """Who is where."""
+    """The clusters of processes; hashable, because results are cached by it."""
 
     def __hash__(self) -> int:
-        """Equal ones are looked up together."""
+        """Return the same value for equal objects."""
 
     def clusters(self, processes: int) -> np.ndarray:
-        """The cluster of each of the first so many processes, by number."""
+        """Return the cluster of each of the first ``processes`` processes, by number."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Clusters of a platform, and who is where when P processes are placed on them, one per host."""
+    """The clusters of a platform, on which processes are placed with one process per host."""
 
     hosts: tuple[int, ...]  # in each cluster, in the platform's order
 
     @property
     def most(self) -> int:
-        """Processes that fit."""
+        """Number of hosts, and so of processes that fit."""
         return sum(self.hosts)
 
     def shares(self, processes: int) -> list[int]:
-        """Processes of each cluster, as the mapping ``block`` places them: in even shares where they fit.
+        """Return the processes of each cluster by the mapping ``block``, in even shares as far as they fit.
 
-        Raises OutOfRange for more than there are hosts.
+        Raises:
+            OutOfRange: If there are more processes than hosts.
         """
         if processes > self.most:
-            problem = f"{processes} processes, but it was calibrated on {self.most} hosts, one process each"
-            raise OutOfRange("calibrated model", problem, "Give fewer, or take the formulas of Table 1 (paper)")
+            problem = f"{processes} processes, but it was calibrated on {self.most} hosts with one process each"
+            raise OutOfRange("calibrated model", problem, "Give fewer, or use the formulas of Table 1 (paper)")
         even, odd = divmod(processes, len(self.hosts))
         shares, carry = [], 0
         for i, room in enumerate(self.hosts):
             wanted = even + (i < odd) + carry
             shares.append(min(wanted, room))
             carry = wanted - shares[-1]
-        for i, room in enumerate(self.hosts):  # what the later ones could not take
+        for i, room in enumerate(self.hosts):  # processes that did not fit into the later clusters
             more = min(carry, room - shares[i])
             shares[i] += more
             carry -= more
         return shares
 
     def clusters(self, processes: int) -> np.ndarray:
-        """The cluster of each of so many processes, by number."""
+        """Return the cluster of each process, by number."""
         return np.repeat(np.arange(len(self.hosts)), self.shares(processes))
 
 
 def checked_processes(processes: np.ndarray) -> np.ndarray:
-    """Whole numbers.  Raises UserError."""
+    """Return numbers of processes as integers.
+
+    Raises:
+        UserError: If one is not a whole number.
+    """
     whole = processes.astype(int)
     if (whole != processes).any():
         wrong = processes[whole != processes].flat[0]

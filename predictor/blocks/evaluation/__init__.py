@@ -1,1 +1,1 @@
-"""Times of an application whose equal processes are evaluated together."""
+"""Evaluate the time of an application, equal processes together or process by process."""

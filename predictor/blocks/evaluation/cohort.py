@@ -1,4 +1,4 @@
-"""Processes that have the same program, place and history: one value, however many they are."""
+"""Cohorts: processes with the same program, placement and history, stored as one value whatever their number."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from math import ceil
 
 from platforms.errors import UserError
 from predictor.blocks.application import Compute, Number
-from predictor.blocks.evaluation.pairs import Pairs
 from predictor.blocks.evaluation.profile import Profile, interleaved, join
-from predictor.blocks.evaluation.progression import Part, Progression
 from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.machines.machine import Group
+from predictor.blocks.processes.pairs import Pairs
+from predictor.blocks.processes.progression import Part, Progression
 
 
 @dataclass(eq=False)
@@ -19,60 +19,67 @@ class Cohort:
     """Processes of one group that have done the same so far."""
 
     group: Group
-    first: int  # member of the label
+    first: int  # index of the first process within the label
     stride: int
     count: int
     clock: Profile
     pc: int = 0
-    loops: tuple[tuple[int, int, int], ...] = ()  # that they are in: place of its instruction, turn, turns in all
-    scope: dict[str, Value] = field(default_factory=dict)  # the application's numbers, loops' variables, index
-    pairs: Pairs | None = None  # of the message that they wait for; several of a single process are dealt with in order
-    partners: tuple[tuple[int, int], ...] = ()  # still to come in this step: first and count
-    times: int = 1  # how often it does what it does, in loops that are run but once
+    loops: tuple[tuple[int, int, int], ...] = ()  # enclosing loops: index of the instruction, turn, number of turns
+    scope: dict[str, Value] = field(default_factory=dict)  # the application's numbers, loop variables and index
+    pairs: Pairs | None = None  # of the awaited message; several pairs of a single process are served in order
+    partners: tuple[tuple[int, int], ...] = ()  # rows (first, count) of partners that remain in this step
+    times: int = 1  # factor on each computation, from loops that are evaluated only once
 
     @property
     def label(self) -> str:
+        """Label of the processes."""
         return self.group.label
 
     @property
     def awaited(self) -> Pairs:
-        """``pairs`` of those that do wait for a message."""
+        """The pairs of the awaited message; a ValueError is raised if the cohort waits for none."""
         if self.pairs is None:
             raise ValueError(f"{self.label} waits for no message")
         return self.pairs
 
     @property
     def ordered(self) -> bool:
+        """True if the cohort is a single process that serves several partners in their order."""
         return self.pairs is not None and self.count == 1 and self.pairs.count > 1
 
     @property
     def position(self) -> tuple[int, ...]:
-        """Where in the program, and in which turn of each loop: ascending as they go on."""
+        """Position in the program and in the turns of its loops; it grows as the processes advance."""
         return (*(number for begin, turn, _ in self.loops for number in (begin, turn)), self.pc)
 
     def part(self, part: Part, clock: Profile | None = None) -> Cohort:
-        """Some of them (of a cohort whose pairs are not ordered)."""
+        """Return a part of the cohort, whose pairs must not be ordered.
+
+        Args:
+            part: The members of the part.
+            clock: Their clocks; None: as in the cohort.
+        """
         made = Cohort(
-            self.group,
-            self.first + self.stride * part.first,
-            self.stride * part.stride,
-            part.count,
-            self.clock.part(part.first, part.stride, part.count) if clock is None else clock,
-            self.pc,
-            self.loops,
-            dict(self.scope),
-            None if self.pairs is None else self.pairs.part(part),
-            self.partners,
-            self.times,
+            group=self.group,
+            first=self.first + self.stride * part.first,
+            stride=self.stride * part.stride,
+            count=part.count,
+            clock=self.clock.part(part.first, part.stride, part.count) if clock is None else clock,
+            pc=self.pc,
+            loops=self.loops,
+            scope=dict(self.scope),
+            pairs=None if self.pairs is None else self.pairs.part(part),
+            partners=self.partners,
+            times=self.times,
         )
         made.scope["index"] = Progression.of(made.first, made.stride, made.count)
         return made
 
 
 def reunited(cohorts: list[Cohort]) -> list[Cohort]:
-    """Cohorts that are at one place, as few as possible.
+    """Join cohorts at the same position into as few as possible.
 
-    Two become one where their members are every other one, or those that follow, and their clocks lie on one line.
+    Two cohorts become one if their members alternate or follow each other, and their clocks lie on one line.
     """
     waiting = sorted(cohorts, key=lambda cohort: cohort.first)
     done: list[Cohort] = []
@@ -87,8 +94,8 @@ def reunited(cohorts: list[Cohort]) -> list[Cohort]:
 
 
 def _both(one: Cohort, other: Cohort) -> Cohort | None:
-    """One cohort of two, of which ``one`` has the first member; None where that is not possible."""
-    if one.loops != other.loops or one.times != other.times:  # they have other numbers of turns
+    """Join two cohorts, of which ``one`` has the first member; return None if that is impossible."""
+    if one.loops != other.loops or one.times != other.times:  # their loops have different numbers of turns
         return None
     distance = other.first - one.first
     if one.count == other.count == 1 or (
@@ -109,7 +116,7 @@ def _both(one: Cohort, other: Cohort) -> Cohort | None:
 
 
 def whole_bytes(expression: Number, cohort: Cohort, where: str) -> int:
-    """Bytes, whole ones, the same for all of the cohort."""
+    """Return a size in whole bytes that is the same for all members of the cohort; split the cohort otherwise."""
     value = Expression.of(expression).value(cohort.scope, where)
     if isinstance(value, Progression):
         raise value.split_all()
@@ -117,7 +124,11 @@ def whole_bytes(expression: Number, cohort: Cohort, where: str) -> int:
 
 
 def checked_bytes(value: float, expression: Number, where: str) -> int:
-    """Whole bytes of an expression's value.  Raises UserError below 0."""
+    """Return a size rounded up to whole bytes.
+
+    Raises:
+        UserError: If the size is below 0.
+    """
     if value < 0:
         text = Expression.of(expression).text
         raise UserError(f"{where}, expression {text!r}", f"{value:g} bytes", "Give 0 or more")
@@ -125,7 +136,11 @@ def checked_bytes(value: float, expression: Number, where: str) -> int:
 
 
 def check_operations(operations: float | Progression, step: Compute, where: str) -> None:
-    """Raises UserError below 0."""
+    """Check the operations of a computation block.
+
+    Raises:
+        UserError: If they are below 0.
+    """
     if operations < 0:
         text = Expression.of(step.operations).text
         raise UserError(f"{where}, expression {text!r}", "below 0", "Give 0 or more operations")

@@ -1,7 +1,7 @@
-"""Blocks of disks: who begins at the same moment shares the disk, and the way to it.
+"""Disk blocks: processes that begin at the same moment share the disk and the route to it.
 
-A disk serves all at the same rate.  With sizes s_j of those that begin together, the one of size s_i so is done when
-sum_j min(s_j, s_i) bytes have been moved (processor sharing).
+A disk serves all processes at the same rate (processor sharing).  Of blocks with sizes s_j that begin together, the one
+of size s_i is finished when sum_j min(s_j, s_i) bytes have been moved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from predictor.blocks.machines.traffic import on_one_node
 
 @dataclass(eq=False)
 class DiskUse:
-    """A cohort that reads or writes."""
+    """A cohort in a disk block."""
 
     cohort: Cohort
     block: str
@@ -28,17 +28,18 @@ class DiskUse:
 
     @property
     def start_s(self) -> float:
+        """Start of the first process, s."""
         return self.cohort.clock.least()
 
     @property
     def at_once(self) -> bool:
-        """Whether its members begin at one moment."""
+        """True if all members begin at the same moment."""
         most_s = self.cohort.clock.most()
         return most_s - self.start_s <= AT_ONCE * most_s
 
     @property
     def nodes(self) -> range:
-        """From the first node with such a process to the last one."""
+        """Range from the first node to the last node with a process of the cohort."""
         group, last = self.cohort.group, self.cohort.first + self.cohort.stride * (self.cohort.count - 1)
         if group.cyclic and self.cohort.count > 1:
             return range(group.first_node, group.first_node + group.units)
@@ -46,32 +47,32 @@ class DiskUse:
 
     @property
     def on_one_node(self) -> int:
-        """Processes on its busiest node."""
+        """Number of processes on the cohort's busiest node."""
         return on_one_node(self.cohort.group, self.cohort.stride, self.cohort.count)
 
 
 class Disks:
-    """All disks of an evaluation."""
+    """The disks of an evaluation."""
 
     def __init__(self, machine: Machine, add: Callable[[Cohort], None]):
-        """``add`` is given every cohort that can go on, past its block."""
+        """Take the machine and ``add``, which is called with every cohort that has finished its disk block."""
         self._machine, self._add = machine, add
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[DiskUse] = []
 
     def join(self, cohort: Cohort, block: str, size_bytes: int) -> None:
-        """The cohort waits until all are there that might share its disk."""
+        """Let the cohort wait until every cohort that may share its disk has arrived."""
         if cohort.group not in self._server:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
         self.waiting.append(DiskUse(cohort, block, size_bytes))
 
     def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Everybody who waits, and where."""
+        """Yield every waiting cohort, after a key of its disk block."""
         for use in sorted(self.waiting, key=lambda one: (one.cohort.label, one.cohort.group.first, one.cohort.first)):
             yield (use.block, use.size_bytes), use.cohort
 
     def let_go(self) -> bool:
-        """Serves all that wait; False where nobody does."""
+        """Serve all waiting cohorts; return False if there are none."""
         waiting, self.waiting = self.waiting, []
         alike: dict[tuple[str, Hashable], list[DiskUse]] = defaultdict(list)
         for use in waiting:
@@ -88,7 +89,7 @@ class Disks:
 
 
 def _moments(uses: Sequence[DiskUse]) -> Iterator[list[DiskUse]]:
-    """Those that begin together; members of one cohort that do not are nobody's company."""
+    """Yield groups of uses that begin together; a cohort whose members begin at different moments is alone."""
     together: list[DiskUse] = []
     for use in sorted((one for one in uses if one.at_once), key=lambda one: one.start_s):
         if together and use.start_s - together[0].start_s > AT_ONCE * use.start_s:
@@ -101,7 +102,7 @@ def _moments(uses: Sequence[DiskUse]) -> Iterator[list[DiskUse]]:
 
 
 def _sharing(uses: Sequence[DiskUse]) -> list[DiskSharing]:
-    """Of uses that begin together."""
+    """Return the sharing of each use, for uses that begin together."""
     if len(uses) == 1 and not uses[0].at_once:
         return [DiskSharing()]
     sizes = np.array([use.size_bytes for use in uses], float)
@@ -114,7 +115,7 @@ def _sharing(uses: Sequence[DiskUse]) -> list[DiskSharing]:
 
 
 def _until_done(sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """sum_j n_j min(s_j, s_i) for each i, bytes."""
+    """Return sum_j n_j min(s_j, s_i) for each i, bytes; n_j is the number of processes with size s_j."""
     order = np.argsort(sizes, kind="stable")
     ordered, number = sizes[order], counts[order]
     smaller, larger = np.cumsum(number * ordered), number.sum() - np.cumsum(number)
@@ -124,7 +125,7 @@ def _until_done(sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _on_nodes(uses: Sequence[DiskUse]) -> list[float]:
-    """The same sum over the processes of one node, the busiest that a use has."""
+    """Return for each use the sum of ``_until_done`` over the processes of the use's busiest node, bytes."""
     lone: dict[int, list[DiskUse]] = defaultdict(list)  # by node
     wide = []
     for use in uses:

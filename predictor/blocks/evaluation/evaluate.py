@@ -1,4 +1,4 @@
-"""Time, energy and probability of success of an application on a machine."""
+"""Evaluate time, energy and probability of success of an application on a machine."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ from predictor.blocks.machines.machine import Group, Machine
 
 @dataclass(frozen=True)
 class LabelResult:
-    """The processes of a label."""
+    """Result for the processes of a label."""
 
     label: str
     processes: int
-    units: int  # compute units with such a process
-    first_s: float  # when the first of them ends
-    last_s: float
-    compute_s: float  # of all of them together
-    energy_j: float | None  # their share of the units that they run on; None: the machine does not know its power
+    units: int  # compute units that have a process of the label
+    first_s: float  # end of the first process
+    last_s: float  # end of the last process
+    compute_s: float  # computation time, summed over the processes
+    energy_j: float | None  # the label's share of its units' energy; None: the machine does not know the power
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a machine does with an application.  A model of whole nodes has nodes where units are said here.
+    """Time, energy and success of an application on a machine.  For a model of whole nodes, units are nodes.
 
-    Energy is that of the nodes in use, from the start until the overall end.  A unit takes the power of all its
-    processes computing for as long as one of them does (on average over them), and its idle power otherwise:
-    P(0) T + (P(n) - P(0)) C / n for n processes that compute C seconds together; communication is idle.  Where labels
-    share a unit, its idle power is divided by their processes.  The total is the sum over the labels and the units
-    without a process on nodes in use.
+    The energy is that of the nodes in use, from the start to the overall end.  A unit with n processes, whose
+    computation times add up to C seconds, takes P(0) T + (P(n) - P(0)) C / n in T seconds: the power of n computing
+    processes for the mean computation time of a process, and the idle power for the rest.  Communication counts as
+    idle.  If labels share a unit, its idle power is divided in proportion to their processes.  The total is the sum
+    over the labels and over the units without a process on nodes in use.
     """
 
     application: str
     machine: str
     labels: tuple[LabelResult, ...]
-    time_s: float  # when the last process ends
-    nodes: int  # in use
-    others_idle_j: float | None  # units without a process, on nodes in use
-    success: float | None  # exp(-lambda time nodes); None: no rate of failures is known
-    unknown: tuple[str, ...] = ()  # why something is not known
+    time_s: float  # end of the last process
+    nodes: int  # nodes in use
+    others_idle_j: float | None  # energy of the units without a process, on nodes in use
+    success: float | None  # exp(-lambda time nodes); None: the failure rate is unknown
+    unknown: tuple[str, ...] = ()  # reasons why results are None
 
     @property
     def energy_j(self) -> float | None:
-        """Of all nodes in use."""
+        """Energy of all nodes in use, J."""
         parts = [*(label.energy_j for label in self.labels), self.others_idle_j]
         known = [energy_j for energy_j in parts if energy_j is not None]
         return fsum(known) if len(known) == len(parts) else None
 
 
 def evaluate(application: Application, machine: Machine) -> Result:
-    """Runs the application's blocks on the machine.
+    """Evaluate an application on a machine.
 
-    Raises UserError for an application that has no processes, comes to no end or leaves messages behind, and OutOfRange
-    for a block whose time the machine does not know.
+    Raises:
+        UserError: If the application has no processes, does not end, or leaves a message unreceived.
+        OutOfRange: If the machine does not know the time of a block.
     """
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
@@ -72,7 +73,7 @@ def evaluate(application: Application, machine: Machine) -> Result:
     nodes = _nodes(machine)
     rate = machine.failure_rate_per_s
     if rate is None:
-        unknown.append(f"success: model {machine.name} has no rate of failures")
+        unknown.append(f"success: model {machine.name} has no failure rate")
     return Result(
         application=application.name,
         machine=machine.name,
@@ -107,12 +108,12 @@ def _label_result(label: str, done: Execution, energies_j: dict[Group, float] | 
 def _energies(
     machine: Machine, compute_s: dict[Group, float], time_s: float, unknown: list[str]
 ) -> dict[Group, float] | None:
-    """J of each group's share of its units."""
+    """Return the energy of each group's share of its units, J; None, with the reason in ``unknown``, if unknown."""
     found = {}
     try:
         for group, busy_s in compute_s.items():
             idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
-            share = group.count / group.threads  # units (or nodes), each divided by all its processes
+            share = group.count / group.threads  # of units (or nodes), each divided among all its processes
             found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
     except OutOfRange as err:
         unknown.append(f"energy: {err.where}: {err.problem}")
@@ -121,7 +122,7 @@ def _energies(
 
 
 def _nodes(machine: Machine) -> int:
-    """How many nodes have a process."""
+    """Return the number of nodes that have a process."""
     count, reached = 0, -1
     ranges = sorted((g.first_node, g.first_node + g.units) for g in machine.groups if g.count)
     for first, end in ranges:

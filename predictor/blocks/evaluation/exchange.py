@@ -1,4 +1,4 @@
-"""Messages between cohorts: who waits for whom, and how long it takes once both are there."""
+"""Messages between cohorts: matching of sends and receives, and the times at which both sides go on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 from platforms.errors import UserError
 from predictor.blocks.application import Receive, Send
 from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
-from predictor.blocks.evaluation.pairs import Pairs, common, rest
 from predictor.blocks.evaluation.profile import AT_ONCE, Profile
 from predictor.blocks.evaluation.program import Instruction
-from predictor.blocks.evaluation.progression import Part, Progression
 from predictor.blocks.evaluation.serving import Client, serve_row
 from predictor.blocks.expressions import Expression, Value
-from predictor.blocks.machines.machine import Group, Machine, Traffic
+from predictor.blocks.machines.machine import Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
+from predictor.blocks.processes.pairs import Pairs, common, rest
+from predictor.blocks.processes.progression import Part, Progression
 
 Channel = tuple[str, str]  # labels of sender and receiver
 _Owner = TypeVar("_Owner")
@@ -25,48 +25,57 @@ _Owner = TypeVar("_Owner")
 
 @dataclass(eq=False)
 class Offer:
-    """Messages that are ready to go, in the order of their pairs."""
+    """Messages that are ready to be received, in the order of their pairs."""
 
     pairs: Pairs
-    times: Profile
+    times: Profile  # when each message is ready, s
     size_bytes: int
-    group: Group
-    sender: Cohort | None  # that waits until they have come; None: buffered
-    traffic: Traffic  # that each sender makes by itself
-    order: int
+    group: Group  # of the senders
+    sender: Cohort | None  # the cohort that waits until they are received; None: the messages are buffered
+    traffic: MessageLoad  # caused by each sender alone
+    order: int  # number of the offer, in the order in which they were made
     where: str
 
     @property
     def ordered(self) -> bool:
+        """True if a single process sends the messages one after the other."""
         return self.sender is not None and self.sender.ordered
 
     @property
     def held(self) -> Cohort:
-        """``sender``, where it waits."""
+        """The waiting sender; a ValueError is raised if the messages are buffered."""
         if self.sender is None:
-            raise ValueError("a buffered message holds nobody")
+            raise ValueError("no sender waits for a buffered message")
         return self.sender
 
 
 class Exchange:
-    """All messages of an evaluation."""
+    """The messages of an evaluation."""
 
     def __init__(
         self,
         machine: Machine,
+        *,
         counts: Mapping[str, int],
         code: Mapping[str, Sequence[Instruction]],
         add: Callable[[Cohort], None],
     ):
-        """``add`` is given every cohort that can go on, past the step that it has waited in."""
+        """Create an exchange without messages.
+
+        Args:
+            machine: The machine, for the times of messages.
+            counts: Number of processes of each label.
+            code: Flat program of each label.
+            add: Called with every cohort that goes on to its next step.
+        """
         self._machine, self._counts, self._code, self._add = machine, counts, code, add
         self._offers: dict[Channel, list[Offer]] = defaultdict(list)
         self._receivers: dict[Channel, list[Cohort]] = defaultdict(list)
-        self._new: dict[Channel, None] = {}  # where somebody has come since all was matched
+        self._new: dict[Channel, None] = {}  # channels with a new send or receive since the last matching
         self._order = 0
 
     def begin(self, cohort: Cohort, step: Send | Receive, where: str) -> bool:
-        """A cohort comes to a send or receive; True where it need not wait, and is past it."""
+        """Let a cohort begin a send or receive; return True if it has finished the step without waiting."""
         if step.at is not None:
             at = Expression.of(step.at)
             others = at.value(cohort.scope, where)
@@ -75,27 +84,27 @@ class Exchange:
                 others = at.whole(cohort.scope, where)
                 row = others, 0
             partner = step.to if isinstance(step, Send) else step.sender
-            self._check_partners(others, partner, cohort, f"{where}, expression {at.text!r}")
+            self._check_partners(others, partner, cohort, where=f"{where}, expression {at.text!r}")
             first, step_of = row
             index_step = cohort.stride if cohort.count > 1 else 0
             pairs = Pairs(cohort.first, index_step, first, step_of, cohort.count)
-            if not self._meet(cohort, step, where, pairs):
+            if not self._meet(cohort, step, where, pairs=pairs):
                 return False
             cohort.pc += 1
             return True
         cohort.partners = self._all_partners(cohort, step.to if isinstance(step, Send) else step.sender)
         return self._next_partners(cohort, step, where)
 
-    def _check_partners(self, others: Value, partner: str, cohort: Cohort, where: str) -> None:
+    def _check_partners(self, others: Value, partner: str, cohort: Cohort, *, where: str) -> None:
         if others < 0 or others >= self._counts[partner]:
             one = others.first if isinstance(others, Progression) else others
             problem = f"no process {one} of {partner}, which has {self._counts[partner]}"
             raise UserError(where, problem, "Count from 0")
         if partner == cohort.label and others == cohort.scope["index"]:
-            raise UserError(where, f"process {cohort.first} of {partner} with itself", "Name another one")
+            raise UserError(where, f"process {cohort.first} of {partner} names itself", "Name another process")
 
     def _all_partners(self, cohort: Cohort, partner: str) -> tuple[tuple[int, int], ...]:
-        """Each member of the label but oneself, as rows of them."""
+        """Return rows (first, count) of all members of the label except the process itself."""
         count = self._counts[partner]
         if partner != cohort.label:
             return ((0, count),) if count else ()
@@ -105,22 +114,22 @@ class Exchange:
         return tuple(row for row in rows if row[1])
 
     def _next_partners(self, cohort: Cohort, step: Send | Receive, where: str) -> bool:
-        """Goes on to those of this step that are left; True once there are none."""
+        """Go on with the remaining partners of this step; return True when none remains."""
         while cohort.partners:
             (first, count), *others = cohort.partners
             if cohort.count == 1:
                 pairs = Pairs(cohort.first, 0, first, 1 if count > 1 else 0, count)
-            else:  # all of the cohort with one after the other
+            else:  # the whole cohort meets one partner after the other
                 pairs = Pairs(cohort.first, cohort.stride, first, 0, cohort.count)
                 others = [(first + 1, count - 1), *others] if count > 1 else others
             cohort.partners = tuple(others)
-            if not self._meet(cohort, step, where, pairs):
+            if not self._meet(cohort, step, where, pairs=pairs):
                 return False
         cohort.pc += 1
         return True
 
-    def _meet(self, cohort: Cohort, step: Send | Receive, where: str, pairs: Pairs) -> bool:
-        """``pairs``: with this cohort's members as sources.  False where it waits."""
+    def _meet(self, cohort: Cohort, step: Send | Receive, where: str, *, pairs: Pairs) -> bool:
+        """Begin messages with these pairs, whose sources are the cohort's members; return False if the cohort waits."""
         if isinstance(step, Receive):
             cohort.pairs = Pairs(pairs.target, pairs.target_step, pairs.source, pairs.source_step, pairs.count)
             channel = step.sender, cohort.label
@@ -134,19 +143,26 @@ class Exchange:
             times = Profile.constant(pairs.count, cohort.clock.first)
         cohort.pairs = None if buffered else pairs
         burst = 1 if step.at is not None or not buffered else self._counts[step.to] - (step.to == cohort.label)
-        traffic = Traffic(out=burst, together=burst, burst=burst)
+        traffic = MessageLoad(out=burst, together=burst, burst=burst)
         channel = cohort.label, step.to
         self._order += 1
         self._new[channel] = None
         self._offers[channel].append(
             Offer(
-                pairs, times, size_bytes, cohort.group, None if buffered else cohort, traffic, self._order, where
+                pairs=pairs,
+                times=times,
+                size_bytes=size_bytes,
+                group=cohort.group,
+                sender=None if buffered else cohort,
+                traffic=traffic,
+                order=self._order,
+                where=where,
             )
-        )  # fmt: skip
+        )
         return buffered
 
     def _go_on(self, cohort: Cohort) -> None:
-        """Its message has come."""
+        """Let a cohort go on after its message."""
         cohort.pairs = None
         instruction = self._code[cohort.label][cohort.pc]
         step = instruction.step
@@ -159,9 +175,9 @@ class Exchange:
             self._add(cohort)
 
     def match(self) -> bool:
-        """Lets those meet who can; False where nobody could.
+        """Match sends and receives; return False if none could be matched.
 
-        Servers last, when as many as can be wait for them: they are dealt with in rows.
+        Servers are matched last, when as many clients as possible wait for them, because they serve whole rows.
         """
         if any(self._match_rows(channel) for channel in list(self._new)):
             return True
@@ -172,7 +188,7 @@ class Exchange:
         return False
 
     def waiting(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Everybody who waits for a message, or for one to be received, and where."""
+        """Yield every cohort that waits in a receive or send, after a key of the place where it waits."""
         for channel, receivers in self._receivers.items():
             for receiver in sorted(receivers, key=lambda one: (one.first, one.awaited.source)):
                 yield ("receives", *channel), receiver
@@ -182,32 +198,36 @@ class Exchange:
                     yield ("sends", *channel), offer.sender
 
     def offered(self) -> Iterator[tuple[tuple[Hashable, ...], Offer]]:
-        """All messages that nobody has received yet, with their places in the order of each channel."""
+        """Yield all messages that are not yet received, after a key with their rank in the order of the channel."""
         for channel, offers in self._offers.items():
             ranks = {order: rank for rank, order in enumerate(sorted(offer.order for offer in offers))}
             for offer in offers:
                 yield (*channel, ranks[offer.order], offer.sender is not None), offer
 
     def check_done(self) -> None:
-        """Raises UserError where somebody still waits, or a message has not been received."""
+        """Check that nothing is left.
+
+        Raises:
+            UserError: If a cohort still waits, or a message has not been received.
+        """
         for channel, receivers in self._receivers.items():
             for receiver in receivers:
                 where = self._code[receiver.label][receiver.pc].where
                 problem = f"process {receiver.first} of {receiver.label} waits for a message of process "
-                problem += f"{receiver.awaited.source} of {channel[0]} that never comes"
-                raise UserError(where, problem, "Let that one send it, or look for processes that wait in a circle")
+                problem += f"{receiver.awaited.source} of {channel[0]} that is never sent"
+                raise UserError(where, problem, "Send it, or look for processes that wait for each other in a circle")
         for channel, offers in self._offers.items():
             for offer in offers:
                 problem = f"process {offer.pairs.source} of {channel[0]} sends a message that process "
                 problem += f"{offer.pairs.target} of {channel[1]} never receives"
                 sending = self._sending(channel[1], offer.pairs.target)
                 if sending is not None:
-                    problem += f", which waits itself for what it sends at {sending.where} to be received"
-                    raise UserError(offer.where, problem, "Let one of them receive first, or buffer what it sends")
-                raise UserError(offer.where, problem, "Let that one receive it")
+                    problem += f", which waits until its own message, sent at {sending.where}, is received"
+                    raise UserError(offer.where, problem, "Let one of them receive first, or make its send buffered")
+                raise UserError(offer.where, problem, "Add the receive")
 
     def _sending(self, label: str, member: int) -> Offer | None:
-        """What a process waits to be received."""
+        """Return the offer that a process waits for to be received, or None."""
         for (source, _), offers in self._offers.items():
             for offer in offers:
                 ahead = member - offer.pairs.source
@@ -217,10 +237,10 @@ class Exchange:
         return None
 
     def _match_rows(self, channel: Channel) -> bool:
-        """Senders and receivers that meet one to one."""
+        """Match senders and receivers one to one; return whether any were matched."""
         offers, receivers = self._offers[channel], self._receivers[channel]
         waiting, kept = list(receivers), []
-        receivers.clear()  # those that come to another receive of this channel are added again meanwhile
+        receivers.clear()  # cohorts that reach another receive of this channel are added again meanwhile
         progress = False
         while waiting:
             receiver = waiting.pop()
@@ -234,7 +254,7 @@ class Exchange:
         return progress
 
     def _receive(self, receiver: Cohort, offers: list[Offer]) -> list[Cohort] | None:
-        """Lets the first offer that fits meet the receiver; those of the receiver that are left, or None."""
+        """Match a receiver with the first offer that fits; return the unmatched parts of it, or None if none fits."""
         awaited = receiver.awaited
         for at, offer in enumerate(offers):
             if offer.ordered:
@@ -247,10 +267,10 @@ class Exchange:
             offers[at : at + 1] = self._left(offer, theirs)
             start = receiver.clock.part(mine.first, mine.stride, mine.count)
             start = start.later(offer.times.part(theirs.first, theirs.stride, theirs.count))
-            alone = start.most() - start.least() > AT_ONCE * start.most()  # then as if nobody were in the way
+            alone = start.most() - start.least() > AT_ONCE * start.most()  # no contention at different moments
             for one in relations(offer.group, receiver.group, awaited.part(mine)):
                 traffic = offer.traffic if alone or offer.traffic.burst > 1 else one.traffic
-                took_s = self._message_s(offer, receiver.group, one.same_node, traffic)
+                took_s = self._message_s(offer, receiver.group, same_node=one.same_node, traffic=traffic)
                 end = start.part(one.part.first, one.part.stride, one.part.count).plus(took_s)
                 self._go_on(receiver.part(mine.within(one.part), end))
                 self._release(offer, theirs.within(one.part), end)
@@ -259,7 +279,7 @@ class Exchange:
 
     @staticmethod
     def _left(offer: Offer, taken: Part) -> list[Offer]:
-        """What is left of an offer."""
+        """Return the parts of an offer that remain."""
         left = []
         for one in rest(offer.pairs.count, taken if taken.stride > 0 else taken.turned()):
             times = offer.times.part(one.first, one.stride, one.count)
@@ -268,20 +288,20 @@ class Exchange:
         return left
 
     def _release(self, offer: Offer, part: Part, end: Profile) -> None:
-        """The senders of that part of an offer go on at its end, if they have waited."""
+        """Let the senders of a part of an offer go on at its end, if they have waited."""
         if offer.sender is None:
             return
         if part.stride < 0:
             part, end = part.turned(), end.part(part.count - 1, -1, part.count)
         self._go_on(offer.sender.part(part, end))
 
-    def _message_s(self, offer: Offer, target: Group, same_node: bool, traffic: Traffic) -> float:
+    def _message_s(self, offer: Offer, target: Group, *, same_node: bool, traffic: MessageLoad) -> float:
         return self._machine.message_s(offer.group, target, offer.size_bytes, same_node=same_node, traffic=traffic)
 
     # --- servers ---
 
     def _match_servers(self, channel: Channel) -> bool:
-        """A process that receives from many, or sends to many, one after the other."""
+        """Match a process that receives from many or sends to many, one after the other; return whether it was."""
         offers, receivers = self._offers[channel], self._receivers[channel]
         for receiver in [one for one in receivers if one.ordered]:
             received = self._serve(receiver, list(self._senders_for(receiver, offers)))
@@ -307,30 +327,48 @@ class Exchange:
             pairs = offer.pairs.part(Part(0, 1, 1)) if offer.ordered else offer.pairs
             found = common(awaited, pairs)
             if found is not None:
-                times = offer.times.part(found[1].first, found[1].stride, found[1].count)
+                in_row, in_owner = found
                 near = offer.group.on_node(node)
-                yield self._client(offer, found, times, offer.order, offer, receiver.group, near, first)
+                service_s, near_s = self._services_s(offer, receiver.group, any_near=bool(near))
+                yield Client(
+                    owner=offer,
+                    in_row=in_row,
+                    in_owner=in_owner,
+                    times=offer.times.part(in_owner.first, in_owner.stride, in_owner.count),
+                    order=offer.order,
+                    service_s=service_s,
+                    near_s=near_s,
+                    near=tuple(member - first for member in near),
+                )
 
     def _receivers_for(self, offer: Offer, receivers: Sequence[Cohort]) -> Iterable[Client[Cohort]]:
         node, first = offer.group.node(offer.held.first), offer.pairs.target
         for order, one in enumerate(receivers):
-            found = None if one.ordered else common(offer.pairs, one.awaited)  # ordered: matched by _senders_for
+            found = None if one.ordered else common(offer.pairs, one.awaited)  # _senders_for has matched ordered ones
             if found is not None:
-                times = one.clock.part(found[1].first, found[1].stride, found[1].count)
-                yield self._client(one, found, times, order, offer, one.group, one.group.on_node(node), first)
+                in_row, in_owner = found
+                near = one.group.on_node(node)
+                service_s, near_s = self._services_s(offer, one.group, any_near=bool(near))
+                yield Client(
+                    owner=one,
+                    in_row=in_row,
+                    in_owner=in_owner,
+                    times=one.clock.part(in_owner.first, in_owner.stride, in_owner.count),
+                    order=order,
+                    service_s=service_s,
+                    near_s=near_s,
+                    near=tuple(member - first for member in near),
+                )
 
-    def _client(
-        self, owner: _Owner, found: tuple[Part, Part], times: Profile, order: int,
-        offer: Offer, target: Group, near: range, first: int,
-    ) -> Client[_Owner]:  # fmt: skip
-        """``near``: members on the server's node; ``first``: the member at place 0 of the server's row."""
-        far_s = self._message_s(offer, target, False, offer.traffic)
-        near_s = self._message_s(offer, target, True, offer.traffic) if near else 0.0
-        return Client(owner, *found, times, order, far_s, near_s, tuple(member - first for member in near))
+    def _services_s(self, offer: Offer, target: Group, *, any_near: bool) -> tuple[float, float]:
+        """Return the times of a message to another node and within the node, s; the latter is 0 without near ones."""
+        service_s = self._message_s(offer, target, same_node=False, traffic=offer.traffic)
+        near_s = self._message_s(offer, target, same_node=True, traffic=offer.traffic) if any_near else 0.0
+        return service_s, near_s
 
     @staticmethod
     def _serve(server: Cohort, clients: list[Client[_Owner]]) -> list[tuple[Client[_Owner], Profile]]:
-        """Serves those who wait at the head of its row; who they are, and when each was done."""
+        """Serve the clients that wait at the head of the server's row; return them with the ends of their services."""
         row = server.awaited
         served, clock_s, done = serve_row(server.clock.first, row.count, clients)
         server.clock = Profile.constant(1, clock_s)
@@ -338,14 +376,14 @@ class Exchange:
         return done
 
     def _after_serving(self, receiver: Cohort, receivers: list[Cohort]) -> None:
-        """It goes on, or still waits for those that it has not served."""
+        """Let a receiver go on, or wait for the clients that it has not served."""
         if receiver.awaited.count:
             receivers.append(receiver)
         else:
             self._go_on(receiver)
 
     def _advance_offer(self, offer: Offer, offers: list[Offer]) -> None:
-        """The same of one that sends in order, after some of its messages have come."""
+        """Let a process that sends in order go on, or wait for the rest of its messages to be received."""
         offer.pairs, offer.times = offer.held.awaited, offer.held.clock
         if not offer.pairs.count:
             offers.remove(offer)

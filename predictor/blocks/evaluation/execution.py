@@ -1,15 +1,18 @@
-"""Runs an application's programs on a machine of block times, equal processes together.
+"""Run an application's programs with the block times of a machine, equal processes together.
 
-Processes that have the same program, place and history are one cohort: first member, stride, count, and a profile of
-their clocks.  A cohort falls apart where its members answer a condition differently or meet different partners.
+Processes with the same program, placement and history form a cohort, which is stored as first member, stride, count and
+a profile of the clocks.  A cohort is split when its members answer a condition differently or meet different partners.
 
-What the blocks mean: a computation takes its time.  A message begins when both its send and its receive have been
-reached, and takes its time; the receiver is busy until its end, and so is the sender unless it is buffered.  Messages
-from one process to another keep their order.  Who sends to or receives from several does so in their order.  A
-collective begins when all have come, and lets all go at its end.  Since every receive names its sender, the order in
-which cohorts are looked at does not matter.  Only this is seen of contention: messages of a cohort that begin at the
-same moment share the links that they have in common, and so do those that one process sends at once; and all that use
-a disk from the same moment on share it.
+Blocks have these semantics.  A computation takes its own time.  A message begins when both its send and its receive
+have been reached, and takes its own time.  The receiver is busy until the message ends; so is the sender, unless the
+message is buffered.  Messages between the same two processes keep their order.  A process that sends to several
+processes, or receives from several, does so in the order of their indices.  A collective begins when all participants
+have reached it, and all leave it at its end.  Since every receive names its sender, the result does not depend on the
+order in which cohorts are evaluated.
+
+Contention is modelled in three cases only: messages of one cohort that begin at the same moment share their common
+links; so do messages that one process sends at the same moment; and processes that begin to use a disk at the same
+moment share the disk.
 """
 
 from __future__ import annotations
@@ -24,10 +27,7 @@ from predictor.blocks.application import (
     Compute,
     If,
     ReadDisk,
-    Receive,
     Repeat,
-    Send,
-    Step,
     WriteDisk,
 )
 from predictor.blocks.evaluation.cohort import Cohort, check_operations, reunited, whole_bytes
@@ -35,48 +35,68 @@ from predictor.blocks.evaluation.disks import Disks
 from predictor.blocks.evaluation.exchange import Exchange
 from predictor.blocks.evaluation.gathering import Gatherings
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.program import Instruction, flat, follow
-from predictor.blocks.evaluation.progression import Progression, Split
+from predictor.blocks.evaluation.program import Instruction, StepActions, flat, follow
 from predictor.blocks.evaluation.steady import Standing, State, Steady
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.processes.progression import Progression, Split
 
-_Position = tuple[tuple[int, ...], int]  # in the program, and number of the group
+_Position = tuple[tuple[int, ...], int]  # position in the program, and number of the group
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Processes that have done all, and when."""
+    """Processes that have ended, and their end times."""
 
     group: Group
     clock: Profile
 
 
 class Execution:
-    """One evaluation.  ``run`` may be called once."""
+    """One evaluation of an application on a machine.  ``run`` may be called only once."""
 
     def __init__(self, application: Application, machine: Machine):
         self._application, self._machine = application, machine
         self._numbers = application.numbers()
         self._code = {label.name: flat(application, label.name) for label in application.labels}
         self._runnable: dict[_Position, list[Cohort]] = {}
-        self._positions: list[_Position] = []  # a heap of its keys
+        self._positions: list[_Position] = []  # a heap of the keys of _runnable
         self._number = {group: number for number, group in enumerate(machine.groups)}
-        self._exchange = Exchange(machine, application.counts(), self._code, self._add)
+        self._exchange = Exchange(machine, counts=application.counts(), code=self._code, add=self._add)
         self._gatherings = Gatherings(application, machine, self._add)
         self._disks = Disks(machine, self._add)
         self._steady = Steady(self._code, len(machine.groups))
+        self._actions = StepActions(
+            compute=self._compute,
+            message=self._exchange.begin,
+            collective=self._gather,
+            disk=self._use_disk,
+            repeat=self._repeat,
+            branch=self._branch,
+        )
         self.ended: list[Ended] = []
-        self.skipped = 0  # periods of turns that were alike
-        self.compute_s: dict[Group, float] = dict.fromkeys(machine.groups, 0.0)  # of all its processes together
+        self.skipped = 0  # periods of identical turns that were not evaluated one by one
+        self.compute_s: dict[Group, float] = dict.fromkeys(machine.groups, 0.0)  # summed over the group's processes
 
     def run(self) -> None:
-        """Until all have ended.  Raises UserError for a program that comes to no end, or leaves messages behind."""
+        """Run until all processes have ended.
+
+        Raises:
+            UserError: If a program does not end, or leaves a message unreceived.
+        """
         for group in self._machine.groups:
             if group.count:
-                cohort = Cohort(group, group.first, group.stride, group.count, Profile.constant(group.count, 0.0))
-                cohort.scope = {**self._numbers, "index": Progression.of(group.first, group.stride, group.count)}
-                self._add(cohort)
+                index = Progression.of(group.first, group.stride, group.count)
+                self._add(
+                    Cohort(
+                        group=group,
+                        first=group.first,
+                        stride=group.stride,
+                        count=group.count,
+                        clock=Profile.constant(group.count, 0.0),
+                        scope={**self._numbers, "index": index},
+                    )
+                )
         while True:
             while self._runnable:
                 self._advance_first()
@@ -93,7 +113,7 @@ class Execution:
         self._runnable[key].append(cohort)
 
     def _skip(self) -> None:
-        """Turns that repeat, at once."""
+        """Skip the turns that repeat earlier ones, if there are any."""
         going = [cohort for cohorts in self._runnable.values() for cohort in cohorts]
         going.sort(key=lambda cohort: (self._number[cohort.group], cohort.first))
         standing = [self._standing(("goes on",), cohort) for cohort in going]
@@ -117,10 +137,10 @@ class Execution:
         )  # fmt: skip
         return Standing(place, tuple(turn for _, turn, _ in cohort.loops), cohort.clock, cohort)
 
-    # --- one instruction of the cohorts that are at one place ---
+    # --- one instruction of the cohorts at one position ---
 
     def _advance_first(self) -> None:
-        """Of those that are least advanced, so that others can join them again."""
+        """Advance the cohorts that are furthest behind, so that other cohorts can join them again."""
         if self._steady.due:
             self._skip()
         for cohort in reunited(self._runnable.pop(heappop(self._positions))):
@@ -139,35 +159,37 @@ class Execution:
                 self._advance(cohort.part(part))
 
     def _do(self, cohort: Cohort, instruction: Instruction) -> bool:
-        """One instruction; False where the cohort now waits.  A Split leaves the cohort as it was."""
-        step, where = instruction.step, instruction.where
-        if instruction.kind == "block":
-            return self._block(cohort, step, where)
-        answer = None
-        if isinstance(step, If):
-            answer = int(bool(Expression.of(step.condition).value(cohort.scope, where)))
-        elif instruction.kind == "loop" and isinstance(step, Repeat):
-            answer = Expression.of(step.times).whole(cohort.scope, where)
-            self._steady.check_entered(instruction, answer)
+        """Do one instruction; return False if the cohort now waits.  A Split leaves the cohort unchanged."""
+        if instruction.step is None:  # a jump
+            return self._follow(cohort, instruction, None)
+        return self._actions.do(cohort, instruction.step, instruction.where)
+
+    def _follow(self, cohort: Cohort, instruction: Instruction, answer: int | None) -> bool:
         if follow(cohort, instruction, answer) and cohort.first == cohort.group.first:
             self._steady.turned(self._number[cohort.group], cohort)
         return True
 
-    def _block(self, cohort: Cohort, step: Step | None, where: str) -> bool:
-        if isinstance(step, Compute):
-            self._compute(cohort, step, where)
-        elif isinstance(step, Send | Receive):
-            return self._exchange.begin(cohort, step, where)
-        elif isinstance(step, Collective):
-            self._gatherings.join(cohort, step, where)
-            return False
-        elif isinstance(step, ReadDisk | WriteDisk):
-            self._disks.join(cohort, step.block, whole_bytes(step.bytes, cohort, where))
-            return False
-        cohort.pc += 1
-        return True
+    def _branch(self, cohort: Cohort, step: If, where: str) -> bool:
+        answer = int(bool(Expression.of(step.condition).value(cohort.scope, where)))
+        return self._follow(cohort, self._code[cohort.label][cohort.pc], answer)
 
-    def _compute(self, cohort: Cohort, step: Compute, where: str) -> None:
+    def _repeat(self, cohort: Cohort, step: Repeat, where: str) -> bool:
+        instruction = self._code[cohort.label][cohort.pc]
+        turns: int | None = None
+        if instruction.kind == "loop":
+            turns = Expression.of(step.times).whole(cohort.scope, where)
+            self._steady.check_entered(instruction, turns)
+        return self._follow(cohort, instruction, turns)
+
+    def _gather(self, cohort: Cohort, step: Collective, where: str) -> bool:
+        self._gatherings.join(cohort, step, where)
+        return False
+
+    def _use_disk(self, cohort: Cohort, step: ReadDisk | WriteDisk, where: str) -> bool:
+        self._disks.join(cohort, step.block, whole_bytes(step.bytes, cohort, where))
+        return False
+
+    def _compute(self, cohort: Cohort, step: Compute, where: str) -> bool:
         scope = cohort.scope
         if step.size is not None:
             scope = {**scope, "size": Expression.of(step.size).value(scope, where)}
@@ -183,3 +205,5 @@ class Execution:
             step_s = 0.0
         cohort.clock = cohort.clock.plus(cohort.times * first_s, cohort.times * step_s)
         self.compute_s[cohort.group] += cohort.times * cohort.count * (first_s + last_s) / 2
+        cohort.pc += 1
+        return True

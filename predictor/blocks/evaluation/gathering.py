@@ -1,4 +1,4 @@
-"""Collectives: cohorts wait for each other, and go on together."""
+"""Collectives: cohorts wait for each other and go on together."""
 
 from __future__ import annotations
 
@@ -10,42 +10,49 @@ from platforms.errors import UserError
 from predictor.blocks.application import Application, Collective, Rooted, members_of
 from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.progression import Progression
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.processes.progression import Progression
+
+
+@dataclass(frozen=True)
+class Call:
+    """A participant's call of a collective."""
+
+    step: Collective
+    size_bytes: int
+    root: int  # index of the root within its label
+    where: str  # place of the step, for error messages
 
 
 @dataclass(eq=False)
 class _Gathering:
-    """A collective that some have come to."""
+    """A collective that some of its participants have reached."""
 
-    step: Collective
-    where: str
-    size_bytes: int
-    root: int
+    call: Call  # of the first participant
     cohorts: list[Cohort] = field(default_factory=list)
-    members: int = 0
+    members: int = 0  # processes that have reached the collective
 
 
 class Gatherings:
     """All collectives of an evaluation."""
 
     def __init__(self, application: Application, machine: Machine, add: Callable[[Cohort], None]):
-        """``add`` is given every cohort that can go on, past the collective."""
+        """Take the function ``add``, which is called with every cohort that leaves a collective."""
         self._application, self._machine, self._add = application, machine, add
         self._counts = application.counts()
         self._gatherings: dict[tuple[str, ...], _Gathering] = {}
 
     def join(self, cohort: Cohort, step: Collective, where: str) -> None:
-        """The cohort has come to a collective; the last to come lets all go on."""
+        """Let a cohort enter a collective; when the last participant enters, all go on."""
         size_bytes = whole_bytes(step.bytes, cohort, where) if hasattr(step, "bytes") else 0
         root = Expression.of(step.at).whole(cohort.scope, where) if isinstance(step, Rooted) else 0
         members = members_of(step, self._application)
         if cohort.label not in members:
-            raise UserError(where, f"{cohort.label} does not take part itself", "Name it in `among` too")
-        gathering = self._gatherings.setdefault(members, _Gathering(step, where, size_bytes, root))
-        mine, theirs = (step, size_bytes, root), (gathering.step, gathering.size_bytes, gathering.root)
-        check_agreed(self._application, mine, theirs, where, gathering.where)
+            raise UserError(where, f"{cohort.label} calls it but does not take part", "Name it in `among` too")
+        call = Call(step, size_bytes, root, where)
+        gathering = self._gatherings.setdefault(members, _Gathering(call))
+        check_agreed(self._application, call, gathering.call)
         gathering.cohorts.append(cohort)
         gathering.members += cohort.count
         if gathering.members == sum(self._counts[name] for name in members):
@@ -53,16 +60,16 @@ class Gatherings:
             self._let_go(gathering, members)
 
     def _let_go(self, gathering: _Gathering, members: Sequence[str]) -> None:
-        step = gathering.step
+        call = gathering.call
         groups = [group for group in self._machine.groups if group.label in members and group.count]
-        root = root_group(self._application, groups, step, gathering.root, gathering.where)
-        took_s = self._machine.collective_s(step.block, gathering.size_bytes, groups, root)
+        root = root_group(self._application, groups, call)
+        took_s = self._machine.collective_s(call.step.block, call.size_bytes, groups, root)
         end_s = max(cohort.clock.most() for cohort in gathering.cohorts) + took_s
         alike: dict[tuple[Group, Hashable], list[Cohort]] = defaultdict(list)
         for cohort in gathering.cohorts:
             alike[cohort.group, (cohort.pc, cohort.loops)].append(cohort)
         for (group, _), cohorts in alike.items():
-            if len(cohorts) > 1 and sum(cohort.count for cohort in cohorts) == group.count:  # all of it: one again
+            if len(cohorts) > 1 and sum(cohort.count for cohort in cohorts) == group.count:  # the group is whole again
                 whole = cohorts[0]
                 whole.first, whole.stride, whole.count = group.first, group.stride, group.count
                 whole.scope["index"] = Progression.of(group.first, group.stride, group.count)
@@ -73,46 +80,59 @@ class Gatherings:
                 self._add(cohort)
 
     def waiting(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Everybody who waits for others, and where."""
+        """Yield every waiting cohort, after a key of the collective that it waits in."""
         for members in sorted(self._gatherings):
             gathering = self._gatherings[members]
+            call = gathering.call
             for cohort in sorted(gathering.cohorts, key=lambda one: (one.label, one.group.first, one.first)):
-                yield ("gathers", members, gathering.where, gathering.size_bytes, gathering.root), cohort
+                yield ("gathers", members, call.where, call.size_bytes, call.root), cohort
 
     def check_done(self) -> None:
-        """Raises UserError where somebody still waits."""
+        """Check that no cohort waits in a collective.
+
+        Raises:
+            UserError: If a cohort still waits.
+        """
         for gathering in self._gatherings.values():
             here = gathering.cohorts[0]
-            problem = f"process {here.first} of {here.label} waits for others that never come to this collective"
-            raise UserError(gathering.where, problem, "Let all of its labels call it")
+            problem = f"process {here.first} of {here.label} waits for others that never call this collective"
+            raise UserError(gathering.call.where, problem, "Let all processes of its labels call it")
 
 
-Call = tuple[Collective, int, int]  # a collective, its bytes, and the root's index in its label
+def check_agreed(application: Application, mine: Call, theirs: Call) -> None:
+    """Check that two participants call the same collective.
 
-
-def check_agreed(application: Application, mine: Call, theirs: Call, where: str, others_where: str) -> None:
-    """Raises UserError where those that meet call different collectives, or with other bytes or another root."""
-    if _agreed(*mine, application) != _agreed(*theirs, application):
-        members = ", ".join(members_of(mine[0], application))
-        problem = f"another collective than at {others_where}, which others of {members} have come to"
-        raise UserError(where, problem, "Let all call the same, with the same bytes and root")
-
-
-def root_group(application: Application, groups: Sequence[Group], step: Collective, root: int, where: str) -> Group:
-    """The group with the root of a collective; the first of those that take part, where it has none.
-
-    ``groups``: of those that take part.  Raises UserError for an index that is not there.
+    Raises:
+        UserError: If the collectives, their bytes or their roots differ.
     """
-    if not isinstance(step, Rooted):
+    if _agreed(mine, application) != _agreed(theirs, application):
+        members = ", ".join(members_of(mine.step, application))
+        problem = f"not the same collective as at {theirs.where}, which other processes of {members} call"
+        raise UserError(mine.where, problem, "Let all call the same collective, with the same bytes and root")
+
+
+def root_group(application: Application, groups: Sequence[Group], call: Call) -> Group:
+    """Return the group with the root of a collective, or the first group if the collective has no root.
+
+    Args:
+        application: The application, for its labels.
+        groups: Groups of the processes that take part.
+        call: The call of the collective.
+
+    Raises:
+        UserError: If the label has no process of this index.
+    """
+    if not isinstance(call.step, Rooted):
         return groups[0]
-    label = step.root_label(application)
+    label = call.step.root_label(application)
     for group in groups:
-        if group.label == label and root in group.members:
+        if group.label == label and call.root in group.members:
             return group
-    problem = f"no process {root} of {label}, which has {application.counts()[label]}"
-    raise UserError(where, problem, "Count from 0")
+    problem = f"no process {call.root} of {label}, which has {application.counts()[label]}"
+    raise UserError(call.where, problem, "Count from 0")
 
 
-def _agreed(step: Collective, size_bytes: int, root: int, application: Application) -> tuple[Hashable, ...]:
-    """What all that take part in a collective have to agree on."""
-    return step.block, size_bytes, root, step.root_label(application) if isinstance(step, Rooted) else None
+def _agreed(call: Call, application: Application) -> tuple[Hashable, ...]:
+    """Return the values that all participants of a collective have to agree on."""
+    root_label = call.step.root_label(application) if isinstance(call.step, Rooted) else None
+    return call.step.block, call.size_bytes, call.root, root_label

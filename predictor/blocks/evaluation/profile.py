@@ -1,7 +1,7 @@
-"""Times of the processes of a class, one after the other, as a few pieces on which they grow by the same step.
+"""Times of the processes of a cohort, in their order, stored as a few pieces with equal steps.
 
-A master that serves thousands of equal processes in turn gives them times that lie on a line; so 10 million of them are
-a handful of numbers.
+A master that serves thousands of equal processes in turn gives them times that lie on a line, so that the times of
+10 million processes are a handful of numbers.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from math import ceil
 import numpy as np
 
 AT_ONCE = 1e-9  # relative difference of times that count as one moment
-_SAME = 1e-13  # relative: two lines this near to each other at both ends are one
+_SAME = 1e-13  # relative difference at both ends up to which two lines count as one
 
 
 @dataclass(frozen=True)
 class Piece:
-    """``first``, ``first + step``, ...: ``count`` times, s."""
+    """The ``count`` times ``first``, ``first + step``, ..., s."""
 
     count: int
     first: float
@@ -26,9 +26,11 @@ class Piece:
 
     @property
     def last(self) -> float:
+        """The last time, s."""
         return self.first + self.step * (self.count - 1)
 
     def part(self, first: int, stride: int, count: int) -> Piece:
+        """Return the times at the places ``first``, ``first + stride``, ..."""
         return Piece(count, self.first + self.step * first, self.step * stride)
 
 
@@ -40,32 +42,38 @@ class Profile:
 
     @staticmethod
     def constant(count: int, time_s: float) -> Profile:
+        """Return the profile of ``count`` processes with the same time, s."""
         return Profile((Piece(count, time_s, 0.0),))
 
     @staticmethod
     def of(values: np.ndarray) -> Profile:
-        """The shortest pieces, found from the left, that have these values (to _SAME)."""
+        """Return a profile with these values (to _SAME), built from the left with the longest possible pieces."""
         return Profile(tuple(_pieces_of(values)))
 
     @property
     def count(self) -> int:
+        """Number of processes."""
         return sum(piece.count for piece in self.pieces)
 
     @property
     def first(self) -> float:
+        """Time of the first process, s."""
         return self.pieces[0].first
 
     def least(self) -> float:
+        """Return the earliest time, s."""
         return min(min(piece.first, piece.last) for piece in self.pieces)
 
     def most(self) -> float:
+        """Return the latest time, s."""
         return max(max(piece.first, piece.last) for piece in self.pieces)
 
     def values(self) -> np.ndarray:
+        """Return the time of each process, s."""
         return np.concatenate([piece.first + piece.step * np.arange(piece.count) for piece in self.pieces])
 
     def plus(self, first_s: float, step_s: float = 0.0) -> Profile:
-        """``first_s`` later, and each further process ``step_s`` more."""
+        """Return the profile with process i later by ``first_s + i step_s``."""
         if first_s == 0 and step_s == 0:
             return self
         pieces, at = [], 0
@@ -75,7 +83,7 @@ class Profile:
         return Profile(tuple(pieces))
 
     def part(self, first: int, stride: int, count: int) -> Profile:
-        """Of the members ``first``, ``first + stride``, ...; a negative stride goes backwards."""
+        """Return the times of the members ``first``, ``first + stride``, ...; a negative stride goes backwards."""
         if len(self.pieces) == 1:
             return Profile((self.pieces[0].part(first, stride, count),))
         if stride < 0:
@@ -92,7 +100,7 @@ class Profile:
         return Profile(_joined(found))
 
     def later(self, other: Profile) -> Profile:
-        """For each process the later one of both times."""
+        """Return the later of the two times of each process."""
         found = []
         for mine, theirs in _aligned(self.pieces, other.pieces):
             found += _later(mine, theirs)
@@ -100,12 +108,12 @@ class Profile:
 
 
 def join(profiles: Iterable[Profile]) -> Profile:
-    """One after the other."""
+    """Return the profiles one after the other, as one profile."""
     return Profile(_joined(piece for profile in profiles for piece in profile.pieces))
 
 
 def interleaved(even: Profile, odd: Profile) -> Profile | None:
-    """Members of both in turn; None where they do not lie on one line."""
+    """Return the profile in which the members of both alternate; None if they do not lie on one line."""
     if len(even.pieces) != 1 or len(odd.pieces) != 1:
         return None
     one, other = even.pieces[0], odd.pieces[0]
@@ -120,11 +128,11 @@ def interleaved(even: Profile, odd: Profile) -> Profile | None:
 
 
 def serve(ready_s: float, arrivals: Profile, service_s: float) -> tuple[Profile, float]:
-    """Somebody serves these arrivals in their order: when each service ends, and the last one.
+    """Return the end of each service and of the last one, for a server that serves the arrivals in their order.
 
-    M_i = max(M_(i-1), a_i) + s with M_(-1) = ``ready_s``.  On a line a_i = a + b i that has a closed form: where
-    b <= s, nobody is waited for after the first; where b > s, whoever comes after the queue has been worked off is
-    served at once.
+    M_i = max(M_(i-1), a_i) + s with M_(-1) = ``ready_s``.  For arrivals on a line, a_i = a + b i, the recursion has a
+    closed form.  If b <= s, the server waits for no client after the first.  If b > s, each client that arrives after
+    the queue has emptied is served at once.
     """
     found = []
     for piece in arrivals.pieces:
@@ -143,14 +151,18 @@ def serve(ready_s: float, arrivals: Profile, service_s: float) -> tuple[Profile,
 
 
 def serve_each(ready_s: float, arrivals_s: np.ndarray, services_s: np.ndarray) -> np.ndarray:
-    """``serve`` for arrivals and services without any form: M_i = S_i + max_(j <= i) (a_j - S_(j-1)), S their sums."""
+    """Return the ends of services for arbitrary arrivals and service times (as ``serve``).
+
+    M_i = S_i + max_(j <= i) (a_j - S_(j-1)), where S_i is the sum of the service times up to i; no service begins
+    before ``ready_s``.
+    """
     ends_s = np.cumsum(services_s)
     starts_s = np.maximum.accumulate(arrivals_s - (ends_s - services_s))
     return ends_s + np.maximum(starts_s, ready_s)
 
 
 def _aligned(one: tuple[Piece, ...], other: tuple[Piece, ...]) -> Iterator[tuple[Piece, Piece]]:
-    """Both cut to pieces of the same lengths."""
+    """Yield the pieces of both, cut to the same lengths."""
     if len(one) == 1 == len(other):
         yield one[0], other[0]
         return
@@ -178,7 +190,7 @@ def _later(one: Piece, other: Piece) -> list[Piece]:
 
 
 def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """Neighbours that lie on one line become one piece."""
+    """Join neighbouring pieces that lie on one line."""
     found: list[Piece] = []
     for piece in pieces:
         if found:
@@ -200,7 +212,7 @@ def _together(one: Piece, other: Piece) -> Piece | None:
 
 
 def _pieces_of(values: np.ndarray) -> Iterator[Piece]:
-    """Runs of equal differences."""
+    """Yield the runs of values with equal differences."""
     if len(values) <= 2:
         yield Piece(len(values), float(values[0]), float(values[-1] - values[0]))
         return
@@ -209,7 +221,7 @@ def _pieces_of(values: np.ndarray) -> Iterator[Piece]:
     breaks = np.flatnonzero(np.abs(np.diff(steps)) > near) + 1  # the step after value i differs from the one before
     begin = 0
     for at in (*breaks.tolist(), len(values) - 1):
-        if begin == at < len(values) - 1:  # a single value between two pieces: it begins the next
+        if begin == at < len(values) - 1:  # a single value between two pieces begins the next one
             continue
         count = at - begin + 1
         first, last = float(values[begin]), float(values[at])

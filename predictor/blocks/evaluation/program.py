@@ -1,40 +1,89 @@
-"""A label's program as a flat list of instructions: loops and conditions become jumps."""
+"""Programs as flat lists of instructions, in which loops and conditions are jumps, and the dispatch over steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from predictor.blocks.application import Application, Compute, If, Repeat, Step
+from predictor.blocks.application import (
+    Application,
+    Collective,
+    Compute,
+    If,
+    ReadDisk,
+    Receive,
+    Repeat,
+    Send,
+    Step,
+    WriteDisk,
+)
 from predictor.blocks.expressions import Expression, Value
+
+_Who = TypeVar("_Who")
+_Done = TypeVar("_Done")
+_MESSAGES, _DISKS = (Send, Receive), (ReadDisk, WriteDisk)
+
+
+@dataclass(frozen=True)
+class StepActions(Generic[_Who, _Done]):
+    """The action for each kind of step.  Its arguments are who does the step, the step, and its place for errors."""
+
+    compute: Callable[[_Who, Compute, str], _Done]
+    message: Callable[[_Who, Send | Receive, str], _Done]
+    collective: Callable[[_Who, Collective, str], _Done]
+    disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
+    repeat: Callable[[_Who, Repeat, str], _Done]
+    branch: Callable[[_Who, If, str], _Done]
+
+    def do(self, who: _Who, step: Step, where: str) -> _Done:
+        """Call the action for the step, and return its result."""
+        if isinstance(step, _MESSAGES):
+            return self.message(who, step, where)
+        if isinstance(step, Compute):
+            return self.compute(who, step, where)
+        if isinstance(step, If):
+            return self.branch(who, step, where)
+        if isinstance(step, Repeat):
+            return self.repeat(who, step, where)
+        if isinstance(step, Collective):
+            return self.collective(who, step, where)
+        if isinstance(step, _DISKS):
+            return self.disk(who, step, where)
+        raise TypeError(f"{where}: {step!r} is not a step of any kind")
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """What a process does next."""
+    """An instruction of a flat program."""
 
-    kind: str  # "block"; "loop": enter it, or go to `target`; "next": once more from `target`; "branch"; "jump"
+    kind: str  # "block"; "loop": enter it, or go to `target`; "next": another turn from `target`; "branch"; "jump"
     step: Step | None
-    where: str  # for complaints
-    target: int = 0  # place of the instruction that is jumped to
-    alike: bool = False  # of a loop: nothing in it uses its variable
-    lonely: bool = False  # and besides it only computes
+    where: str  # for error messages
+    target: int = 0  # index of the instruction to jump to
+    alike: bool = False  # for a loop: no expression in it uses its variable
+    lonely: bool = False  # for a loop: it is alike and only computes
 
 
 class Walker(Protocol):
-    """Who goes through a program."""
+    """A process, or a cohort, that goes through a program."""
 
-    pc: int
-    loops: tuple[tuple[int, int, int], ...]  # that it is in: place of its instruction, turn, turns in all
+    pc: int  # index of the next instruction
+    loops: tuple[tuple[int, int, int], ...]  # enclosing loops: index of the instruction, turn, number of turns
     scope: dict[str, Value]
-    times: int  # how often it does what it does, in loops that are run but once
+    times: int  # factor on each computation, from loops that are evaluated only once
 
 
 def follow(walker: Walker, instruction: Instruction, answer: int | None) -> bool:
-    """Does an instruction that is no block; whether another turn of a loop has begun.
+    """Do an instruction that is not a block.
 
-    ``answer``: of a branch, its condition; of a loop, the number of its turns; else not looked at.
+    Args:
+        walker: The process or cohort at the instruction.
+        instruction: The instruction.
+        answer: For a branch, its condition; for a loop, its number of turns; otherwise ignored.
+
+    Returns:
+        Whether another turn of a loop has begun.
     """
     step = instruction.step
     if instruction.kind == "branch":
@@ -68,7 +117,7 @@ def _count(walker: Walker, step: Step | None, turn: int) -> None:
 
 
 def flat(application: Application, label: str) -> list[Instruction]:
-    """The program of a label; who has done its last instruction has ended."""
+    """Return the program of a label; a process ends after the last instruction."""
     code: list[Instruction] = []
     _append(code, application.label(label).program, f"{application.where}, label {label}, step ")
     return code
@@ -105,7 +154,7 @@ def _alike(loop: Repeat) -> bool:
 
 
 def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
-    """All that are in them."""
+    """Yield all expressions in the steps and in the steps inside them."""
     for step in steps:
         yield from step.expressions()
         yield from _expressions(_inner(step))

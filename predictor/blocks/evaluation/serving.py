@@ -1,4 +1,4 @@
-"""One process that sends to, or receives from, many others one after the other."""
+"""Serial service: one process that sends to many others, or receives from them, one after the other."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from predictor.blocks.evaluation.profile import Profile, join, serve, serve_each
-from predictor.blocks.evaluation.progression import Part
+from predictor.blocks.processes.progression import Part
 
-_MOST_WALKED = 64  # clients; more are looked at member by member
+_MOST_WALKED = 64  # most clients that are served client by client; more are served member by member
 
 
 _Owner = TypeVar("_Owner")
@@ -20,19 +20,19 @@ _Owner = TypeVar("_Owner")
 
 @dataclass(frozen=True)
 class Client(Generic[_Owner]):
-    """Processes that wait for the server, or a part of them."""
+    """Processes that wait for the server, or a part of such processes."""
 
-    owner: _Owner  # who they are, for the caller
+    owner: _Owner  # the processes, as the caller knows them
     in_row: Part  # their places in the server's row, ascending
     in_owner: Part  # their places in the owner
-    times: Profile  # when each is ready, in the row's order
-    order: int  # a row's place that several clients have belongs to the one of least order
-    service_s: float  # of each
-    near_s: float = 0.0  # of those that are on the server's own node,
-    near: tuple[int, ...] = ()  # at these places of the row, ascending
+    times: Profile  # when each is ready, in the order of the row
+    order: int  # if several clients have the same place in the row, the one of lowest order is served
+    service_s: float  # service time of each
+    near_s: float = 0.0  # service time of the processes on the server's own node
+    near: tuple[int, ...] = ()  # places in the row of the processes on the server's own node, ascending
 
     def cut(self, first: int, count: int) -> Client[_Owner]:
-        """Its members from ``first`` on."""
+        """Return the ``count`` members from ``first`` on."""
         here, there = self.in_row, self.in_owner
         return replace(
             self,
@@ -42,7 +42,7 @@ class Client(Generic[_Owner]):
         )
 
     def services(self) -> Iterator[tuple[int, float]]:
-        """Runs of equal service times, of members that follow each other in the row: length, and s of each."""
+        """Yield runs of members with equal service times: length and service time, s; the stride in the row is 1."""
         begin, count = self.in_row.first, self.in_row.count
         inside = {place - begin for place in self.near if begin <= place < begin + count}
         ends = {place for place in inside if place - 1 not in inside} | {p + 1 for p in inside if p + 1 not in inside}
@@ -50,13 +50,20 @@ class Client(Generic[_Owner]):
         return ((end - at, self.near_s if at in inside else self.service_s) for at, end in pairwise(cuts))
 
 
-_Served = list[tuple[Client[_Owner], Profile]]  # with the ends of their services
+_Served = list[tuple[Client[_Owner], Profile]]  # clients with the ends of their services
 
 
 def serve_row(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
-    """Serves the row's places in their order as far as somebody waits there.
+    """Serve the places of the row in their order, up to the first at which no client waits.
 
-    How many were served, when the last service ended, and who was served with the ends of the services.
+    Args:
+        ready_s: When the server is ready, s.
+        count: Number of places in the row.
+        clients: The waiting clients.
+
+    Returns:
+        The number of places served, the end of the last service, s, and the served clients with the ends of their
+        services.
     """
     if len(clients) <= _MOST_WALKED and all(one.in_row.stride == 1 for one in clients):
         return _walk(ready_s, count, clients)
@@ -64,7 +71,7 @@ def serve_row(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> 
 
 
 def _walk(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
-    """Client after client, each at once, and each but once: who is interrupted by another waits for the next call."""
+    """Serve client by client; a client that another one interrupts waits for the next call."""
     at = 0
     served: _Served[_Owner] = []
     while at < count:
@@ -86,7 +93,7 @@ def _walk(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tupl
 
 
 def _spread(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
-    """Place by place, where clients have every n-th place, or are many."""
+    """Serve place by place, for clients that have every n-th place and for many clients."""
     count = min(count, max((c.in_row.first + c.in_row.stride * (c.in_row.count - 1) + 1 for c in clients), default=0))
     taken = np.zeros(count, bool)
     arrivals_s, services_s = np.zeros(count), np.zeros(count)

@@ -1,11 +1,12 @@
-"""Loops whose turns have become alike: many turns in one step.
+"""Skip the turns of loops that have become periodic.  A turn is one pass through the body of a loop.
 
-All that an evaluation does with clocks is to add times and to take the latest (the max-plus algebra of F. Baccelli,
-G. Cohen, G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", 1992): if all clocks are later by D, all that
-follows is later by D.  So where everybody is at the same place as some turns before, in turns that do the same, and
-all clocks have moved by one D, the same turns come again, and again.  Then m times as many are done at once, as long as
-no loop ends.  States are compared as R. P. Brent does to find cycles ("An improved Monte Carlo factorization
-algorithm", BIT 20, 1980): with that of turn 1, 2, 4, 8, ..., and only the few turns after it.
+An evaluation only adds times to clocks and takes the latest of several clocks (max-plus algebra; F. Baccelli, G. Cohen,
+G. Olsder, J.-P. Quadrat, "Synchronization and Linearity", 1992).  So if all clocks are later by D, all later events are
+later by D.  If all processes are at the same positions as some turns before, in turns that do the same, and all clocks
+have advanced by the same D, then the turns in between repeat.  As many periods as fit before a loop ends are then
+skipped in one step.  States are compared as in R. P. Brent's cycle detection ("An improved Monte Carlo factorization
+algorithm", BIT 20, 1980): the reference is the state at turn 1, 2, 4, 8, ..., and only the few turns after it are
+compared with it.
 """
 
 from __future__ import annotations
@@ -21,73 +22,77 @@ from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.machines.machine import Group
 
-LEAST_TURNS = 8  # of a loop whose turns are compared
-MOST_TURNS = 1_000_000  # of a process that are run one by one
-PATIENCE_TURNS = 10_000  # after which a loop that is too long to be run is given up
+LEAST_TURNS = 8  # least number of turns of a loop whose turns are compared
+MOST_TURNS = 1_000_000  # most turns of a process that are run one by one
+PATIENCE_TURNS = 10_000  # turns after which a loop too long to be run one by one is given up
 LONGEST_PERIOD = 16  # turns
-_SAME = 1e-13  # relative to a clock: what differs by less has moved alike
-_SURE = 1e-8  # relative to a period: where rounding is more, nothing is skipped
+_SAME = 1e-13  # difference, relative to a clock, up to which clocks have advanced by the same time
+_SURE = 1e-8  # rounding error, relative to a period, above which nothing is skipped
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Somebody who is somewhere, or an offer of a message."""
+    """The state of a cohort or of an offered message."""
 
-    place: tuple[Hashable, ...]  # what has to be the same
-    turns: tuple[int, ...]  # of the loops that it is in
+    place: tuple[Hashable, ...]  # everything that has to be equal when states are compared
+    turns: tuple[int, ...]  # of the enclosing loops
     clock: Profile
     who: Cohort | Offer
 
 
 @dataclass(frozen=True)
 class State:
-    """Everybody, in an order that does not change, and what each group has computed, s."""
+    """The state of all cohorts and messages, in a fixed order, and the computation time of each group, s."""
 
     standing: Sequence[Standing]
     compute_s: dict[Group, float]
 
     def kept(self) -> State:
-        """For later."""
+        """Return a copy that later changes do not affect."""
         return State(self.standing, dict(self.compute_s))
 
 
 @dataclass
 class _Watch:
-    """A loop of the process whose turns are counted."""
+    """A loop of the watched process, whose turns are counted."""
 
-    reference: State | None = None  # of the last turn whose number is a power of two
+    reference: State | None = None  # at the last turn whose number is a power of two
     turns: int = 0
 
     @property
     def since(self) -> int:
-        """Turns since that of the reference."""
+        """Number of turns since the reference."""
         return self.turns - (1 << (self.turns.bit_length() - 1))
 
 
 class Steady:
-    """Looks for turns that repeat: those of one process, and of another one when it has no more."""
+    """Detection of periodic turns: watches the turns of one process, and of another when that one has no more."""
 
     def __init__(self, code: Mapping[str, Sequence[Instruction]], groups: int):
-        """``groups``: how many there are."""
+        """Take the flat program of each label, and the number of groups."""
         self._code, self._patience = code, 4 * groups + 64
         self._watched: int | None = None  # number of the group whose first process is watched
-        self._others = 0  # turns of other groups since the last one of the watched
-        self._watches: dict[int, _Watch] = {}  # by place of the loop
-        self._turns: dict[int, int] = {}  # run so far, by group
+        self._others = 0  # turns of other groups since the last turn of the watched group
+        self._watches: dict[int, _Watch] = {}  # by index of the loop's instruction
+        self._turns: dict[int, int] = {}  # turns run so far, by group
         self._due: _Watch | None = None
 
     @property
     def due(self) -> bool:
-        """Whether somebody watched has begun a new turn since the last look."""
+        """True if the watched process has begun a new turn since the last look."""
         return self._due is not None
 
     def turned(self, number: int, cohort: Cohort) -> None:
-        """The first process of group ``number`` has begun another turn.  Raises UserError for one too many."""
+        """Note that the first process of group ``number`` has begun another turn.
+
+        Raises:
+            UserError: If too many turns have to be run one by one.
+        """
         begin, turn, times = cohort.loops[-1]
         done = self._turns[number] = self._turns.get(number, 0) + 1
         instruction = self._code[cohort.label][begin]
         if done > MOST_TURNS:
-            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that had to be run one by one")
+            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
         if times < LEAST_TURNS or not instruction.alike:
             return
         if number != self._watched:
@@ -101,22 +106,27 @@ class Steady:
         if watch.since < LONGEST_PERIOD:
             self._due = watch
         if watch.turns > PATIENCE_TURNS and times - turn > MOST_TURNS:
-            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} have not become alike")
+            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
 
     def check_entered(self, instruction: Instruction, times: int) -> None:
-        """Raises UserError for a loop that could never be run to its end."""
+        """Check a loop that is entered.
+
+        Raises:
+            UserError: If the loop has too many turns to be run to its end.
+        """
         if times > MOST_TURNS and not instruction.alike and isinstance(instruction.step, Repeat):
-            self._refuse(instruction, f"{times} turns that differ, since they use {instruction.step.variable!r}")
+            self._refuse(instruction, f"{times} turns that differ because they use {instruction.step.variable!r}")
 
     @staticmethod
     def _refuse(instruction: Instruction, problem: str) -> None:
-        remedy = f"Give at most {MOST_TURNS}, or let its turns do the same and its labels wait for each other"
+        remedy = f"Give at most {MOST_TURNS}, or make all turns alike and let the labels wait for each other"
         raise UserError(instruction.where, problem, remedy)
 
     def look(self, state: State) -> int:
-        """Compares the state with an earlier one, and moves it on by as many turns as no loop ends in.
+        """Compare the state with an earlier one; if it is periodic, advance it by all periods before a loop ends.
 
-        How many times the period was skipped; 0: nothing has been changed.
+        Returns:
+            The number of periods skipped; 0: nothing has been changed.
         """
         watch, self._due = self._due, None
         if watch is None:
@@ -128,7 +138,7 @@ class Steady:
             if found is not None:
                 periods, shift_s = found
                 for before, now in zip(watch.reference.standing, state.standing, strict=True):
-                    _move(before, now, periods, shift_s)
+                    _move(before, now, periods=periods, shift_s=shift_s)
                 for group, before_s in watch.reference.compute_s.items():
                     state.compute_s[group] += periods * (state.compute_s[group] - before_s)
                 self._watches = {}
@@ -136,7 +146,7 @@ class Steady:
         return 0
 
     def _period(self, before: State, now: State) -> tuple[int, float] | None:
-        """How often what happened between both can happen again, and by how much the clocks then move, s."""
+        """Return how many more periods fit before a loop ends, and the length of a period, s; None: not periodic."""
         if len(before.standing) != len(now.standing):
             return None
         periods, shift_s = None, None
@@ -144,7 +154,7 @@ class Steady:
             if one.place != other.place:
                 return None
             if one.turns == other.turns and one.clock == other.clock:
-                continue  # waits for something later
+                continue  # it waits for something after the loop
             moved_s = _shift(one.clock, other.clock)
             if moved_s is None:
                 return None
@@ -160,7 +170,7 @@ class Steady:
         return None if periods is None or shift_s is None else (periods, shift_s)
 
     def _again(self, before: Standing, now: Standing, who: Cohort) -> int:
-        """How often the turns that were done fit into what is left of the loop; 0 where they were not of one loop."""
+        """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
         changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
         if len(changed) != 1:
             return 0
@@ -170,7 +180,7 @@ class Steady:
 
 
 def _shift(before: Profile, now: Profile) -> float | None:
-    """By how much all times have moved; None where not all by the same."""
+    """Return the time by which all clocks have advanced, s; None if they differ."""
     if len(before.pieces) != len(now.pieces):
         return None
     near = _SAME * now.most()
@@ -183,8 +193,8 @@ def _shift(before: Profile, now: Profile) -> float | None:
     return shift_s
 
 
-def _move(before: Standing, now: Standing, periods: int, shift_s: float) -> None:
-    """So many periods on."""
+def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> None:
+    """Advance a cohort or message by this number of periods."""
     who = now.who
     if before.turns == now.turns and before.clock == now.clock:
         return

@@ -1,6 +1,7 @@
-"""The NAS kernels as blocks.
+"""The NAS kernels as applications of blocks.
 
-One description each, TOML where a file can carry it; ``describe`` sets it to a problem and a number of ranks.
+Each kernel has one description, a TOML file where the format suffices; ``describe`` adapts it to a problem and a number
+of ranks.
 """
 
 from predictor.blocks.kernels.describe import Description, describe

@@ -1,4 +1,4 @@
-"""Descriptions set to a problem and a number of ranks: which grid of ranks each kernel forms."""
+"""Adapt the descriptions of kernels to a problem and a number of ranks, with the kernel's layout of ranks."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-from apps.catalog import Problem
+from apps.programs.problem import Problem
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
 from predictor.blocks.description import read_application
+from predictor.blocks.kernels.mg import application
 
-Params = Mapping[str, Any]  # of a problem: those that are read here are whole numbers
+Params = Mapping[str, Any]  # parameters of a problem; those used here are whole numbers
 
 _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Description:
-    """A kernel's application, which takes ``iterations`` as a variable where it has any."""
+    """A kernel's application; if the kernel has iterations, their number is the variable ``iterations``."""
 
     application: Application
-    iterations: int | None  # of a full run; None: it has none
-    posts_ahead: bool = False  # receives are posted before the sends ahead of them (process_by_process.Posted)
-    # MPI_Alltoallv carries blocks from this size on, for which SMPI has one algorithm (all at once); None: never.
+    iterations: int | None  # of a full run; None: the kernel has none
+    posts_ahead: bool = False  # receives are posted before the sends ahead of them (machines.machine.Posted)
+    # Blocks of at least this size are sent by MPI_Alltoallv, for which SMPI has one algorithm (all messages at once);
+    # None: none are.
     vectors_from_bytes: float | None = None
 
     def of(self, iterations: int) -> Application:
-        """The application with so many iterations."""
+        """Return the application with this number of iterations."""
         return self.application.changed(variables={"iterations": iterations})
 
     @property
     def blocks(self) -> frozenset[str]:
-        """Of predictor.blocks.model.COMMUNICATION: those that it has."""
+        """Names of predictor.blocks.model.COMMUNICATION that the application uses."""
         return frozenset(name for label in self.application.labels for name in _blocks(label.program))
 
 
@@ -52,13 +54,14 @@ def _blocks(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def describe(problem: Problem, ranks: int) -> Description:
-    """A kernel on so many ranks.
+    """Return the description of a problem on this number of ranks.
 
-    Raises OutOfRange for programs without a description, and for numbers of ranks whose layout it does not have.
+    Raises:
+        OutOfRange: If the problem has no description, or its description has no layout for this number of ranks.
     """
-    if problem.program is not None or problem.app not in _KERNELS:
-        problem_text = "nobody has described it in blocks"
-        raise OutOfRange(f"blocks, {problem}", problem_text, f"Described are {', '.join(_KERNELS)}; or use dpgraph")
+    if problem.program is not None or problem.name not in _KERNELS:
+        problem_text = "it has no description in blocks"
+        raise OutOfRange(f"blocks, {problem}", problem_text, f"Described: {', '.join(_KERNELS)}; or use dpgraph")
     try:
         made: Description = _described(problem, ranks)
     except KeyError as err:
@@ -69,7 +72,7 @@ def describe(problem: Problem, ranks: int) -> Description:
 
 @lru_cache(maxsize=64)
 def _described(problem: Problem, ranks: int) -> Description:
-    return _KERNELS[problem.app](dict(problem.params), ranks)
+    return _KERNELS[problem.name](dict(problem.params), ranks)
 
 
 # --- kernels ---
@@ -78,12 +81,12 @@ def _described(problem: Problem, ranks: int) -> Description:
 def _cg(params: Params, ranks: int) -> Description:
     groups, pieces = next(((r, k) for k in (1, 2, 3) if k * (r := isqrt(ranks // k)) ** 2 == ranks), (0, 0))
     if not groups:
-        raise _no_layout("cg", ranks, "it is not k R^2 with k = 1, 2 or 3, and its groups of ranks differ")
+        raise _no_layout("cg", ranks, "it is not k R^2 with k = 1, 2 or 3, so its groups of ranks differ")
     odd = next((f for f in range(3, pieces * groups + 1, 2) if pieces * groups % f == 0), 3)
     twos, odds, rest = _powers(groups, odd)
     width_twos, width_odds, width_rest = _powers(pieces * groups, odd)
     if rest * width_rest != 1:
-        raise _no_layout("cg", ranks, "a sum over its groups has steps of several odd numbers")
+        raise _no_layout("cg", ranks, "a sum over its groups has steps of more than one odd prime")
     values = {"na": params["na"], "nonzer": params["nonzer"], "steps": params["cgitmax"], "iterations": params["niter"]}
     layout = {"groups": groups, "pieces": pieces, "odd": odd, "twos": twos, "odds": odds}
     widths = {"width_twos": width_twos, "width_odds": width_odds}
@@ -91,7 +94,7 @@ def _cg(params: Params, ranks: int) -> Description:
 
 
 def _powers(number: int, odd: int) -> tuple[int, int, int]:
-    """Exponents of 2 and of ``odd``, and what is left."""
+    """Return the exponents of 2 and of ``odd`` in a number, and the remaining factor."""
     twos, rest = _power(number, 2)
     odds, rest = _power(rest, odd)
     return twos, odds, rest
@@ -106,8 +109,6 @@ def _power(number: int, factor: int) -> tuple[int, int]:
 
 
 def _mg(params: Params, ranks: int) -> Description:
-    from predictor.blocks.kernels.mg import application
-
     grids = [
         (x, y, ranks // x // y)
         for x in range(1, ranks + 1)
@@ -116,7 +117,7 @@ def _mg(params: Params, ranks: int) -> Description:
     ]
     grid = min(grids, key=sum)
     if grid[-1] > params["n"]:
-        raise _no_layout("mg", ranks, f"some would have none of the {params['n']} points along an axis")
+        raise _no_layout("mg", ranks, f"some ranks would have none of the {params['n']} points along an axis")
     made = application(params["n"], params["nit"], params["nit"], grid)
     return Description(made, params["nit"], posts_ahead=True)
 
@@ -124,7 +125,7 @@ def _mg(params: Params, ranks: int) -> Description:
 def _lu(params: Params, ranks: int) -> Description:
     ydim = max(d for d in range(1, isqrt(ranks) + 1) if ranks % d == 0)
     if params["n"] // (ranks // ydim) < 2:
-        raise _no_layout("lu", ranks, f"some would have less than two of the {params['n']} points along an axis")
+        raise _no_layout("lu", ranks, f"some ranks would have less than two of the {params['n']} points along an axis")
     values = {"n": params["n"], "iterations": params["itmax"], "xdim": ranks // ydim, "ydim": ydim}
     return Description(_read("lu", values), params["itmax"])
 
@@ -138,7 +139,7 @@ def _is(params: Params, ranks: int) -> Description:
 def _ft(params: Params, ranks: int) -> Description:
     nx, ny, nz = (params[name] for name in ("nx", "ny", "nz"))
     if ranks > nz:
-        raise _no_layout("ft", ranks, f"more than nz = {nz} ranks share out lines, with two transpositions")
+        raise _no_layout("ft", ranks, f"more than nz = {nz} ranks form a grid of ranks, with two transpositions")
     made = _read("ft", {"nx": nx, "ny": ny, "nz": nz, "iterations": params["niter"], "ranks": ranks})
     even = nz % ranks == 0 and nx * ny % ranks == 0
     return Description(made, params["niter"], vectors_from_bytes=None if even else 0.0)
@@ -146,11 +147,11 @@ def _ft(params: Params, ranks: int) -> Description:
 
 def _ep(params: Params, ranks: int) -> Description:
     if ranks > 2 ** (params["m"] - 16):
-        raise _no_layout("ep", ranks, f"there are {2 ** (params['m'] - 16)} batches of pairs")
+        raise _no_layout("ep", ranks, f"there are only {2 ** (params['m'] - 16)} batches of pairs")
     return Description(_read("ep", {"m": params["m"], "ranks": ranks}), None)
 
 
-_MORE_THAN_COUNTS = 5.0  # bytes: IS sends numbers of keys, of 4 bytes, by MPI_Alltoall and keys by MPI_Alltoallv
+_MORE_THAN_COUNTS = 5.0  # bytes; IS sends numbers of keys (4 bytes) by MPI_Alltoall, and keys by MPI_Alltoallv
 _KERNELS: Mapping[str, Callable[[Params, int], Description]] = {
     "cg": _cg, "ep": _ep, "ft": _ft, "is": _is, "lu": _lu, "mg": _mg,
 }  # fmt: skip
@@ -161,5 +162,5 @@ def _read(name: str, variables: Mapping[str, float]) -> Application:
 
 
 def _no_layout(name: str, ranks: int, why: str) -> OutOfRange:
-    problem = f"the description in blocks does not have this number of ranks: {why}"
+    problem = f"its description in blocks has no layout for this number of ranks: {why}"
     return OutOfRange(f"blocks, {name} on {ranks} ranks", problem, "Use other numbers of ranks, or dpgraph")

@@ -1,8 +1,8 @@
-"""MG as blocks (apps/mg, docs/kernels/index.md).
+"""Description of MG in blocks (apps/kernels/mg, docs/kernels/index.md).
 
-In Python, because a level's exchange of ghost layers stands in a cycle several times, and a TOML file has no names for
-groups of steps.  On a level of n points the place i of p along an axis owns those from floor(i n / p) to
-floor((i + 1) n / p).  Sizes and operations are those of each rank's own block.
+The description is in Python because the exchange of ghost layers on a level occurs several times in a cycle, and a TOML
+file has no names for groups of steps.  On a level of n points, place i of p along an axis owns the points from
+floor(i n / p) up to, but not including, floor((i + 1) n / p).  Sizes and operations are those of each rank's own block.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ from itertools import pairwise
 
 from predictor.blocks.application import Application, Broadcast, Compute, Gather, If, Label, Receive, Repeat, Send, Step
 
-# Flops per point that the rank owns on a level; of the coarse one, where there are two (apps/mg/operators.h).
+# Flops per point that the rank owns on a level; between two levels, on the coarser one (apps/kernels/mg/operators.h).
 _RESIDUAL, _SMOOTH, _RESTRICT, _INTERPOLATE, _NORM = 15, 16, 24, 24, 3
 _DIMS = ("px", "py", "pz")
 _STRIDES = ("1", "px", "px * py")
-_AT_ONCE_BYTES = 65536  # a larger message is sent when the one before has come
+_AT_ONCE_BYTES = 65536  # messages of this size or larger are sent one after the other
 
 
 def application(n: int, iterations: int, official_iterations: int, grid: Sequence[int]) -> Application:
-    """MG on n^3 points, n a power of two, and a grid of ranks px x py x pz.
+    """Return the application of MG.
 
-    ``official_iterations``: of a full run, which the share of official flops per counted flop comes from.
+    Args:
+        n: Points along each axis, a power of two.
+        iterations: Number of iterations.
+        official_iterations: Iterations of a full run, for the ratio of official flops to counted flops.
+        grid: Numbers of ranks along the axes: px, py, pz.
     """
     levels = [2**level for level in range(1, n.bit_length())]
     norm = (_compute(_NORM, n), *_all_reduce(8), *_all_reduce(8))
@@ -40,7 +44,7 @@ def application(n: int, iterations: int, official_iterations: int, grid: Sequenc
 
 
 def _share(levels: Sequence[int], iterations: int) -> float:
-    """Official flops (58 per finest point and iteration) per flop counted here."""
+    """Return the official flops (58 per finest point and iteration) per flop counted here."""
     finest = levels[-1] ** 3
     cycle = (_RESIDUAL + _SMOOTH) * finest + _SMOOTH * 2**3
     cycle += sum((_RESTRICT + _INTERPOLATE) * n**3 for n in levels[:-1])
@@ -53,7 +57,7 @@ def _all_reduce(size_bytes: int) -> tuple[Step, Step]:
     return Gather(bytes=f"{size_bytes} * rank"), Broadcast(bytes=size_bytes)
 
 
-# --- expressions of a rank's place: axis 0 to 2, level of n points ---
+# --- expressions of a rank's place, for axis 0 to 2 and a level of n points ---
 
 
 def _place(axis: int) -> str:
@@ -73,18 +77,18 @@ def _compute(flops: int, n: int) -> Compute:
 
 
 def _owner(axis: int, n: int, point: str) -> str:
-    """The place that owns a point."""
+    """Return the place that owns a point."""
     return f"((({point}) % {n} + 1) * {_DIMS[axis]} + {n - 1}) // {n} - 1"
 
 
 def _neighbour(axis: int, n: int, up: bool) -> str:
-    """The next rank along the axis that owns points."""
+    """Return the next rank along the axis that owns points."""
     point = f"({_place(axis)} + 1) * {n} // {_DIMS[axis]}" if up else f"{_place(axis)} * {n} // {_DIMS[axis]} - 1"
     return f"index + ({_owner(axis, n, point)} - {_place(axis)}) * {_STRIDES[axis]}"
 
 
 def _face_bytes(axis: int, n: int) -> str:
-    """A plane across the axis, with the ghosts along those that have been exchanged before."""
+    """Return the bytes of a plane across the axis, with the ghost points along the axes exchanged before."""
     return " * ".join(["8", *(f"({_own(a, n)} + {2 if a < axis else 0})" for a in range(3) if a != axis)])
 
 
@@ -92,9 +96,10 @@ def _face_bytes(axis: int, n: int) -> str:
 
 
 def _ghosts(n: int) -> tuple[Step, ...]:
-    """The layers around the block, axis by axis: both directions at once, or one after the other if they are large.
+    """Return the exchange of the layers around the block, axis by axis.
 
-    A rank that is its own neighbour has nothing to send.
+    Small messages go in both directions at once, large ones one after the other.  A rank that is its own neighbour
+    sends nothing.
     """
     return (If(f"min({', '.join(_own(axis, n) for axis in range(3))}) > 0", _axes(n)),)
 
@@ -112,7 +117,7 @@ def _both_ways(axis: int, n: int) -> Step:
 
 
 def _newcomers(n: int, grid: Sequence[int]) -> tuple[Step, ...]:
-    """Ranks with points here and none on the next coarser level get theirs from their neighbours."""
+    """Return the messages to newcomers: ranks with points on this level and none on the next coarser level."""
     return tuple(step for axis in range(3) if grid[axis] > n // 2 for step in _newcomer(axis, n))
 
 
@@ -132,7 +137,7 @@ def _newcomer(axis: int, n: int) -> tuple[Step, ...]:
 
 
 def _is_newcomer(axis: int, n: int, up: bool) -> str:
-    """Whether the neighbour's point is between two of the coarser level: the number of its place tells."""
+    """Return the condition that the neighbour's point lies between two points of the coarser level."""
     point = f"({_place(axis)} + 1) * {n} // {_DIMS[axis]}" if up else f"{_place(axis)} * {n} // {_DIMS[axis]} - 1"
     place, p = f"({_owner(axis, n, point)})", _DIMS[axis]
     return f"({place} + 1) * {n // 2} // {p} == {place} * {n // 2} // {p}"

@@ -1,1 +1,1 @@
-"""What an application's blocks cost: by hardware data, by SimGrid's network model, by a block model."""
+"""Costs of an application's blocks: by hardware data, by SimGrid's network model, or by a block model."""

@@ -1,9 +1,10 @@
 """Costs of blocks from the hardware data of a system alone: speeds, latencies, bandwidths, watts.
 
-Processes share the cores of their unit.  A message takes the latency of its way and its size over the narrowest
-bandwidth.  Collectives of P processes, with L and B of the slowest way between any two of their groups, and d the
-bytes of the block as predictor.blocks.model has them, take (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
-Collective Communication Operations in MPICH", IJHPCA 19, 2005, section 4, one algorithm for all sizes, no computation):
+Processes share the cores of their unit.  A message takes the latency of its route plus its size over the smallest
+bandwidth of the route.  Collectives of P processes take the following times, where L and B are the latency and the
+bandwidth of the slowest route between any two of their groups, and d are the bytes of the block as defined in
+predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
+MPICH", IJHPCA 19, 2005, section 4; one algorithm for all sizes, no computation):
 
 broadcast          ceil(log2 P) (L + d / B), a binomial tree;
 scatter, gather    ceil(log2 P) L + (P - 1) / P d / B, a binomial tree that halves what it carries;
@@ -20,76 +21,76 @@ from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from predictor.base import OutOfRange
-from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, Traffic
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
 from predictor.blocks.machines.placing import groups_of
 
 if TYPE_CHECKING:
-    from platforms.hardware import DiskArray
     from platforms.system import System, UnitGroup
+    from platforms.system.database import DiskArray
     from platforms.system.scheduler import Schedule
 
-    Ends = tuple[UnitGroup, int, UnitGroup, int]  # two units: where a message comes from, and where it goes
+    Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
 
 
 class HardwareMachine:
     """Machine (predictor/blocks/machines/machine.py) of a system and a schedule on it."""
 
     name = "hardware"
-    note_bytes: int | None = None  # of what asks for a block of a disk, or says that one is written; None: no message
+    note_bytes: int | None = None  # size of a read request or a write acknowledgement of a disk; None: no message
+    envelope_bytes = 0  # added to every message
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
-        """``failure_rate_per_s``: of a node, which hardware data do not tell."""
+        """Create the machine; the hardware data have no ``failure_rate_per_s`` of a node."""
         self.system, self.schedule = system, schedule
         self.groups = groups_of(system, schedule)
         self.failure_rate_per_s = failure_rate_per_s
         self._messages: dict[tuple[Hashable, ...], float] = {}
 
     def unit_of(self, group: Group) -> UnitGroup:
+        """Return the units that a group runs on."""
         return self.system.group_by_name[group.unit]
 
     def compute_s(self, group: Group, operations: float) -> float:
-        """Operations over the speed of a core, which is shared where the unit has more processes than cores."""
+        """Return the operations over the speed of a core, which is shared if the unit has more processes than cores."""
         unit = self.unit_of(group).unit
         return operations / unit.speed_flops * max(1.0, group.threads / unit.cores)
 
     def message_s(
-        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: Traffic = ALONE
+        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: MessageLoad = ALONE
     ) -> float:
-        """Messages at the same time share the links that they have in common."""
+        """Return the time of a message, which shares links with the messages of ``traffic``."""
         key = source, target, size_bytes, same_node, traffic
         if key not in self._messages:
-            self._messages[key] = self._message_s(*key)
+            ends = self.ends(source, target, same_node=same_node)
+            flows = self.flows(ends, same_node=same_node, traffic=traffic)
+            self._messages[key] = self._transfer_s(ends, size_bytes + self.envelope_bytes, flows)
         return self._messages[key]
 
-    def _message_s(self, source: Group, target: Group, size_bytes: int, same_node: bool, traffic: Traffic) -> float:
-        ends = self.ends(source, target, same_node=same_node)
-        return self._transfer_s(ends, size_bytes, self.flows(source, target, same_node, traffic))
-
-    def flows(self, source: Group, target: Group, same_node: bool, traffic: Traffic) -> dict[str, int]:
-        """Messages on each link of the way, where they share it."""
-        here, i, there, j = self.ends(source, target, same_node=same_node)
-        names = self._links(here, i, there, j)
+    def flows(self, ends: Ends, *, same_node: bool, traffic: MessageLoad) -> dict[str, int]:
+        """Return the number of messages on each shared link of the route between two units."""
+        here, i, there, j = ends
+        names = self._links(ends)
         if traffic == ALONE:
             return {}
         if same_node:
             return dict.fromkeys(names, traffic.out)
-        other_i, other_j = self._another(here, i, there, j), self._another(there, j, here, i)
-        found = dict.fromkeys(names & self._links(here, other_i, there, j), traffic.into)
-        found |= dict.fromkeys(names & self._links(here, i, there, other_j), traffic.out)
-        return found | dict.fromkeys(names & self._links(here, other_i, there, other_j), traffic.together)
+        other_i, other_j = self._another(ends), self._another(_back(ends))
+        found = dict.fromkeys(names & self._links((here, other_i, there, j)), traffic.into)
+        found |= dict.fromkeys(names & self._links((here, i, there, other_j)), traffic.out)
+        return found | dict.fromkeys(names & self._links((here, other_i, there, other_j)), traffic.together)
 
-    def _links(self, here: UnitGroup, i: int, there: UnitGroup, j: int) -> frozenset[str]:
-        links = self.system.way(here, i, there, j).links
-        return frozenset(link.name for link in links if link.sharing != "fatpipe")
+    def _links(self, ends: Ends) -> frozenset[str]:
+        return frozenset(link.name for link in self.system.way(*ends).links if link.sharing != "fatpipe")
 
     @staticmethod
-    def _another(group: UnitGroup, number: int, other: UnitGroup, taken: int) -> int:
-        """A unit of the group on another node than this one and than the other's; this one where there is none."""
+    def _another(ends: Ends) -> int:
+        """Return a unit of the first end's group on a node other than both ends; the end itself if there is none."""
+        group, number, other, taken = ends
         excluded = {number, taken} if other.node is group.node else {number}
         return next((k for k in range(min(group.units, 3)) if k not in excluded), number)
 
     def ends(self, source: Group, target: Group, *, same_node: bool) -> Ends:
-        """Two units of the groups, on one node or on two."""
+        """Return a unit of each group, on the same node or on different nodes."""
         here, there = self.unit_of(source), self.unit_of(target)
         i, last = source.first_unit, target.first_unit + target.units - 1
         if here.node is not there.node:
@@ -97,13 +98,14 @@ class HardwareMachine:
         if same_node:
             i = max(source.first_unit, target.first_unit)
             return here, i, there, i
-        if i == last:  # another unit of the source's group, or, where that has but one, any node but its own
+        if i == last:  # another unit of the source's group, or, if that has only one unit, any other node
             i = source.first_unit + source.units - 1
         if i == last:
             i = (last + 1) % there.units
         return here, i, there, last
 
     def collective_s(self, block: str, size_bytes: int, members: Sequence[Group], root: Group) -> float:
+        """Return the time of a collective by the formulas of this module."""
         processes = sum(group.count for group in members)
         if processes == 1:
             return 0.0
@@ -119,7 +121,7 @@ class HardwareMachine:
         return (rounds - 1) * latency_s + self._slowest_s(members, carried)
 
     def _slowest_s(self, members: Sequence[Group], size_bytes: int) -> float:
-        """The longest time that a message between two of them takes."""
+        """Return the longest time of a message between two members."""
         pairs = [(one, other, False) for one, other in combinations(members, 2) if self._apart(one, other)]
         pairs += [(one, one, one.units == 1) for one in members if one.count > 1]
         pairs += [(one, other, True) for one, other in combinations(members, 2) if not self._apart(one, other)]
@@ -127,18 +129,19 @@ class HardwareMachine:
 
     @staticmethod
     def _apart(one: Group, other: Group) -> bool:
-        """Whether some of their processes are on different nodes."""
+        """Return whether some processes of the two groups are on different nodes."""
         return one.units > 1 or other.units > 1 or one.first_node != other.first_node
 
     def disk_server(self, group: Group) -> str | None:
+        """Return the name of the units with the group's network disk; None: each node uses its own disk."""
         unit = self.unit_of(group)
         server, _ = self._disk_of(unit)
         return None if server.node is unit.node else server.name
 
     def disk_s(self, group: Group, block: str, size_bytes: int, *, sharing: DiskSharing = ALONE_AT_DISK) -> float:
-        """The disk's own time, and the way to it or from it where it is not the process's own node's.
+        """Return the disk's own time, plus the transfer time if the disk is on another node.
 
-        Processes of one node share its links, those of all nodes the server's.
+        Processes of one node share the links of the node; processes of all nodes share the links of the server.
         """
         unit = self.unit_of(group)
         server, disk = self._disk_of(unit)
@@ -158,43 +161,46 @@ class HardwareMachine:
         )
 
     def _moved_s(self, ends: Ends, size_bytes: int | None, sharing: DiskSharing, *, outward: bool) -> float:
-        """Bytes to a disk's server (``outward``) or from it; links that another node's would take too are all's."""
+        """Return the transfer time to a disk's server (``outward``) or from it.
+
+        A link that transfers of another node would use too is shared by the processes of all nodes.
+        """
         if size_bytes is None:
             return 0.0
         here, i, there, j = ends
-        links = self._links(here, i, there, j)
+        links = self._links(ends)
         if outward:
-            others = self._links(here, self._another(here, i, there, j), there, j)
+            others = self._links((here, self._another(ends), there, j))
         else:
-            others = self._links(here, i, there, self._another(there, j, here, i))
+            others = self._links((here, i, there, self._another(_back(ends))))
         flows = {name: sharing.together if name in others else sharing.node for name in links}
         return self._transfer_s(ends, size_bytes, flows)
 
     def _transfer_s(self, ends: Ends, size_bytes: int, flows: Mapping[str, float]) -> float:
-        """Of all bytes that are moved, with so many flows on each link."""
+        """Return the time of a transfer, with these numbers of flows on the links."""
         way = self.system.way(*ends)
         rate_Bps = min(link.bandwidth_Bps / flows.get(link.name, 1) for link in way.links)
         return way.latency_s + size_bytes / rate_Bps
 
     def _disk_of(self, unit: UnitGroup) -> tuple[UnitGroup, DiskArray]:
-        """The disk of a process on this unit, and where it is.  Raises OutOfRange."""
+        """Return the disk of a process on this unit, after the unit that has the disk."""
         found = self.system.disks_for(unit)
         if found is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
         return found
 
     def power_w(self, group: Group, threads: int) -> float:
-        """Of the unit: a share of its cores busy, as SimGrid's energy plugin has it."""
+        """Return the power of the unit with a share of its cores busy, by the law of SimGrid's energy plugin, W."""
         unit = self.unit_of(group).unit
         if unit.power is None:
             raise OutOfRange(
-                f"system {self.system.name}, unit {group.unit}", "its watts are not known", "Give it `power`"
+                f"system {self.system.name}, unit {group.unit}", "its power is not known", "Give it `power`"
             )
         return unit.power.at_load(min(1.0, threads / unit.cores))
 
     @cached_property
     def others_idle_w(self) -> float:
-        """W of the units that have no process, on nodes where another unit has one; 0 for units without watts."""
+        """Idle power of the units without a process, on nodes in use, W; units of unknown power count as 0."""
         used: dict[int, list[range]] = {}
         for group in self.groups:
             node = self.unit_of(group).node
@@ -208,8 +214,14 @@ class HardwareMachine:
         return total_w
 
 
+def _back(ends: Ends) -> Ends:
+    """Return the ends of the route back."""
+    here, i, there, j = ends
+    return there, j, here, i
+
+
 def _covered(ranges: Sequence[range]) -> int:
-    """How many numbers are in any of them."""
+    """Return the number of integers in the union of the ranges."""
     count, reached = 0, 0
     for one in sorted(ranges, key=lambda r: r.start):
         count += max(0, one.stop - max(one.start, reached))

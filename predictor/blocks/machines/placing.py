@@ -1,11 +1,11 @@
-"""From a schedule on a system to groups of equal processes."""
+"""Groups of equal processes of a schedule on a system."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from predictor.blocks.machines.machine import Group
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Load:
-    """Consecutive units with as many processes each, or on each of their nodes."""
+    """Consecutive units with the same number of processes on each, or on each of their nodes."""
 
     group: UnitGroup
     first: int
@@ -25,9 +25,12 @@ class _Load:
 
 
 def groups_of(system: System, schedule: Schedule, *, whole_nodes: bool = False) -> tuple[Group, ...]:
-    """The groups of a schedule: by label in the order of its counts, then by first member.
+    """Return the groups of a schedule, by label in the schedule's order, then by first member.
 
-    ``whole_nodes``: their threads are those of all units of a node together.
+    Args:
+        system: The system.
+        schedule: Placement of the processes on the system's units.
+        whole_nodes: Whether ``Group.threads`` counts the processes on all units of a node together.
     """
     loads = [_Load(load.group, load.first, load.units, load.threads) for load in schedule.loads()]
     if whole_nodes:
@@ -35,13 +38,13 @@ def groups_of(system: System, schedule: Schedule, *, whole_nodes: bool = False) 
     first_nodes = node_numbers(system)
     groups = []
     for label, rows in schedule.placed.items():
-        own = [group for row in rows for group in _groups(label, row, loads, first_nodes)]
+        own = [group for row in rows for group in _groups(label, row, loads, first_nodes=first_nodes)]
         groups += sorted(own, key=lambda group: group.first)
     return tuple(groups)
 
 
 def node_numbers(system: System) -> dict[int, int]:
-    """Number of the first node of every group of nodes (by its ``id``), nodes counted over the whole system."""
+    """Return the number of the first node of every group of nodes, by its ``id``; nodes are counted system-wide."""
     nodes = [node for lan in system.top.lans() for node in lan.nodes]
     return {
         id(node): first for node, first in zip(nodes, accumulate((n.count for n in nodes), initial=0), strict=False)
@@ -49,7 +52,7 @@ def node_numbers(system: System) -> dict[int, int]:
 
 
 def _of_whole_nodes(loads: Sequence[_Load]) -> Iterator[_Load]:
-    """Cut where any unit of the nodes has other processes: unit i of each kind is on node i."""
+    """Yield loads with the threads of whole nodes, cut where any unit's load changes; unit i is on node i."""
     by_node: dict[int, list[_Load]] = {}
     for load in loads:
         by_node.setdefault(id(load.group.node), []).append(load)
@@ -61,12 +64,13 @@ def _of_whole_nodes(loads: Sequence[_Load]) -> Iterator[_Load]:
             yield from (_Load(load.group, first, end - first, threads) for load in covering)
 
 
-def _groups(label: str, row: Placed, loads: Sequence[_Load], first_nodes: dict[int, int]) -> Iterator[Group]:
-    """A row of units, cut where the units have other processes besides."""
+def _groups(label: str, row: Placed, loads: Sequence[_Load], *, first_nodes: dict[int, int]) -> Iterator[Group]:
+    """Yield the groups of a row of units, cut where the other processes on the units change."""
     for load in loads:
         first, end = max(row.first, load.first), min(row.first + row.units, load.first + load.units)
         if load.group is row.group and first < end:
-            yield from _of_units(label, row, first, end - first, load.threads, first_nodes[_node_key(row)] + first)
+            part = _Load(load.group, first, end - first, load.threads)
+            yield from _of_units(label, row, part, first_node=first_nodes[_node_key(row)] + first)
 
 
 def _node_key(row: Placed) -> int:
@@ -74,17 +78,26 @@ def _node_key(row: Placed) -> int:
     return id(node)
 
 
-def _of_units(label: str, row: Placed, first: int, units: int, threads: int, first_node: int) -> Iterator[Group]:
-    """The processes on these units: as one group where their members follow each other, else one for each turn."""
-    index = row.index + (first - row.first) * row.unit_step
-    place: dict[str, Any] = {"threads": threads, "unit": row.group.name, "first_node": first_node, "first_unit": first}
-    count = units * row.per_unit
+def _of_units(label: str, row: Placed, part: _Load, *, first_node: int) -> Iterator[Group]:
+    """Yield the processes on a part of a row: one group if their members have equal steps, else one for each round."""
+    index = row.index + (part.first - row.first) * row.unit_step
+    whole = Group(
+        label=label,
+        first=index,
+        stride=row.unit_step,
+        count=part.units * row.per_unit,
+        per_unit=row.per_unit,
+        threads=part.threads,
+        unit=row.group.name,
+        first_node=first_node,
+        first_unit=part.first,
+    )
     if row.per_unit == 1:
-        yield Group(label, index, row.unit_step or 1, count, 1, **place)
-    elif units == 1 or row.unit_step == row.per_unit * row.process_step:
-        yield Group(label, index, row.process_step, count, row.per_unit, **place)
-    elif row.process_step == units * row.unit_step:
-        yield Group(label, index, row.unit_step, count, row.per_unit, cyclic=True, **place)
+        yield replace(whole, stride=row.unit_step or 1)
+    elif part.units == 1 or row.unit_step == row.per_unit * row.process_step:
+        yield replace(whole, stride=row.process_step)
+    elif row.process_step == part.units * row.unit_step:
+        yield replace(whole, cyclic=True)
     else:
         for turn in range(row.per_unit):
-            yield Group(label, index + turn * row.process_step, row.unit_step, units, 1, **place)
+            yield replace(whole, first=index + turn * row.process_step, count=part.units, per_unit=1)

@@ -1,8 +1,9 @@
-"""Costs of blocks as SimGrid's network model SMPI has them, on a system's hardware data.
+"""Costs of blocks by SimGrid's SMPI network model, on a system's hardware data.
 
-As the hardware data say, and besides: latency and bandwidth are multiplied by factors of the message's size, 16 bytes
-of envelope go with every message, a flow's rate is bounded by its window, acknowledgements take 5 % of the way back
-(predictor/dpgraph/known.py).  It serves to compare a description with its simulation; real machines are measured.
+The following is added to the hardware data: latency and bandwidth are multiplied by factors that depend on the size of
+the message; every message has an envelope of 16 bytes; a flow's rate is limited by its window; acknowledgements take
+5 % of the capacity on the way back (predictor/dpgraph/known.py).  The machine serves to compare a description with its
+simulation; real machines need measurements.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from predictor.blocks.machines.hardware_machine import HardwareMachine
-from predictor.blocks.machines.machine import Group, Traffic
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import Protocol
 
@@ -21,24 +21,21 @@ if TYPE_CHECKING:
     from platforms.system import System
     from platforms.system.scheduler import Schedule
     from predictor.blocks.machines.hardware_machine import Ends
-    from predictor.dpgraph.network import Network
+    from predictor.dpgraph.network import NetworkModel
 
-ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # with every MPI message
+ENVELOPE_BYTES = int(Protocol.envelope_bytes)  # added to every MPI message
 
 
 class SimGridMachine(HardwareMachine):
-    """Machine of a system and a schedule on it, under the SimGrid options of the system."""
+    """Machine of a system and a schedule on it, with the SimGrid options of the system."""
 
     name = "simgrid"
-    note_bytes = 1  # as apps/blockprogram has it
+    note_bytes = 1  # as in validation/blocks/blockprogram
+    envelope_bytes = ENVELOPE_BYTES
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
         super().__init__(system, schedule, failure_rate_per_s=failure_rate_per_s)
-        self._networks: dict[tuple[str, str], Network] = {}
-
-    def _message_s(self, source: Group, target: Group, size_bytes: int, same_node: bool, traffic: Traffic) -> float:
-        ends = self.ends(source, target, same_node=same_node)
-        return self._transfer_s(ends, size_bytes + ENVELOPE_BYTES, self.flows(source, target, same_node, traffic))
+        self._networks: dict[tuple[str, str], NetworkModel] = {}
 
     def _transfer_s(self, ends: Ends, amount_bytes: int, flows: Mapping[str, float]) -> float:
         here, i, there, j = ends
@@ -49,10 +46,10 @@ class SimGridMachine(HardwareMachine):
         share_Bps = way.bound_Bps
         for name, weight in way.links.items():
             share_Bps = min(share_Bps, network.capacity_Bps[name] / (weight * flows.get(name, 1)))
-        rate_Bps = timing.factor[way.timing_class, segment] * share_Bps  # it slows the flow, and not its share
+        rate_Bps = timing.factor[way.timing_class, segment] * share_Bps  # the flow's share is unchanged
         return float(timing.latency_s[way.timing_class, segment] + amount_bytes / rate_Bps)
 
-    def _network(self, pair: tuple[str, str]) -> Network:
+    def _network(self, pair: tuple[str, str]) -> NetworkModel:
         if pair not in self._networks:
             routes = self.system.routes(sorted({pair, pair[::-1]}))
             self._networks[pair] = known_network(routes, dict(self.system.options))

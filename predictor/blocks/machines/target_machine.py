@@ -9,12 +9,11 @@ from itertools import groupby
 
 import numpy as np
 
-from apps.spec import Target
+from apps.spec.target import Target
 from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.shapes import Shape, shape_of
-from predictor.blocks.evaluation.process_by_process import Posted
-from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, Traffic
+from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, Posted
 
 _LABEL = "rank"
 
@@ -26,16 +25,18 @@ class RankLayout:
     of_rank: tuple[int, ...]
 
     def clusters(self, processes: int) -> np.ndarray:
+        """Return the cluster of each of the first ``processes`` ranks, by number."""
         return np.array(self.of_rank[:processes])
 
 
 class TargetMachine:
     """Machine (predictor/blocks/machines/machine.py) of a target, by one family of a calibration's formulas.
 
-    ``paper``: Table 1 for messages and collectives; all pairs of nodes are alike, as in the paper.  ``simgrid``: lines
-    over sizes, of messages within a cluster and between two, and the shapes of the collectives' algorithms.
+    The family ``paper`` uses Table 1 for messages and collectives; all pairs of nodes are alike, as in the paper.  The
+    family ``simgrid`` uses lines over message sizes, within a cluster and between two clusters, and the shapes of the
+    collectives' algorithms.
 
-    ``s_per_operation``: T_min, by cluster.  ``vectors_from_bytes``: as in kernels.describe.Description.
+    ``s_per_operation`` is T_min by cluster, s; ``vectors_from_bytes`` is as in kernels.describe.Description.
     """
 
     failure_rate_per_s = None
@@ -60,35 +61,40 @@ class TargetMachine:
 
     @property
     def is_paper(self) -> bool:
+        """True if the formulas are those of Table 1."""
         return self._model.family == "paper"
 
     @property
     def posted(self) -> Posted | None:
-        """For programs that post their receives ahead; Table 1's messages are blocks of both processes."""
+        """Rule for receives that are posted ahead; None for Table 1, whose messages occupy both processes."""
         if self.is_paper or self._model.calibration.wires is None:
             return None
         return Posted(lambda source, target, size_bytes: self._transfer_s(source.unit != target.unit, size_bytes))
 
     def compute_s(self, group: Group, operations: float) -> float:
+        """Return the operations times T_min of the group's cluster, s."""
         return operations * self._s_per_operation[group.unit]
 
     def message_s(
-        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: Traffic = ALONE
+        self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: MessageLoad = ALONE
     ) -> float:
+        """Return the time of a message between idle hosts; ``same_node`` and ``traffic`` are ignored."""
         return self._message_s(source.unit != target.unit, size_bytes)
 
     def collective_s(self, block: str, size_bytes: int, members: Sequence[Group], root: Group) -> float:
-        """Of all ranks."""
+        """Return the time of a collective of all ranks."""
         return self._collective_s(block, size_bytes)
 
     def disk_server(self, group: Group) -> str:
-        """One for all: a calibration measures a disk over the network."""
+        """Return the same identifier for all groups: a calibration measures one disk over the network."""
         return ""
 
     def disk_s(self, group: Group, block: str, size_bytes: int, *, sharing: DiskSharing = ALONE_AT_DISK) -> float:
+        """Return the time of a disk block; blocks at the same time take as long as one block of all their bytes."""
         return float(self._model.communication_s(block, size_bytes * sharing.together))
 
     def power_w(self, group: Group, threads: int) -> float:
+        """Return the power of a node of the group's cluster, W."""
         return float(self._model.of_cluster(group.unit).power_w(threads))
 
     def _message(self, far: bool, size_bytes: int) -> float:
@@ -108,13 +114,13 @@ class TargetMachine:
         if block == "alltoall" and between >= self._vectors_from_bytes:
             name = "alltoall-linear"
         elif name == "alltoall-pairwise" and ranks & (ranks - 1):
-            problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes, and would stop"
+            problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes and would stop"
             raise OutOfRange(f"model {self.name}", problem, "Use a power of two of ranks")
         shape, wires = self._shape(name), self._model.wires
         return float(shape.time_s(np.array([float(between)]), ranks, layout=self._layout, wires=wires)[0])
 
     def _shape(self, name: str) -> Shape:
-        """The fitted shape of an algorithm; one that no experiment met takes the coefficients of its kind."""
+        """Return the shape of an algorithm; one without measurements gets the coefficients of a similar algorithm."""
         fitted = [fit.shape for fit in self._model.calibration.shapes]
         kind = name.partition("-")[0]
         alike = [shape for shape in fitted if shape.name == name] or [s for s in fitted if s.name.startswith(kind)]
@@ -129,10 +135,14 @@ class TargetMachine:
 
 
 def _groups(clusters: Sequence[str]) -> list[Group]:
-    """Ranks that follow each other in a cluster; a node for each rank."""
+    """Return groups of consecutive ranks in the same cluster, with a node for each rank."""
     groups, first = [], 0
     for name, ranks in groupby(clusters):
         count = len(list(ranks))
-        groups.append(Group(_LABEL, first, 1, count, 1, 1, name, first))
+        groups.append(
+            Group(
+                label=_LABEL, first=first, stride=1, count=count, per_unit=1, threads=1, unit=name, first_node=first
+            )
+        )  # fmt: skip
         first += count
     return groups

@@ -1,4 +1,4 @@
-"""Which messages stay on a node, and which share links with others that begin at the same moment."""
+"""Messages that stay on a node, and messages that share links with others that begin at the same moment."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd
 
-from predictor.blocks.evaluation.pairs import Pairs
-from predictor.blocks.evaluation.progression import Part, Progression, Split
-from predictor.blocks.machines.machine import ALONE, Group, Traffic
+from predictor.blocks.machines.machine import ALONE, Group, MessageLoad
+from predictor.blocks.processes.pairs import Pairs
+from predictor.blocks.processes.progression import Part, Progression, Split
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A part of a row of pairs that are all on one node each, or all on two."""
+    """A part of a row of pairs in which sender and receiver share a node in every pair, or in none."""
 
     part: Part
     same_node: bool
-    traffic: Traffic  # if all of the row begin at the same moment
+    traffic: MessageLoad  # if all messages of the row begin at the same moment
 
 
 def relations(source: Group, target: Group, pairs: Pairs) -> Iterator[Relation]:
-    """The row's parts; together they have every pair once."""
+    """Yield the parts of the row; together they have every pair once."""
     whole = Part(0, 1, pairs.count)
     if source.first_node + source.units <= target.first_node or target.first_node + target.units <= source.first_node:
         yield Relation(whole, False, _traffic(source, target, pairs))
@@ -35,7 +35,7 @@ def relations(source: Group, target: Group, pairs: Pairs) -> Iterator[Relation]:
 
 
 def _parts(source: Group, target: Group, pairs: Pairs, part: Part) -> Iterator[tuple[bool, Part]]:
-    """Split where the answer differs."""
+    """Yield parts of the row with the answer whether sender and receiver share a node."""
     here = pairs.part(part)
     sender = Progression.of(here.source, here.source_step, here.count)
     receiver = Progression.of(here.target, here.target_step, here.count)
@@ -47,10 +47,11 @@ def _parts(source: Group, target: Group, pairs: Pairs, part: Part) -> Iterator[t
 
 
 def _shifted(group: Group, pairs: Pairs) -> Iterator[Relation]:
-    """Pairs at one distance.
+    """Yield the parts of a row whose senders and receivers have the same distance in every pair.
 
-    On nodes with c places that follow each other, the distance leads from place p out of the node unless
-    0 <= p mod c + distance < c; p mod c takes every g-th value, g the greatest common divisor of the row's step and c.
+    On nodes with c consecutive places, the receiver of the sender at place p is on the same node if
+    0 <= p mod c + distance < c.  p mod c takes every g-th value, where g is the greatest common divisor of the row's
+    step and c.
     """
     c = group.per_unit
     distance = (pairs.target - pairs.source) // group.stride
@@ -62,14 +63,14 @@ def _shifted(group: Group, pairs: Pairs) -> Iterator[Relation]:
     first, step = (pairs.source - group.first) // group.stride, pairs.source_step // group.stride
     period = c // gcd(step, c) if step else 1
     stays = [0 <= (first + step * j) % c + distance < c for j in range(min(period, pairs.count))]
-    nodes = -(-pairs.count // period)  # that the row has pairs on, at least: whole turns of the places of a node
+    nodes = -(-pairs.count // period)  # at least so many nodes have pairs of the row: one per period of the places
     for same_node in (True, False):
         count = stays.count(same_node)
         if not count:
             continue
         each = count if step < c else 1
         together = min(pairs.count, count * nodes)
-        traffic = Traffic(each, each, together)
+        traffic = MessageLoad(each, each, together)
         if count == len(stays):
             yield Relation(Part(0, 1, pairs.count), same_node, traffic)
             continue
@@ -77,20 +78,20 @@ def _shifted(group: Group, pairs: Pairs) -> Iterator[Relation]:
             yield Relation(Part(j, period, -(-(pairs.count - j) // period)), same_node, traffic)
 
 
-def _within_nodes(source: Group, target: Group, pairs: Pairs) -> Traffic:
+def _within_nodes(source: Group, target: Group, pairs: Pairs) -> MessageLoad:
     here = _traffic(source, target, pairs)
     return replace(here, out=max(here.out, here.into))
 
 
-def _traffic(source: Group, target: Group, pairs: Pairs) -> Traffic:
+def _traffic(source: Group, target: Group, pairs: Pairs) -> MessageLoad:
     if pairs.count == 1:
         return ALONE
     out = on_one_node(source, pairs.source_step, pairs.count)
-    return Traffic(out, on_one_node(target, pairs.target_step, pairs.count), pairs.count)
+    return MessageLoad(out, on_one_node(target, pairs.target_step, pairs.count), pairs.count)
 
 
 def on_one_node(group: Group, step: int, count: int) -> int:
-    """How many of a row's members are on the busiest node."""
+    """Return the number of a row's members on the busiest node."""
     places = abs(step) // group.stride
     if places == 0:
         return count

@@ -1,1 +1,1 @@
-"""The models that the paper publishes: Table 1's formulas with Table 3's parameters of three clusters."""
+"""The published models: the formulas of Table 1 with the parameters of three clusters from Table 3."""

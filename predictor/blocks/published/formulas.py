@@ -1,12 +1,12 @@
 """Table 1 of J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing".
 
-In the paper's symbols: h operations of a thread, p_th active threads of a node, d data size in bytes, P nodes, D_tu the
-data transfer unit in bytes.  Times in s, T in s, K in s or s/byte.  All arguments may be arrays.
+The symbols are the paper's: h operations of a thread, p_th active threads of a node, d data size in bytes, P nodes,
+D_tu data transfer unit in bytes.  Times are in s, T in s, K in s or s/byte.  All arguments may be arrays.
 
-What Table 1 leaves open, and what is done here (docs/blocks/formulas.md has the reasons):
-p_th = P_hi stands in no branch: it is in the middle one, where each logical core has its one thread;
-log is to the base 2, the rounds of a tree of P processes;
-a time below 0, which negative intercepts give for small d or P, is 0.
+Table 1 leaves three questions open, which are answered as follows (docs/blocks/formulas.md has the reasons):
+p_th = P_hi is in no branch of the table; here it is in the middle branch, where each logical core has one thread;
+log is to the base 2, the number of rounds of a tree of P processes;
+a time below 0, which follows from negative intercepts for small d or P, becomes 0.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-Regressor = Callable[[ArrayLike, ArrayLike, float], np.ndarray]
+from predictor.blocks.names import POWER_LAWS
 
-POWER_LAWS = ("monotone", "printed")
+Regressor = Callable[[ArrayLike, ArrayLike, float], np.ndarray]
 
 
 def computation_time(
     h: ArrayLike, p_th: ArrayLike, *, P_low: float, P_hi: float, T_min: float, T_low: float, T_hi: float, K_hi: float
 ) -> np.ndarray:
-    """Computation block O_x, s.
+    """Return the time of a computation block O_x, s.
 
     T_min h for p_th <= P_low, T_low h for P_low < p_th <= P_hi, (T_hi + K_hi p_th) h above.  Without HyperThreading
     P_hi = P_low, so that the middle branch is empty.
@@ -35,7 +35,7 @@ def computation_time(
 
 
 def whole_units(d: ArrayLike, D_tu: float) -> np.ndarray:
-    """ceil(d / D_tu) D_tu, bytes: what is moved, in whole data transfer units.
+    """Return the moved bytes in whole data transfer units, ceil(d / D_tu) D_tu.
 
     >>> float(whole_units(3000, 2048))
     4096.0
@@ -44,12 +44,12 @@ def whole_units(d: ArrayLike, D_tu: float) -> np.ndarray:
 
 
 def p2p(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_p2p, t = T + K ceil(d/D_tu) D_tu: what K multiplies, bytes."""
+    """Return the factor of K in C_p2p, t = T + K ceil(d/D_tu) D_tu, bytes."""
     return whole_units(d, D_tu)
 
 
 def bcast(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_bcast, t = T + K ceil(d/D_tu) D_tu log(P): what K multiplies, bytes.
+    """Return the factor of K in C_bcast, t = T + K ceil(d/D_tu) D_tu log(P), bytes.
 
     >>> float(bcast(3000, 8, 2048))
     12288.0
@@ -58,32 +58,32 @@ def bcast(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
 
 
 def scatter(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_scat, t = T + K ceil(d/D_tu) D_tu log(P) / P, d the root's whole buffer: what K multiplies, bytes."""
+    """Return the factor of K in C_scat, t = T + K ceil(d/D_tu) D_tu log(P) / P, bytes; d: the root's whole buffer."""
     return whole_units(d, D_tu) * np.log2(P) / P
 
 
 def gather(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_gath, t = T + K ceil(d/D_tu) D_tu log(P) / P, d the root's whole buffer: what K multiplies, bytes."""
+    """Return the factor of K in C_gath, t = T + K ceil(d/D_tu) D_tu log(P) / P, bytes; d: the root's whole buffer."""
     return whole_units(d, D_tu) * np.log2(P) / P
 
 
 def alltoall(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_a2a, t = T + K ceil(d/D_tu) D_tu P, d what each sends to each: what K multiplies, bytes."""
+    """Return the factor of K in C_a2a, t = T + K ceil(d/D_tu) D_tu P, bytes; d: the part from each process to each."""
     return whole_units(d, D_tu) * P
 
 
 def barrier(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """C_bar, t = T + K log(P): what K multiplies, a number of rounds.  d only gives its shape."""
+    """Return the factor of K in C_bar, t = T + K log(P), a number of rounds; only the shape of d matters."""
     return np.log2(P) + np.zeros(np.shape(d))
 
 
 def disk_read(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """R_disk, t = T + K ceil(d/D_tu) D_tu: what K multiplies, bytes."""
+    """Return the factor of K in R_disk, t = T + K ceil(d/D_tu) D_tu, bytes."""
     return whole_units(d, D_tu)
 
 
 def disk_write(d: ArrayLike, P: ArrayLike, D_tu: float) -> np.ndarray:
-    """W_disk, t = T + K ceil(d/D_tu) D_tu: what K multiplies, bytes."""
+    """Return the factor of K in W_disk, t = T + K ceil(d/D_tu) D_tu, bytes."""
     return whole_units(d, D_tu)
 
 
@@ -94,7 +94,7 @@ REGRESSORS: Mapping[str, Regressor] = {
 
 
 def communication_time(block: str, d: ArrayLike, P: ArrayLike, *, T: float, K: float, D_tu: float) -> np.ndarray:
-    """max(0, T + K x(d, P)), s, with the x of the block's row."""
+    """Return the time of a communication block, max(0, T + K x(d, P)), s, where x is the block's factor of K."""
     return np.maximum(0.0, T + K * REGRESSORS[block](d, P, D_tu))
 
 
@@ -110,13 +110,14 @@ def node_power(
     PW_max: float,
     law: str = "monotone",
 ) -> np.ndarray:
-    """pw, the power of a node with p_th active threads, W.
+    """Return pw, the power of a node with p_th active threads, W.
 
     PW_low + KW_low p_th for p_th <= P_low, PW_hi + KW_hi p_th for P_low < p_th <= P_hi, PW_max above.
 
-    ``law``: "printed" is just that.  With Galera+'s parameters it falls from 136.1 W at 12 threads to 133.7 W at 13 and
-    exceeds PW_max at 23 and 24 (152.7 and 154.6 W), two separate regressions that do not meet.  "monotone" keeps the
-    middle branch between the power at P_low and PW_max: one thread more never takes less, and the maximum is one.
+    With the ``law`` "printed" these formulas are used as they are.  With Galera+'s parameters, the power then falls
+    from 136.1 W at 12 threads to 133.7 W at 13 threads and exceeds PW_max at 23 and 24 threads (152.7 and 154.6 W),
+    because the branches are separate regressions that do not meet.  The law "monotone" keeps the middle branch between
+    the power at P_low and PW_max, so that one more thread never takes less power, and no power exceeds PW_max.
     """
     p = np.asarray(p_th, dtype=float)
     low: np.ndarray = PW_low + KW_low * p
@@ -130,6 +131,6 @@ def node_power(
 
 
 def success(duration: ArrayLike, P: ArrayLike, rate: float) -> np.ndarray:
-    """s(dt, P) = exp(-lambda dt P): the probability that none of P nodes fails for so long; lambda in 1/(s node)."""
+    """Return s(dt, P) = exp(-lambda dt P), the probability that none of P nodes fails within dt; lambda: 1/(s node)."""
     survives: np.ndarray = np.exp(-rate * np.asarray(duration, dtype=float) * np.asarray(P, dtype=float))
     return survives

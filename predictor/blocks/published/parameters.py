@@ -1,4 +1,4 @@
-"""The parameters of Table 1's formulas in SI units, and those that Table 3 publishes for three clusters.
+"""Parameters of Table 1's formulas in SI units, and the values that Table 3 publishes for three clusters.
 
 J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster Computing".
 """
@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from platforms.commented_csv import commented_rows
 from platforms.errors import UserError, nearest
+from platforms.files.commented_csv import commented_rows
 
 PARAMETERS_FILE = Path(__file__).with_name("parameters.csv")
 R2_FILE = Path(__file__).with_name("r2.csv")
 CLUSTERS = ("galera+", "galera", "kask")
 
 _SI = {"": 1.0, "us": 1e-6, "us/B": 1e-6, "B": 1.0, "W": 1.0}
-# Names of Table 3 after T_ and K_, of each communication block.
+# For each communication block, the part of Table 3's names after T_ and K_.
 _SUFFIXES = {
     "p2p": "p2p",
     "bcast": "broadcast",
@@ -29,8 +29,8 @@ _SUFFIXES = {
     "disk_write": "wdisk",
 }
 
-# Used as printed all the same; docs/blocks/formulas.md has the reasoning.  Links: QDR, DDR and SDR InfiniBand without
-# coding.
+# Doubtful parameters, which are used as printed nevertheless; docs/blocks/formulas.md has the reasons.  The rates of
+# the links are those of QDR, DDR and SDR InfiniBand without coding.
 _TOO_FAST = "K_a2a as printed has each node send {sent} GB/s to the others; its InfiniBand link carries {link} GB/s"
 _DOUBTS = {
     ("kask", "bcast"): "K_broadcast as printed is 32 times K_p2p; 0.0058 would be 3.2 times, as on Galera+ (3.0)",
@@ -46,27 +46,27 @@ _DOUBTS = {
 
 @dataclass(frozen=True)
 class ComputeParameters:
-    """Of a computation block on one node."""
+    """Parameters of a computation block on one node."""
 
     P_low: float  # physical cores of a node
-    P_hi: float  # logical cores; P_low where there is no HyperThreading
+    P_hi: float  # logical cores; equal to P_low without HyperThreading
     T_min_s: float  # per operation, up to P_low threads
     T_low_s: float  # per operation, up to P_hi threads
-    T_hi_s: float  # per operation, beyond
-    K_hi_s: float  # per operation and thread, beyond
+    T_hi_s: float  # per operation, above P_hi threads
+    K_hi_s: float  # per operation and thread, above P_hi threads
 
 
 @dataclass(frozen=True)
 class Line:
-    """t = T + K x of a communication block."""
+    """Parameters of a communication block, t = T + K x."""
 
     T_s: float
-    K: float  # s/byte; of a barrier s
+    K: float  # s/byte; for a barrier s
 
 
 @dataclass(frozen=True)
 class PowerParameters:
-    """Of one node, W, and W per active thread; the branches are those of the computation block."""
+    """Power of one node: PW in W, KW in W per active thread; the branches are those of the computation block."""
 
     PW_low_w: float
     KW_low_w: float
@@ -77,7 +77,7 @@ class PowerParameters:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of one machine; None and blocks left out where they are not known."""
+    """Parameters of one machine; what is unknown is None or left out."""
 
     name: str
     compute: ComputeParameters | None
@@ -85,16 +85,20 @@ class Parameters:
     lines: Mapping[str, Line]  # by communication block
     power: PowerParameters | None = None
     failure_rate_per_s: float | None = None  # 1/(s node)
-    cautions: Mapping[str, str] = field(default_factory=dict)  # by block: why its parameters are doubtful
+    cautions: Mapping[str, str] = field(default_factory=dict)  # reasons to doubt the parameters, by block
 
 
 def published_parameters(cluster: str) -> Parameters:
-    """Table 3's for one of CLUSTERS, in SI units.  Raises UserError for another.
+    """Return the parameters of Table 3 for one of CLUSTERS, in SI units.
 
-    Galera has no P_hi and T_low, because its processors have no HyperThreading: P_hi = P_low, the middle branch is
-    empty.  lambda, printed without a unit, is per second and node: a node then fails once in 63 years and the 192
-    nodes of Galera+ every 120 days; per hour it would be 226,000 years, per microsecond, Table 3's unit of time, 33
-    minutes.  The paper's own Sequoia, 1.25 failures a day on 98,304 nodes, has 1.5e-10 per second and node.
+    Galera has no P_hi and no T_low, because its processors have no HyperThreading; so P_hi = P_low, and the middle
+    branch is empty.  lambda is printed without a unit; it is taken per second and node.  A node then fails once in 63
+    years, and the 192 nodes of Galera+ every 120 days.  Per hour, a node would fail once in 226,000 years; per
+    microsecond, Table 3's unit of time, once in 33 minutes.  The paper's own example, Sequoia with 1.25 failures a day
+    on 98,304 nodes, has 1.5e-10 per second and node.
+
+    Raises:
+        UserError: If the cluster is not in CLUSTERS.
     """
     if cluster not in CLUSTERS:
         raise UserError(f"cluster {cluster!r}", "the paper has no parameters for it", nearest(cluster, CLUSTERS))
@@ -104,7 +108,7 @@ def published_parameters(cluster: str) -> Parameters:
         P_low=P_low,
         P_hi=si.get("P_hi", P_low),
         T_min_s=si["T_min"],
-        T_low_s=si.get("T_low", si["T_min"]),  # not used where P_hi = P_low
+        T_low_s=si.get("T_low", si["T_min"]),  # not used if P_hi = P_low
         T_hi_s=si["T_hi"],
         K_hi_s=si["K_hi"],
     )
@@ -123,12 +127,16 @@ def published_parameters(cluster: str) -> Parameters:
 
 
 def published_r2(cluster: str) -> dict[str, float]:
-    """Table 2's for one of CLUSTERS: the squared Pearson coefficient by block, "compute" and "power" among them."""
+    """Return the squared Pearson coefficients of Table 2 for one of CLUSTERS, by block, "compute" and "power" included.
+
+    Raises:
+        UserError: If the cluster is not in CLUSTERS.
+    """
     if cluster not in CLUSTERS:
-        raise UserError(f"cluster {cluster!r}", "the paper has no regression of it", nearest(cluster, CLUSTERS))
+        raise UserError(f"cluster {cluster!r}", "the paper has no regression for it", nearest(cluster, CLUSTERS))
     return {row["block"]: float(row[cluster]) for row in commented_rows(R2_FILE) if row[cluster]}
 
 
 def _column_si(path: Path, cluster: str) -> dict[str, float]:
-    """What is printed for the cluster, by parameter, converted."""
+    """Return the printed values of a cluster in SI units, by parameter."""
     return {row["parameter"]: float(row[cluster]) * _SI[row["unit"]] for row in commented_rows(path) if row[cluster]}

@@ -1,4 +1,4 @@
-"""The formulas of Table 1 with parameters, as a BlockModel."""
+"""Block model made of the formulas of Table 1 and parameters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
-from predictor.blocks.model import COLLECTIVES, check_block, checked
-from predictor.blocks.published.formulas import POWER_LAWS, communication_time, computation_time, node_power
+from predictor.blocks.model import check_block, checked
+from predictor.blocks.names import COLLECTIVES, POWER_LAWS
+from predictor.blocks.published.formulas import communication_time, computation_time, node_power
 from predictor.blocks.published.parameters import Parameters, published_parameters
 
 
 @dataclass(frozen=True)
 class TableModel:
-    """BlockModel by Table 1.  ``power_law``: of formulas.POWER_LAWS, see node_power."""
+    """BlockModel by Table 1; ``power_law`` is one of formulas.POWER_LAWS (see formulas.node_power)."""
 
     parameters: Parameters
     power_law: str = POWER_LAWS[0]
@@ -28,18 +29,21 @@ class TableModel:
 
     @property
     def name(self) -> str:
+        """Name of the machine."""
         return self.parameters.name
 
     @property
     def failure_rate_per_s(self) -> float | None:
+        """Failure rate lambda of a node, 1/(s node), or None if it is unknown."""
         return self.parameters.failure_rate_per_s
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """By block: why its parameters are doubtful."""
+        """Reasons to doubt the parameters, by block."""
         return self.parameters.cautions
 
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
+        """Return the time of a computation block, s (see BlockModel)."""
         operations, threads = checked("operations", operations, least=0), checked("threads", threads, least=1)
         of = self.parameters.compute
         if of is None:
@@ -51,6 +55,7 @@ class TableModel:
         return _plain(times)
 
     def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+        """Return the time of a communication block, s (see BlockModel)."""
         check_block(block)
         sizes, processes = checked("size", size_bytes, least=0), checked("processes", processes, least=1)
         line = self.parameters.lines.get(block)
@@ -58,10 +63,11 @@ class TableModel:
             known = ", ".join(self.parameters.lines) or "no communication block"
             raise self._unknown(f"block {block}", f"It has {known}")
         times = communication_time(block, sizes, processes, T=line.T_s, K=line.K, D_tu=self.parameters.D_tu_bytes)
-        alone = (processes == 1) & (block in COLLECTIVES)  # nobody to talk to
+        alone = (processes == 1) & (block in COLLECTIVES)  # there is no communication
         return _plain(np.where(alone, 0.0, times))
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:
+        """Return the power of one node, W (see BlockModel)."""
         threads = checked("threads", threads, least=0)
         power, cores = self.parameters.power, self.parameters.compute
         if power is None or cores is None:
@@ -78,10 +84,14 @@ class TableModel:
 
 
 def published(name: str, *, power_law: str = POWER_LAWS[0]) -> TableModel:
-    """The model with Table 3's parameters for galera+, galera or kask.  Raises UserError for another name."""
+    """Return the model with Table 3's parameters for galera+, galera or kask.
+
+    Raises:
+        UserError: If the name is another.
+    """
     return TableModel(published_parameters(name), power_law)
 
 
 def _plain(values: np.ndarray) -> np.ndarray | float:
-    """A number where there is but one."""
+    """Return a single value as a plain number."""
     return values if np.ndim(values) else float(values)

@@ -1,4 +1,4 @@
-/* Ranks that compute 1e8 flops in their first, third, ... iteration and 3e8 in the others, and meet after each. */
+/* Ranks compute 1e8 flops in their first, third, ... iteration and 3e8 in the others, with a barrier after each. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdlib.h>

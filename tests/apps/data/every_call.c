@@ -1,5 +1,5 @@
-/* One of every kind of call that a recording knows, on three ranks; what it does is counted by hand in
- * test_recorder_calls.py.  The globals differ between the ranks: privatisation must keep them apart. */
+/* Every kind of call that a recording knows, on three ranks; the calls are counted by hand in test_recorder_calls.py.
+ * The globals differ between the ranks, so privatisation must keep them apart. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void non_blocking(int right, int left)
   MPI_Irsend(mine, 6, MPI_DOUBLE, right, 32, MPI_COMM_WORLD, &requests[6]);
   MPI_Isend(mine, 6, MPI_DOUBLE, MPI_PROC_NULL, 33, MPI_COMM_WORLD, &requests[7]);
   int index, done = 0, indices[4];
-  /* Among the receives only: with sends that SMPI 3.32 has copied already, the second of these deadlocks there. */
+  /* Only among receives: with sends that SMPI 3.32 has already copied, the second of these calls deadlocks. */
   MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
   MPI_Waitsome(4, requests, &done, indices, MPI_STATUSES_IGNORE);
   MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
@@ -104,7 +104,7 @@ static void persistent(int right, int left)
   expect(theirs == 7, "persistent");
 }
 
-/* Rank 2 hears of both others, in whatever order they come; rank 0 gives up a receive that nobody answers. */
+/* Rank 2 receives from both others in any order; rank 0 cancels a receive without a sender. */
 static void probed(void)
 {
   int mine[2] = {my_rank, my_rank}, theirs[2], flag = 0, count;
@@ -122,7 +122,7 @@ static void probed(void)
   } else {
     MPI_Send(mine, 1 + my_rank, MPI_INT, 2, 60, MPI_COMM_WORLD);
     if (my_rank == 0) {
-      smpi_execute_flops(1e6); /* so that the first probe is in vain */
+      smpi_execute_flops(1e6); /* so that the first probe finds no message */
       MPI_Send(mine, 1, MPI_INT, 2, 61, MPI_COMM_WORLD);
       MPI_Request never;
       MPI_Irecv(theirs, 1, MPI_INT, 1, 62, MPI_COMM_WORLD, &never);
@@ -132,7 +132,7 @@ static void probed(void)
   }
 }
 
-/* Ranks 2 and 0, in this order; and a second one of the same members. */
+/* A communicator of ranks 2 and 0, in this order, and a second one of the same members. */
 static void groups(void)
 {
   MPI_Comm half, again, copy, ring;
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
   MPI_Wtime();
   smpi_execute_benched(1e-6); /* s: 1000 flops of a host of 1 Gflop/s */
   MPI_Pcontrol(1000);
-  usleep(3); /* as long as 3000 flops */
+  usleep(3); /* equals 3000 flops */
   blocking(right, left);
   non_blocking(right, left);
   tested(right, left);

@@ -3,12 +3,12 @@
  * p and of p^2. */
 #include <stdio.h>
 
-#include "common/run.h"
+#include "harness/run.h"
 #include "himeno/grid.h"
 #include "himeno/halo.h"
 #include "himeno/pressure.h"
 
-/* Multiples of 1/256 between -1/4 and 1/4, different for each array; x, y, z are places in the whole domain. */
+/* Multiples of 1/256 between -1/4 and 1/4, different for each array; x, y, z are indices in the whole domain. */
 static float varied(int array, int x, int y, int z)
 {
   return (float)((37 * array + 13 * x + 29 * y + 53 * z + x * y * z) % 129 - 64) / 256;

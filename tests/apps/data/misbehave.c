@@ -1,4 +1,4 @@
-/* Programs that do not end well, chosen by the first argument. */
+/* Programs that fail in several ways, chosen by the first argument. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

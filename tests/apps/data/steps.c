@@ -35,7 +35,7 @@ static void to_oneself(int rank, int bytes)
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Small messages with two tags, received in the other order; then a large one that the sender waits for. */
+/* Small messages with two tags, received in the opposite order; then a large one that the sender waits for. */
 static void pairs(int rank, int size)
 {
   int other = rank ^ 1;

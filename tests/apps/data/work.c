@@ -1,6 +1,6 @@
-/* Rank r computes (r + 1) 1e9 flops per iteration, then all meet.  work ITERATIONS marked|unmarked|alone
+/* Rank r computes (r + 1) 1e9 flops per iteration, then all synchronise.  work ITERATIONS marked|unmarked|alone
  *
- * marked: with its timed section and its iterations; alone: with its timed section, in which nobody waits for anybody. */
+ * marked: marks its timed section and iterations; alone: marks its timed section, without a barrier. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A program that does one thing wrong: the first argument says which. */
+/* A program with one fault, which the first argument selects. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static void hold(size_t bytes)
   memset(memory, 1, bytes);
 }
 
-/* A child that neither the end of its parent nor SIGTERM ends, in a session of its own. */
+/* Starts a child in a session of its own that survives the end of its parent and ignores SIGTERM. */
 static void leave_a_child(void)
 {
   if (fork() == 0) {

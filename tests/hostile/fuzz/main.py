@@ -1,8 +1,10 @@
-"""Coverage-guided fuzzing of a reader: python tests/hostile/fuzz/main.py READER SECONDS [FOLDER]
+"""Coverage-guided fuzzing of a reader.
 
-The reader's module in ``readers`` has the seeds and the words that inputs are made from.  A finding is any exception
-but the clear error, and any input that takes more than SLOW_S of computing; each is kept once in FOLDER (default:
-fuzz-findings).  The exit status is 1 if there are any.
+Usage: python tests/hostile/fuzz/main.py READER SECONDS [FOLDER]
+
+The reader's module in ``readers`` gives the seeds and words from which inputs are made.  A finding is any exception
+except the clear error, and any input that takes more than SLOW_S of CPU time.  Each finding is kept once in FOLDER
+(default: fuzz-findings).  The exit status is 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import atheris
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2])]
 
-FUZZING = "--fuzzing"  # the first word of the process that does it
+FUZZING = "--fuzzing"  # first argument of the child process that runs the fuzzer
 SLOW_S = 10.0
 HANGING_S = 60
 MEMORY_MB = 3000
@@ -36,7 +38,7 @@ INSTRUMENTED = ["platforms", "apps", "predictor", "validation", "readers", "toml
 
 
 class Findings:
-    """What went wrong, each once."""
+    """The findings, each kept once."""
 
     def __init__(self, folder: Path):
         self.folder, self.known = folder, set[str]()
@@ -54,21 +56,21 @@ class Findings:
 
 
 def place_of(err: BaseException) -> str:
-    """Where the project's own code raised it."""
+    """Return the place in the project's own code that raised the exception."""
     frames = [frame for frame in traceback.extract_tb(err.__traceback__) if str(HERE.parents[2]) in frame.filename]
     last = frames[-1] if frames else traceback.extract_tb(err.__traceback__)[-1]
     return f"{type(err).__name__} at {Path(last.filename).name}:{last.name}: {last.line}"
 
 
 def dictionary(words: tuple[str, ...], path: Path) -> Path:
-    """The words as libFuzzer reads them."""
+    """Write the words as a dictionary for libFuzzer."""
     lines = ["".join(f"\\x{byte:02x}" for byte in word.encode()) for word in words if word]
     path.write_text("".join(f'"{line}"\n' for line in lines))
     return path
 
 
 def main() -> int:
-    """Fuzzes in a process of its own, which libFuzzer ends as it likes; what it found is in the folder."""
+    """Run the fuzzer in a child process, which libFuzzer may end at any time; the findings are in the folder."""
     name, _, *rest = sys.argv[1:]
     folder = Path(rest[0] if rest else "fuzz-findings").absolute() / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -99,7 +101,7 @@ def fuzz(name: str, seconds: str, *rest: str) -> None:
         except errors.UserError as err:
             if not common.is_one_line(err):
                 findings.note(f"not one line: {type(err).__name__}", content, str(err))
-        except Exception as err:  # whatever it is, it is a finding
+        except Exception as err:  # every other exception is a finding
             findings.note(place_of(err), content, traceback.format_exc())
         if time.process_time() - started > SLOW_S:
             findings.note("slow", content, f"{time.process_time() - started:.1f} s")

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from readers.common import file_of, platform_of, seeds
 
-from platforms import read as platforms_read
 from platforms.errors import UserError
+from platforms.read import read as platforms_read
 from predictor.hierarchical.multicore_cluster import read_cluster
 from validation.campaign import estimate, read_campaign
 from validation.optimize.campaign_file import read_allocation_campaign

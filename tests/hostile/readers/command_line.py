@@ -1,7 +1,7 @@
-"""Every command line, up to the first process that it would start.
+"""All command lines, up to the first process that a command would start.
 
-The first byte chooses the command; the rest is its words, one on each line.  Slashes, and names that begin with a point
-or a tilde, are taken out, so that nothing is written but in the current folder; FILE stands for a file that is there.
+The first byte chooses the command; the rest is its arguments, one per line.  Slashes, and points or tildes at the
+beginning of names, are removed so that files are written only in the current folder.  FILE stands for an existing file.
 """
 
 import importlib
@@ -38,7 +38,7 @@ FILES = (
 
 
 def words_of(content: bytes) -> tuple[str, list[str]]:
-    """The command's module, and its words."""
+    """Return the command's module and arguments."""
     command = COMMANDS[content[0] % len(COMMANDS)] if content else COMMANDS[0]
     text = os.fsdecode(content[1:4000].replace(b"\0", b""))
     words = []
@@ -53,7 +53,7 @@ def words_of(content: bytes) -> tuple[str, list[str]]:
 
 @contextmanager
 def elsewhere() -> Iterator[Path]:
-    """In a folder of its own."""
+    """Run the context in a new current folder."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="words-") as name:
         os.chdir(name)
@@ -64,7 +64,7 @@ def elsewhere() -> Iterator[Path]:
 
 
 def run(command: str, words: list[str]) -> tuple[int, str]:
-    """Exit status, and what was said on standard error."""
+    """Return the exit status and the text on standard error."""
     main = importlib.import_module(command).main
     said = io.StringIO()
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")

@@ -1,4 +1,4 @@
-"""What the readers under attack share: their seeds, files for what they are given, and a fence around all of it."""
+"""Helpers for hostile input to readers: seeds, files with given content, and protection of the system."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Any, NoReturn
 from unittest.mock import patch
 
 from platforms.errors import UserError
-from platforms.grid import Grid
-from platforms.platform import Cluster, Host, Platform
+from platforms.grids.grid import Grid
+from platforms.model.platform import Cluster, Host, Platform
 
 ROOT = Path(__file__).parents[3]
 CORPUS = Path(__file__).parents[1] / "corpus"
 
 
 class Started(UserError):
-    """A reader has come so far that it would start a process: what it read was taken."""
+    """A reader has accepted its input and would start a process now."""
 
 
 def seeds(*patterns: str) -> list[Path]:
-    """Files of the repository that match, and at least one for each pattern."""
+    """Return the files of the repository that match; each pattern must match at least one."""
     found = []
     for pattern in patterns:
         matching = sorted(ROOT.glob(pattern))
@@ -39,7 +39,7 @@ def seeds(*patterns: str) -> list[Path]:
 
 @contextmanager
 def fenced(folder: Path) -> Iterator[None]:
-    """Within it no process starts (Started is raised instead), nothing is fetched, and caches are in ``folder``."""
+    """Within the context, no process starts (Started is raised), nothing is downloaded, caches are in ``folder``."""
 
     def started(*words: Any, **_: Any) -> NoReturn:
         raise Started("a process", str(words[:1]), "There is none in these tests")
@@ -64,7 +64,7 @@ _kept: dict[int, Path] = {}
 
 
 def file_of(content: bytes, suffix: str) -> Path:
-    """A file of this content, the same at every call, so that messages and caches stay few."""
+    """Return a file with this content; its name is always the same, so that messages and caches stay few."""
     folder = _kept.get(os.getpid())
     if folder is None:
         folder = _kept[os.getpid()] = Path(tempfile.mkdtemp(prefix="hostile-"))
@@ -75,7 +75,7 @@ def file_of(content: bytes, suffix: str) -> Path:
 
 
 def platform_of(grid: Grid) -> Platform:
-    """The platform of a grid without SimGrid, for readers that go on from there."""
+    """Return the platform of a grid without SimGrid, for readers that need a platform."""
     if sum(cluster.nodes for cluster in grid.clusters) > 5000:
         raise Started("platform", "too large for these tests", "They are quick")
     clusters = tuple(
@@ -86,6 +86,6 @@ def platform_of(grid: Grid) -> Platform:
 
 
 def is_one_line(error: UserError) -> bool:
-    """What every refusal must be."""
+    """Return whether the error is one printable line of limited length, as every error must be."""
     text = str(error)
     return text.isprintable() and len(text) < 10_000

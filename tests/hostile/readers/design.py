@@ -1,4 +1,4 @@
-"""Design files: what can be bought, and what is to run on it."""
+"""Design files: available hardware and the programs to run on it."""
 
 from readers.common import file_of, seeds
 

@@ -1,4 +1,4 @@
-"""Arithmetic of descriptions."""
+"""Arithmetic expressions in descriptions."""
 
 from readers.common import seeds
 

@@ -1,13 +1,13 @@
-"""SimGrid platforms in XML: the check before SimGrid, and the watts and bandwidths that properties give."""
+"""SimGrid platforms in XML: the check before SimGrid, and the power and bandwidth that properties give."""
 
 import json
 from pathlib import Path
 
 from readers.common import file_of, seeds
 
-from platforms.clusters import by_kind
-from platforms.read import _host
-from platforms.xml_check import check_platform_xml
+from platforms.read.clusters import by_kind
+from platforms.read.read import _host
+from platforms.read.xml_check import check_platform_xml
 
 SEEDS = seeds("tests/platforms/data/*.xml", "examples/platforms/campus.xml")
 WORDS = (

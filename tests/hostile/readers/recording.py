@@ -1,4 +1,4 @@
-"""Recordings of programs: as they are kept, and the files that the recorder leaves."""
+"""Recordings of programs: as they are stored, and the files that the recorder writes."""
 
 import tempfile
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from readers.common import seeds
 
-from apps.recording_io import Incomplete, from_bytes, read_events, read_moments, to_bytes
+from apps.recording.files import Incomplete, from_bytes, read_events, read_moments, to_bytes
 
 SEEDS = seeds("tests/hostile/corpus/recording*.npz")
 WORDS = (

@@ -1,10 +1,10 @@
-"""Scenario files, and what is written of them for SimGrid."""
+"""Scenario files, and the platform files that are written for them."""
 
 from readers.common import file_of, seeds
 
-from platforms.scenario import read_grid, with_frequencies
-from platforms.xml import platform_xml
-from platforms.xml_check import check_platform_xml
+from platforms.grids.scenario import read_grid, with_frequencies
+from platforms.grids.xml import platform_xml
+from platforms.read.xml_check import check_platform_xml
 
 SEEDS = seeds("tests/hostile/corpus/scenario*.toml", "examples/two-sites.toml")
 WORDS = (

@@ -1,4 +1,4 @@
-"""What JSON files hold: calibrations of blocks, records of runs, and the final line of a kernel."""
+"""JSON data: calibrations of blocks, records of runs, and the final line of a kernel."""
 
 import json
 from contextlib import suppress
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from readers.common import file_of, seeds
 
+from apps.child.process import Finished
+from apps.child.verdict import final_record
 from apps.errors import SimulationError
-from apps.process import Finished
-from apps.record import RunRecord
+from apps.results.record import RunRecord
 from apps.store.codec import DoesNotFit, as_fields, from_fields
-from apps.verdict import final_record
 from platforms.errors import UserError
 from predictor.blocks.calibration.calibrate import read_calibration
 

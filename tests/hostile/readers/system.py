@@ -5,12 +5,12 @@ from contextlib import suppress
 from readers.common import file_of, seeds
 
 from platforms.errors import UserError
-from platforms.hardware import read_hardware
 from platforms.system.convert import platform_file
+from platforms.system.database import read_hardware
 from platforms.system.description import is_system_file, read_system
 from platforms.system.scheduler import schedule
 
-SEEDS = seeds("examples/systems/*.toml", "platforms/hardware/*.toml")
+SEEDS = seeds("examples/systems/*.toml", "platforms/system/hardware/*.toml")
 WORDS = (
     "[wan]", "[lan]", "[[wan.lan]]", "[[wan.wan]]", "[[lan.node]]", "[[lan.node.unit]]", 'cpu = "xeon-l5640"',
     "count = ", 'gpu = "tesla-k20"', "sockets = ", 'slots = { "*" = 4 }', "power = { idle_w = 1, full_w = 2 }",

@@ -1,14 +1,14 @@
-"""Tables of a user's own in CSV: measured run times, and run times by number of nodes."""
+"""Users' own tables in CSV: measured run times, and run times by number of nodes."""
 
 import csv
 from contextlib import suppress
 
 from readers.common import file_of, seeds
 
-from platforms.commented_csv import numbered_rows
 from platforms.errors import UserError
+from platforms.files.commented_csv import numbered_rows
 from predictor.reliability.run_times import read_times
-from validation.truth import read_measured
+from validation.comparison.truth import read_measured
 
 SEEDS = seeds("examples/jacobi/measured.csv", "tests/hostile/corpus/times*.csv")
 WORDS = (

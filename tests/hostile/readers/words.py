@@ -1,21 +1,24 @@
-"""Host files, and the texts that options take."""
+"""Host files, and values of options."""
 
+from argparse import Namespace
 from contextlib import suppress
 
 from readers.common import file_of, platform_of, seeds
 
-from apps.catalog import Problem, app_names, sized_problem
-from apps.options import parse_parameters
-from apps.spec import parse_iterations, parse_memory_bus, parse_options, resolve_efficiency
-from apps.user_program import _split
-from platforms.clusters import parse_clusters, regroup
+from apps.arguments.programs import parse_parameters
+from apps.programs.kernel import kernel_names
+from apps.programs.own_program import read_program
+from apps.programs.problem import Problem, sized_problem
+from apps.spec.engine_options import parse_options
+from apps.spec.settings import parse_iterations, parse_memory_bus, resolve_efficiency
+from platforms.arguments import grid_from_arguments
 from platforms.errors import UserError
-from platforms.frequency import parse_frequency
-from platforms.options import _speeds_flops
-from platforms.placement import read_host_file
-from platforms.scenario import named_grid, with_frequencies
+from platforms.grids.scenario import named_grid, with_frequencies
+from platforms.model.frequency import parse_frequency
+from platforms.model.placement import read_host_file
+from platforms.read.clusters import parse_clusters, regroup
 from platforms.system.cli import counts_of
-from predictor.npt.configuration import Configuration
+from predictor.allocation.configuration import Configuration
 
 SEEDS = seeds("tests/hostile/corpus/words*.txt")
 WORDS = (
@@ -24,6 +27,7 @@ WORDS = (
 )  # fmt: skip
 GRID = with_frequencies(named_grid("grid4x2"))
 PLATFORM = platform_of(GRID)
+OPTIONS = {"scenario": "grid3x9", "network": None, "frequency": None, "hardware": None}
 CLUSTERS = [(one.name, one.frequencies) for one in GRID.clusters if one.frequencies is not None]
 
 
@@ -34,14 +38,14 @@ def read(content: bytes) -> None:
         lambda: regroup(PLATFORM, parse_clusters(text)),
         lambda: parse_frequency(text, CLUSTERS),
         lambda: parse_options(text.split("\n")),
-        lambda: [sized_problem(name, 8, **parse_parameters(text.split("\n"))) for name in app_names()],
+        lambda: [sized_problem(name, 8, **parse_parameters(text.split("\n"))) for name in kernel_names()],
         lambda: parse_iterations(text),
         lambda: parse_memory_bus(text),
         lambda: resolve_efficiency(text, Problem("cg")),
         lambda: named_grid(text),
-        lambda: named_grid("grid3x9", None, _speeds_flops(text)),
+        lambda: grid_from_arguments(Namespace(**OPTIONS, speeds=text)),
         lambda: counts_of(text.split("\n")),
-        lambda: _split(text, any_word=False),
+        lambda: read_program(file_of(b"int main(void) { return 0; }", ".c"), text),
         lambda: _round_trip(text),
     )
     for attempt in attempts:

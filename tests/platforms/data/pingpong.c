@@ -1,5 +1,5 @@
-/* One-way times: half a round trip between ranks 0 and 1, one line "bytes seconds" per argument; then the loopback of
- * rank 0, "self bytes seconds": irecv, send, wait. */
+/* Prints one-way times, half a round trip between ranks 0 and 1, as a line "bytes seconds" per argument; then the
+ * loopback of rank 0 (irecv, send, wait) as "self bytes seconds". */
 #include <mpi.h>
 #include <simgrid/engine.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
   for (int i = 1; i < argc; i++) {
     int bytes = atoi(argv[i]);
     char *from = calloc(bytes, 1), *to = calloc(bytes, 1);
-    round_trip(rank, from, bytes); /* leaves both ranks in step */
+    round_trip(rank, from, bytes); /* synchronises both ranks */
     double time = round_trip(rank, from, bytes);
     if (rank == 0)
       printf("%d %.17g\nself %d %.17g\n", bytes, time / 2, bytes, to_oneself(from, to, bytes));

@@ -1,4 +1,4 @@
-/* Two racks of dual-core hosts behind switches, a millisecond apart: a platform as a program. */
+/* A platform as a program: two racks of dual-core hosts behind switches, 1 ms apart. */
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 #include <string>
@@ -22,7 +22,7 @@ static sg4::NetZone* make_rack(const sg4::NetZone* site, const std::string& name
 extern "C" void load_platform(const sg4::Engine& engine);
 void load_platform(const sg4::Engine& engine)
 {
-#if SIMGRID_VERSION >= 40000 // has a root already
+#if SIMGRID_VERSION >= 40000 // the engine already has a root zone
   auto* site = engine.get_netzone_root()->add_netzone_full("site");
 #else
   auto* site = sg4::create_full_zone("site");

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.writing import save_figure
+from platforms.files.writing import save_figure
 from validation.optimize.plots.choices import choice_figure, fits_figure, static_figure
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 
 def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) -> list[Path]:
-    """The figures that the rows have data for, as PNG files; returns their names.
+    """Write the figures that the rows have data for as PNG files, and return their paths.
 
-    ``rows``: columns as ``validation.optimize.campaign.Row`` has them.  ``measurements``: the runs that models were
-    made of, noise included, with columns app, noise, seed, size, configuration, time_s, work_flops; or empty.
+    - choice-APP.png: the choices of each model, without noise
+    - fits-APP.png: NP-T models by least squares and by non-negative least squares, with noise
+    - fewer-sizes-APP.png: models fitted to fewer sizes
+    - static-APP.png: static allocations
+    - models-APP.png: measurements of one sub-cluster and the models of both kinds of fit
+    - delta.png: errors of the estimated times of all apps
 
-    choice-APP.png       what each model chose, without noise
-    fits-APP.png         NP-T models by least squares and by non-negative least squares, with noise
-    fewer-sizes-APP.png  models of fewer sizes
-    static-APP.png       static allocations
-    models-APP.png       measurements of one sub-cluster, and what the two kinds of fit make of them
-    delta.png            errors of the estimated times, all programs
+    Args:
+        rows: Choices with the columns of ``validation.optimize.row.Row``.
+        measurements: The runs that the models were fitted to, noise included, with columns app, noise, seed, size,
+            configuration, time_s, work_flops; or an empty table.
+        folder: Where to write the files.
     """
     written = []
     for name, figure in _figures(rows, measurements):

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by colour-blind readers; line styles and markers tell them apart in grey.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+WITHIN = 0.2  # largest |delta| that the paper calls acceptable (section 6.2)
 _LINEAR_TO = 0.1  # epsilon up to which an axis with huge errors is linear
-_LINEAR_RATIO = 50  # largest N over smallest N up to which they go on a linear axis
-_HUGE = 1.0  # epsilon from which an axis is not linear all the way
+_LINEAR_RATIO = 50  # largest ratio of the largest to the smallest N for a linear axis
+_HUGE = 1.0  # epsilon above which the axis is logarithmic
 
 
 def style(number: int) -> dict[str, Any]:
-    """Colour, marker and line of the number-th curve: markers are hollow, so that equal values do not hide others."""
+    """Return the style of curve ``number``; hollow markers keep equal values visible."""
     return {
         "color": _COLORS[number % len(_COLORS)],
         "marker": _MARKERS[number % len(_MARKERS)],
@@ -39,7 +40,7 @@ def style(number: int) -> dict[str, Any]:
 
 
 def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """One for each model; NP-T/NNLS and NP-T/LS look the same in all figures."""
+    """Return a style for each model; NP-T/NNLS and NP-T/LS have the same styles in all figures."""
     others = (name for name in names if name not in (NNLS, LS))
     return {NNLS: style(0), LS: style(1)} | {name: style(number) for number, name in enumerate(others, start=2)}
 
@@ -47,13 +48,14 @@ def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 def band(
     axes: Axes, x: npt.NDArray[np.float64], least: npt.NDArray[np.float64], most: npt.NDArray[np.float64], color: str
 ) -> None:
-    """Shades what lies between the least and the most over the seeds."""
+    """Shade the range from the least to the most over the seeds."""
     if np.nanmax(most - least, initial=0.0) > 0:
         axes.fill_between(x, least, most, color=color, alpha=0.18, linewidth=0)
 
 
 def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:
-    """N: logarithmic for sizes over decades, such as the powers of two of FFT."""
+    """Set the axis of N: logarithmic for sizes over decades, such as the powers of two of FFT."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import MaxNLocator
 
     if logarithmic(sizes):
@@ -66,12 +68,13 @@ def size_axis(axes: Axes, sizes: npt.NDArray[np.float64]) -> None:
 
 
 def logarithmic(sizes: npt.NDArray[np.float64]) -> bool:
-    """Whether sizes go on a logarithmic axis."""
+    """Return whether the axis of these sizes is logarithmic."""
     return bool(sizes.max() > _LINEAR_RATIO * sizes.min())
 
 
 def time_axis(axes: Axes, times_s: npt.NDArray[np.float64], label: str = "simulated time, s") -> None:
-    """Times in s, logarithmic."""
+    """Set a logarithmic axis of times in s."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     decades = np.log10(np.nanmax(times_s) / np.nanmin(times_s))
@@ -83,7 +86,12 @@ def time_axis(axes: Axes, times_s: npt.NDArray[np.float64], label: str = "simula
 
 
 def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: npt.NDArray[np.float64]) -> None:
-    """Times in s, logarithmic; if some are not positive, linear up to the decade of the least measured, and says so."""
+    """Set a logarithmic axis of times in s.
+
+    If some drawn times are not positive, the axis is linear up to the decade of the least measured time, and its label
+    says so.
+    """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import StrMethodFormatter
 
     if np.min(drawn_s) > 0:
@@ -96,7 +104,11 @@ def signed_time_axis(axes: Axes, measured_s: npt.NDArray[np.float64], drawn_s: n
 
 
 def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
-    """epsilon in %, linear from 0; beyond 100 % logarithmic but for its lowest part, and says so."""
+    """Set the axis of epsilon in %, linear from 0.
+
+    If epsilon exceeds 100 %, only the lowest part of the axis is linear and the rest logarithmic; its label says so.
+    """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import FixedLocator, NullLocator
 
     top = max(np.nanmax(epsilons, initial=0.0), 0.02)
@@ -116,7 +128,7 @@ def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
 
 
 def legend_below(figure: Figure, *panels: Axes) -> None:
-    """One legend of all panels, below them: every label once."""
+    """Put one legend of all panels below them, with every label once."""
     found: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -126,7 +138,7 @@ def legend_below(figure: Figure, *panels: Axes) -> None:
     entry_in = 0.9 + 0.08 * max(len(label) for label in found)  # handle, spaces and 9 pt letters
     most = max(1, int((figure.get_figwidth() - 0.3) / entry_in))
     lines = -(-len(found) // most)
-    columns = -(-len(found) // lines)  # as even as they go
+    columns = -(-len(found) // lines)  # as even as possible
     figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))  # in, so that the panels keep their size
     figure.legend(
         list(found.values()), list(found), loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5
@@ -134,7 +146,8 @@ def legend_below(figure: Figure, *panels: Axes) -> None:
 
 
 def percent_axis(axes: Axes) -> None:
-    """Shares as percent."""
+    """Label an axis of shares in percent."""
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import FuncFormatter
 
     axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %".replace("-", "\N{MINUS SIGN}")))

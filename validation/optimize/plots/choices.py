@@ -1,6 +1,7 @@
-"""Simulated times of the optimum and of what was chosen, and epsilon beside them.
+"""Figures with the simulated times of the optimum and of the choices, and epsilon.
 
-As Figures 2 to 5 (models), 11 to 14 (kinds of fit) and 15 to 19 (static allocations) of Ichikawa, Takahashi, Kawai.
+They correspond to Figures 2 to 5 (models), 11 to 14 (kinds of fit) and 15 to 19 (static allocations) of Ichikawa,
+Takahashi, Kawai.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def choice_figure(rows: pd.DataFrame) -> Figure | None:
-    """What each model chose for one program, without noise, beside the optimum.  None: there is no such model."""
+    """Plot the choices of each model for one app, without noise, and the optimum.  None: there is no such model."""
     names = [name for name in of.models(rows) if not of.is_static(name) and of.largest(name) is None]
     shown = rows[rows["model"].isin(names) & (rows["noise"] == 0)]
     if shown.empty:
@@ -29,9 +30,9 @@ def choice_figure(rows: pd.DataFrame) -> Figure | None:
 
 
 def fits_figure(rows: pd.DataFrame) -> Figure | None:
-    """NP-T models of one program by least squares and non-negative least squares: two panels per noise.
+    """Plot NP-T models of one app by least squares and non-negative least squares, with two panels per noise.
 
-    None: no noise with both.
+    None: no noise has both kinds of models.
     """
     shown, titles = [], []
     for noise in of.noises(rows):
@@ -45,15 +46,15 @@ def fits_figure(rows: pd.DataFrame) -> Figure | None:
 
 
 def static_figure(rows: pd.DataFrame) -> Figure | None:
-    """Static allocations of one program beside the choices of NP-T/NNLS and the optimum.  None: there are none.
+    """Plot static allocations of one app, the choices of NP-T/NNLS and the optimum.  None: there are no allocations.
 
-    A line breaks where a size does not allow the number of ranks.
+    A line is interrupted at sizes that do not allow the number of ranks.
     """
     names = [name for name in of.models(rows) if of.is_static(name)]
     if not names:
         return None
     nnls = rows[rows["model"] == of.NNLS]
-    noise = min(of.noises(nnls), default=0.0)  # none, if there are models without
+    noise = min(of.noises(nnls), default=0.0)  # 0 if there are models without noise
     shown = rows[rows["model"].isin(names) | ((rows["model"] == of.NNLS) & (rows["noise"] == noise))]
     return _figure(
         [shown],
@@ -67,7 +68,8 @@ def _app(rows: pd.DataFrame) -> str:
 
 
 def _figure(parts: Sequence[pd.DataFrame], titles: Sequence[str], title: str) -> Figure:
-    """A row of panels for each part: times on the left, epsilon on the right."""
+    """Plot a row of panels for each part: times on the left, epsilon on the right."""
+    # Imported here for a quick start: they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -90,9 +92,13 @@ def _figure(parts: Sequence[pd.DataFrame], titles: Sequence[str], title: str) ->
 
 
 def draw(axes: Axes, rows: pd.DataFrame, column: str, names: Sequence[str] | None = None) -> None:
-    """One line per model, the mean over its seeds, and a band from the least to the most of them.
+    """Draw one line per model, the mean over its seeds, and a band from the least to the most over the seeds.
 
-    ``names``: the models that styles are for; default those of the rows.
+    Args:
+        axes: The panel.
+        rows: The choices.
+        column: The column to draw.
+        names: The models that get styles; default: those of the rows.
     """
     x = of.sizes(rows)
     looks = styles(names or of.models(rows))

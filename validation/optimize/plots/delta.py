@@ -1,23 +1,26 @@
-"""delta, the error of the estimated time of what was chosen: Ichikawa, Takahashi, Kawai, section 6.2, Figure 20."""
+"""Figure of delta, the error of the choice's estimated time: Ichikawa, Takahashi, Kawai, section 6.2, Figure 20."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from validation.optimize.output import WITHIN
 from validation.optimize.plots import rows as of
-from validation.optimize.plots.axes import band, legend_below, percent_axis, size_axis, style
+from validation.optimize.plots.axes import WITHIN, band, legend_below, percent_axis, size_axis, style
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 _COLUMNS = 4
-_HUGE = 2.0  # |delta| from which the axis is linear only as far as the acceptable
+_HUGE = 2.0  # |delta| above which the axis is linear only up to WITHIN
 
 
 def delta_figure(rows: pd.DataFrame) -> Figure | None:
-    """delta of NP-T/NNLS by N: a panel per program, because their N differ, a line per noise.  None: no such models."""
+    """Plot delta of NP-T/NNLS by N, with a panel per app, because their N differ, and a line per noise.
+
+    None: there are no such models.
+    """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     shown = rows[(rows["model"] == of.NNLS) & rows["delta"].notna()]

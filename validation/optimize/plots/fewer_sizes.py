@@ -1,4 +1,4 @@
-"""epsilon of models that are made of fewer sizes, as Figures 6 and 7 of Ichikawa, Takahashi, Kawai (section 5.5)."""
+"""Figure of epsilon of models fitted to fewer sizes, as Figures 6 and 7 of Ichikawa, Takahashi, Kawai (section 5.5)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ORDER = ("N-T", "P-T", "NP-T")  # from left to right, as the paper has the latter two
+_ORDER = ("N-T", "P-T", "NP-T")  # from left to right; the paper has the latter two in this order
 
 
 def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
-    """epsilon of one program by N: a panel per kind of model, a row of panels per noise.
+    """Plot epsilon of one app by N, with a panel per kind of model and a row of panels per noise.
 
-    None: all models are made of all sizes.
+    None: all models are fitted to all sizes.
     """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     fewer = [name for name in of.models(rows) if of.largest(name) is not None]
@@ -48,7 +49,7 @@ def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
 
 
 def _draw(axes: Axes, rows: pd.DataFrame, limits: list[int | None]) -> None:
-    """One line for each largest N; the same looks in all panels."""
+    """Draw one line for each largest N, with the same styles in all panels."""
     x = of.sizes(rows)
     largest = rows["model"].map(of.largest)
     for number, limit in enumerate(reversed(limits)):

@@ -1,6 +1,6 @@
-"""Measurements of one sub-cluster and what the two kinds of fit make of them.
+"""Figure of the measurements of one sub-cluster and the models of both kinds of fit.
 
-As Figures 8 to 10 of Ichikawa, Takahashi, Kawai (sections 5.6 and 5.8).
+It corresponds to Figures 8 to 10 of Ichikawa, Takahashi, Kawai (sections 5.6 and 5.8).
 """
 
 from __future__ import annotations
@@ -20,16 +20,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_POINTS = 200  # of a curve
+_POINTS = 200  # points of a curve
 
 
 def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | None:
-    """Performance of one program by N, and its time with the models by LS and by NNLS, up to the largest N.
+    """Plot the performance of one app by N, and its times with the models by LS and by NNLS, up to the largest N.
 
-    ``rows`` and ``measurements`` of one program; which of the latter are shown, and None, see ``worst_case``.
-    Crosses mark what the glitch rule would leave out, a star what LS estimated of its worst choice.  Beyond the
-    measured sizes the panels are grey.  Without the work of the runs there is no performance.
+    Crosses mark the runs that the glitch rule would leave out; a star marks the time that LS estimated for its worst
+    choice.  Beyond the measured sizes the panels are grey.  If the work of the runs is unknown, there is no panel of
+    the performance.
+
+    Args:
+        rows: The choices for one app.
+        measurements: The runs of this app.
+
+    Returns:
+        The figure of the measurements that ``worst_case`` selects, or None if there is no such case.
     """
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     case = worst_case(rows, measurements)
@@ -45,7 +53,7 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     panels = [figure.add_subplot(1, columns, 1)] if known else []
     if known:
         _performance(panels[0], case)
-    times: list[Axes] = []  # panels that share their axis
+    times: list[Axes] = []  # panels that share the axis of times
     for method in METHODS:
         times.append(figure.add_subplot(1, columns, len(panels) + 1, sharey=times[0] if times else None))
         panels.append(times[-1])
@@ -76,6 +84,7 @@ def _title(app: str, case: Case, beyond: bool) -> str:
 
 
 def _performance(axes: Axes, case: Case) -> None:
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import EngFormatter
 
     rate = case.runs.work_flops / case.runs.time_s
@@ -123,13 +132,13 @@ def _crosses(axes: Axes, case: Case, values: npt.NDArray[np.float64]) -> None:
 
 
 def _by_size(case: Case, ranks: int) -> npt.NDArray[np.intp]:
-    """The runs on P processes by N: their rows."""
+    """Return the rows of the runs on P processes, ordered by N."""
     own = np.flatnonzero(case.runs.total == ranks)
     return own[np.argsort(case.runs.size[own], kind="stable")]
 
 
 def _margins(grid: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Ends of the axis, a little beyond the sizes."""
+    """Return the ends of the axis, a little beyond the sizes."""
     least, most = grid[0], grid[-1]
     if logarithmic(grid):
         by = (most / least) ** 0.03

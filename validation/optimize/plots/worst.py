@@ -1,4 +1,4 @@
-"""The worst choice of models by least squares, and the measurements and models behind it."""
+"""The worst choice of models by least squares, with its measurements and models."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from predictor.npt.configuration import Configuration
+from predictor.allocation.configuration import Configuration
 from predictor.npt.curves import Point, Series
 from predictor.npt.fitting import fit_models
 from predictor.npt.glitches import K, glitches
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
 from predictor.npt.tables import equations
-from validation.frames import rows_of
+from validation.comparison.dataframes import rows_of
 from validation.optimize.plots import rows as of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ METHODS = {"LS": "ls", "NNLS": "nnls"}
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A choice by NP-T/LS, and the noisy measurements of one sub-cluster and M_i that it made use of."""
+    """A choice by NP-T/LS, with the noisy measurements of one sub-cluster and M_i that it used."""
 
     chosen: Configuration
     size: int
@@ -34,25 +34,32 @@ class Case:
     noise: float
     seed: int
     series: Series
-    runs: Measurements  # on this sub-cluster alone, with M_i processes on a PE
-    left_out: npt.NDArray[np.bool_] | None  # which runs the glitch rule would leave out; None: their work is not known
-    models: dict[str, NptModels]  # by the names of METHODS; of all sub-clusters
+    runs: Measurements  # runs on this sub-cluster alone, with M_i processes on a PE
+    left_out: npt.NDArray[np.bool_] | None  # runs that the glitch rule would leave out; None: their work is unknown
+    models: dict[str, NptModels]  # by the names of METHODS, for all sub-clusters
 
     @property
     def ranks(self) -> list[int]:
-        """The measured P and that of the choice, for which a model is asked."""
+        """The measured P and the P of the choice."""
         return sorted({*self.runs.total.tolist(), self.chosen.total})
 
     def times_s(self, method: str, sizes: npt.NDArray[np.float64], ranks: int) -> npt.NDArray[np.float64]:
-        """T_i by N on P processes, as the models of a method have it."""
+        """Return T_i by N on P processes, by the models of a method."""
         return _times_s(self.models[method], self.series, sizes, ranks)
 
 
 def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
-    """The worst choice of the noise and seed in which NP-T/LS chooses worst on average, of one program.
+    """Return the worst choice by NP-T/LS for one app.
 
-    Of the sub-clusters in use it is the one whose models by LS and NNLS differ most there, relative to NNLS.  None:
-    there are no noisy measurements, or no models of them by LS that chose.
+    The choice is that with the largest epsilon for the noise and seed whose mean epsilon is largest.  Of the
+    sub-clusters in use, the case shows the one for which the times by LS and NNLS differ most, relative to NNLS.
+
+    Args:
+        rows: The choices for one app.
+        measurements: The runs of this app.
+
+    Returns:
+        The case, or None if there are no noisy measurements or no choices by LS based on them.
     """
     noisy = rows[(rows["model"] == of.LS) & (rows["noise"] > 0) & rows["epsilon"].notna()]
     if noisy.empty or measurements.empty:
@@ -103,10 +110,10 @@ def _runs(measurements: pd.DataFrame) -> Measurements:
 
 
 def _times_s(models: NptModels, series: Series, sizes: npt.NDArray[np.float64], ranks: int) -> npt.NDArray[np.float64]:
-    """By the N-T model where P = M_i, a single PE, and by the NP-T model elsewhere (section 4.2)."""
+    """Return T_i by the N-T model if P = M_i, a single PE, and otherwise by the NP-T model (section 4.2)."""
     i, processes = series
     if ranks == processes:
         return models.points.times_s(Point(i, ranks, processes), sizes)
-    assert models.curves is not None  # P other than M_i were measured
+    assert models.curves is not None  # other P than M_i were measured
     which = list(models.curves.fits).index(series)
     return np.array([models.curves.times_s(size, np.array([ranks]))[which, 0] for size in sizes])

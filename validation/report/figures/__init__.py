@@ -1,1 +1,1 @@
-"""The figures of a report, one idea each."""
+"""The figures of a report."""

@@ -1,11 +1,11 @@
-"""Errors as pictures: predicted over true times, errors over the share of computation, and how many are how wrong."""
+"""Figures of errors: predicted over true times, errors over the share of computation, and their distribution."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from validation.plots import label_decades, style_of
-from validation.tables import truth_name
+from validation.presentation.plots import label_decades, style_of
+from validation.presentation.tables import truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,20 +14,23 @@ if TYPE_CHECKING:
 
 BANDS_PCT = (5.0, 10.0)
 LIMITS_PCT = (5.0, 10.0, 20.0)
-_LEAST_PCT = 1e-3  # drawn; smaller errors stand there
-_MOST_MARKERS = 1500  # as shapes of their own; more become one image
+_LEAST_PCT = 1e-3  # smaller errors are drawn here
+_MOST_MARKERS = 1500  # markers drawn as vector shapes; more become one image
 _SIZE = (5.4, 4.3)  # inches
 
 
 def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
-    """Predicted over true time of every prediction, both logarithmic, with bands of BANDS_PCT about equality.
+    """Plot predicted over true times on logarithmic axes, with bands of BANDS_PCT around equality.
 
-    ``app`` None: of all apps, whose names stand below their points.
+    Args:
+        results: The results.
+        app: The app to plot; None: all apps, whose names are written below their points.
     """
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     figure, axes = _axes(square=True)
-    rows = _of(results, app)
+    rows = _rows_of_app(results, app)
     rows = rows[rows["predicted_s"].notna()]
     times_s = rows[["predicted_s", "simulated_s"]].astype(float).to_numpy()
     times_s = times_s[times_s > 0]
@@ -49,10 +52,16 @@ def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
 
 
 def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
-    """Absolute error over the share of computation in the simulated run; points inside the model's own regime full,
-    those with a caution hollow.  ``app`` as in scatter_figure."""
+    """Plot absolute errors over the share of computation in the simulated run.
+
+    Filled markers are predictions without a caution, hollow markers predictions with a caution.
+
+    Args:
+        results: The results.
+        app: The app to plot; None: all apps, whose names are written below their points.
+    """
     figure, axes = _axes()
-    rows = _of(results, app)
+    rows = _rows_of_app(results, app)
     rows = rows[rows["error_pct"].notna() & rows["compute_share"].notna()]
     rows = rows.assign(
         share_pct=100 * rows["compute_share"].astype(float),
@@ -67,7 +76,7 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
     _points(axes, results, rows, x="share_pct", y="size_pct", hollow=rows["flags"] != "")
     axes.set(yscale="log", xlim=(-2, 102))
     if app is None:
-        axes.set_ylim(bottom=axes.get_ylim()[0] / 3)  # room for the names
+        axes.set_ylim(bottom=axes.get_ylim()[0] / 3)  # leaves space for the names
         _name_apps(axes, rows, x="share_pct")
     axes.set_xlabel("computation, % of the simulated run")
     axes.set_ylabel("|error|, %")
@@ -75,7 +84,8 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
 
 
 def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
-    """Share of a predictor's cases with at most so large an error; cases without an answer never come in."""
+    """Plot the share of each predictor's cases up to an error; cases without an answer are never included."""
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     figure, axes = _axes()
@@ -99,10 +109,11 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
+    # Imported here for a quick start: they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    # w_pad in inches; with less the label of the vertical axis is cut.
+    # w_pad is in inches; with less, the label of the vertical axis is cut off.
     layout = ConstrainedLayoutEngine(compress=True, w_pad=0.1) if square else ConstrainedLayoutEngine()
     figure = Figure(figsize=_SIZE, layout=layout)
     axes = figure.add_subplot()
@@ -111,7 +122,7 @@ def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _of(results: pd.DataFrame, app: str | None) -> pd.DataFrame:
+def _rows_of_app(results: pd.DataFrame, app: str | None) -> pd.DataFrame:
     return results if app is None else results[results["app"] == app]
 
 
@@ -127,7 +138,7 @@ def _name_apps(axes: Axes, rows: pd.DataFrame, *, x: str) -> None:
 def _points(
     axes: Axes, results: pd.DataFrame, rows: pd.DataFrame, *, x: str, y: str, hollow: pd.Series[bool] | None = None
 ) -> None:
-    """Every predictor's points, each in its own style, the same in all figures of these results."""
+    """Plot the points of every predictor in its style, which is the same in all figures of these results."""
     many = len(rows) > _MOST_MARKERS
     for number, name in enumerate(dict.fromkeys(results["predictor"])):
         own = rows["predictor"] == name
@@ -144,7 +155,7 @@ def _points(
                 markersize=6, color=color, markerfacecolor=face, markeredgewidth=0.6 if face != "none" else 1.3,
                 markeredgecolor="black" if face != "none" else color, label=label, rasterized=many,
             )  # fmt: skip
-            label = "_"  # one entry of the legend each
+            label = "_"  # keeps a single entry in the legend
 
 
 def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) -> Figure:

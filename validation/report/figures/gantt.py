@@ -1,4 +1,4 @@
-"""One iteration, rank by rank: who computes and who waits, when."""
+"""Timeline figure of one iteration: when each rank computes and communicates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from apps.timeline import Activity, Timeline
+from apps.runs.timeline import Activity, Timeline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,17 +20,22 @@ LABELS = {
     Activity.MESSAGES: "messages and waiting for them",
     Activity.COLLECTIVES: "collectives",
 }
-_BINS = 720  # of the time axis
-_MOST_ROWS = 240  # of the image: where there are more ranks, neighbours share a row
-_PALE = 0.3  # of neighbouring iterations
-_MOST_CLUSTERS = 12  # that are named
+_BINS = 720  # bins of the time axis
+_MOST_ROWS = 240  # rows of the image; with more ranks, neighbouring ranks share a row
+_PALE = 0.3  # opacity of neighbouring iterations
+_MOST_CLUSTERS = 12  # clusters that are named
 
 
 def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
-    """Time from left to right, ranks from top to bottom; colours are mixed by what the time of a pixel is spent with.
+    """Plot time from left to right and ranks from top to bottom.
 
-    ``clusters``: the name of each rank's cluster.  What belongs to the iterations before and after is pale.
+    The colour of a pixel is the mean over the activities in its time.  Neighbouring iterations are pale.
+
+    Args:
+        timeline: The recorded iteration.
+        clusters: The name of each rank's cluster.
     """
+    # Imported here for a quick start: they are slow to import.
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -55,7 +60,8 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
 
 
 def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
-    """Rows x bins x RGBA."""
+    """Return the image, an array of rows x bins x RGBA."""
+    # Imported here for a quick start: they are slow to import.
     import numpy as np
     from matplotlib.colors import to_rgb
 
@@ -77,7 +83,7 @@ def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
 
 
 def _name_clusters(axes: Axes, clusters: Sequence[str]) -> None:
-    """At the right edge, where ranks of a cluster are neighbours."""
+    """Write the names of the clusters at the right edge, if the ranks of a cluster are neighbours."""
     groups = [(name, len(list(members))) for name, members in groupby(clusters)]
     if not 1 < len(groups) <= _MOST_CLUSTERS:
         return

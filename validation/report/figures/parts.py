@@ -1,4 +1,4 @@
-"""What the times are made of: computation and communication, predicted beside simulated, one bar each."""
+"""Bars of computation and communication, predicted and simulated."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not told apart"
+COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication and waiting", "not separated"
 _COLORS = {COMPUTATION: "#0072B2", COMMUNICATION: "#E69F00", OTHERS: "#b0b0b0"}
 _HATCHES = {COMPUTATION: "", COMMUNICATION: "//", OTHERS: ".."}
-_LONGEST = 3.0  # bars are cut there, relative to the truth
+_LONGEST = 3.0  # length at which bars are cut, relative to the truth
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One time and what it is made of."""
+    """A time and its parts."""
 
     label: str
     time_s: float
-    parts_s: Mapping[str, float]  # by the names above; what is missing of time_s is not told apart
+    parts_s: Mapping[str, float]  # by the names above; the rest of time_s is OTHERS
     truth: bool = False
 
 
@@ -35,7 +35,7 @@ class Group:
 
 
 def parts_of(time_s: float, parts: Mapping[str, float]) -> dict[str, float]:
-    """A prediction's parts by the names above; empty where the model names no computation."""
+    """Return a prediction's parts by the names above; empty if the model does not give its computation."""
     if "compute_s" not in parts:
         return {}
     compute_s = min(max(parts["compute_s"], 0.0), time_s)
@@ -43,7 +43,8 @@ def parts_of(time_s: float, parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def parts_figure(groups: Sequence[Group]) -> Figure:
-    """Horizontal bars, relative to the truth of their target; those that are too long are cut, and say how long."""
+    """Plot horizontal bars relative to the truth of their target; long bars are cut and labelled with their length."""
+    # Imported here for a quick start: they are slow to import.
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -95,6 +96,6 @@ def _draw(axes: Axes, bar: Bar, y: float, truth_s: float, limit: float) -> set[s
     if cut:
         axes.plot([limit - 0.03, limit, limit - 0.03], [y - 0.38, y, y + 0.38], color="black", linewidth=1)
     text = f"{bar.time_s:.4g} s" + ("" if bar.truth else f", {length:.3g}\N{MULTIPLICATION SIGN}")
-    beside = (max(1.0, min(length, limit)), y)  # never across the line of the truth
+    beside = (max(1.0, min(length, limit)), y)  # never overlaps the line of the truth
     axes.annotate(text, beside, xytext=(5, 0), textcoords="offset points", va="center", fontsize=8.5)
     return set(told)

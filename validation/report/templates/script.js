@@ -1,6 +1,6 @@
 "use strict";
-// Tables sort by their headings, long ones can be searched, what goes on to the right fades there, and what is
-// folded away is printed too.
+// Tables can be sorted by their headings, and long tables searched. Wide content fades at its right edge. Folded
+// content is printed too.
 (() => {
   const said = document.getElementById("said");
   const minus = "\u2212";
@@ -9,7 +9,7 @@
     if (!numeric) return cell.textContent.trim();
     if (cell.dataset.order !== undefined) return Number(cell.dataset.order);
     const value = parseFloat(cell.textContent.replaceAll(minus, "-").replaceAll(",", ""));
-    return Number.isNaN(value) ? null : value; // comes last, whatever the direction
+    return Number.isNaN(value) ? null : value; // missing values come last in both directions
   };
 
   const compare = (numeric, direction) => (a, b) => {
@@ -28,7 +28,7 @@
     body.append(...rows.map(({ row }) => row));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    said.textContent = `Sorted by ${button.textContent}, ${descending ? "falling" : "rising"}.`;
+    said.textContent = `Sorted by ${button.textContent}, ${descending ? "descending" : "ascending"}.`;
   };
 
   const addSearch = (table) => {

@@ -1,0 +1,89 @@
+"""Options for the number of simulations at a time, the store of their records, and their time limit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.arguments.settings import add_wall_limit_argument, wall_limit_from_arguments
+from apps.results.cautions import Cautions
+from apps.runs.run_progress import RunProgress
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+
+
+def add_runner_arguments(parser: argparse._ActionsContainer) -> None:
+    """Add the options --jobs, --store, --no-store and --wall-limit, which runner_from_arguments reads."""
+    parser.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
+    parser.add_argument(
+        "--store", metavar="DIR", help="folder in which records are looked up and kept (default: in the cache folder)"
+    )
+    parser.add_argument("--no-store", action="store_true", help="simulate every run anew and keep no records")
+    add_wall_limit_argument(parser, "--wall-limit")
+
+
+@contextmanager
+def runner_from_arguments(
+    args: argparse.Namespace, *, scheduler: str | None = None, cautions: Cautions | None = None
+) -> Iterator[Runner]:
+    """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
+
+    Args:
+        args: The values of the options of add_runner_arguments.
+        scheduler: Address of a Dask scheduler whose workers simulate; None: this computer simulates.
+        cautions: Collects the cautions about all runs of the command; None: a new collection.
+
+    Raises:
+        UserError: The options do not fit together or are out of range, or the scheduler does not answer.
+    """
+    said = Cautions() if cautions is None else cautions
+    try:
+        with _quiet_runner(args, scheduler, said) as runner:
+            yield runner
+    except KeyboardInterrupt:
+        said.say_all()
+        raise
+    said.say_all()
+
+
+@contextmanager
+def _quiet_runner(args: argparse.Namespace, scheduler: str | None, cautions: Cautions) -> Iterator[Runner]:
+    """Yield a Runner that reports its progress but prints no cautions."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.runner import Runner
+    from apps.runs.simulate import simulate
+    from apps.store import Store
+
+    limit_s = wall_limit_from_arguments(args)
+    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    if args.no_store and args.store is not None:
+        raise UserError("--no-store", "does not go with --store", "Drop one")
+    progress = RunProgress()
+    with ExitStack() as stack:
+        stack.callback(progress.close)
+        store = None
+        if args.store == "":
+            raise UserError("--store", "an empty name", "Name a folder")
+        if not args.no_store:
+            store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
+        if scheduler is None:
+            bounded = partial(simulate, time_limit_s=limit_s, store=store)
+        else:
+            # Imported here for a quick start: it is slow to import.
+            from apps.runs.dask_cluster import Cluster
+
+            cluster = stack.enter_context(Cluster(scheduler))
+            jobs = 2 * cluster.places  # so that no place waits for the next run
+            bounded = partial(cluster.simulate, time_limit_s=limit_s)
+        yield stack.enter_context(
+            Runner(jobs=jobs, store=store, simulate=bounded, progress=progress, time_limit_s=limit_s, cautions=cautions)
+        )

@@ -1,1 +1,0 @@
-"""Times the blocks a program is made of: computation and MPI calls (blockprobe.c), disks (diskprobe.cpp)."""

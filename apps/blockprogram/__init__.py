@@ -1,1 +1,0 @@
-"""Programs of blocks as MPI programs: each process a rank, its instructions in a file."""

@@ -1,0 +1,95 @@
+"""Read what a run of a user's program has noted of its inputs.
+
+A note is one record of the file ``inputs``: a letter, the size and the time of change (s, ns) of a file that was there,
+and a text, separated by blanks and ended by a null byte.  apps/recording/recorder/inputs.c and apps/s4u/inputs.py write
+them, in the order in which things were first asked for:
+
+    F  a file or folder that was there was opened, or asked about
+    A  the same for one that was absent
+    D  the names in a folder were listed
+    W  a file was created or emptied; what the program reads of it later, it has written itself
+    P  a file was opened for writing only, and kept its content
+    L  a library was loaded
+    E  an environment variable was asked for
+    X  something happened that hides inputs
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from apps.results.inputs import FOLDER, MISSING, Inputs, state
+from platforms.errors import printable
+from platforms.simgrid.child import SCRIPT_VARIABLES
+
+# Files of the system, and of Python itself.  They change only with its packages.
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/etc/ld.so")
+_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are loaded
+_OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
+
+
+def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = ()) -> Inputs:
+    """Return the inputs that a run has noted, with the state that they have now, after the run.
+
+    Args:
+        path: The file of notes.
+        folder: The run's own folder, whose files are no inputs.
+        work: The folder with links to what is in the current one, for which it stands.
+        ours: Beginnings of names of other files that are no inputs.
+    """
+    try:
+        notes = [note for note in path.read_bytes().split(b"\0") if note]
+    except FileNotFoundError:
+        return Inputs(unseen=("the files that it reads could not be observed",))
+    here = Path.cwd()
+    files: dict[str, str] = {}
+    environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
+    made: set[str] = set()
+    unseen: dict[str, None] = {}
+    for note in notes:
+        kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
+        if kind == "E":
+            if text not in _OURS | SCRIPT_VARIABLES and not text.startswith("RECORDER_"):
+                environment[text] = os.environ.get(text)
+        elif kind == "X":
+            unseen[text] = None
+        elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
+            if kind == "W":
+                made.add(name)
+            elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
+                made.add(name)  # in the run's folder, by mkdir or rename for example
+            elif name not in made and (name not in files or (kind == "D" and files[name] == FOLDER)):
+                files[name] = found = MISSING if kind == "A" else state(name, listed=kind == "D")
+                stamp = (int(size), int(seconds) * 10**9 + int(nanoseconds))
+                if kind != "A" and name != "." and _changed(here / name, stamp, listed=kind == "D"):
+                    unseen[f"the program reads {name}, which changed meanwhile"] = None
+                if " " in found and not found.startswith(FOLDER):
+                    unseen[f"the program reads {name}, which is {found}"] = None
+    return Inputs(files, environment, tuple(map(printable, unseen)))
+
+
+def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:
+    """Return the name of an input; None for a file that is none."""
+    if ".." in text.split("/"):
+        text = os.path.realpath(text)
+    text = os.path.normpath(text)
+    inside = os.path.relpath(text, work) if text.startswith((f"{work}/", str(work))) else None
+    if inside is not None and not inside.startswith(".."):
+        return inside
+    outside = (*_SYSTEM, *ours, f"{folder}/", f"{os.path.realpath(folder)}/")
+    return None if text.startswith(outside) or text in ("/", str(folder)) else text
+
+
+def _changed(path: Path, stamp: tuple[int, int], *, listed: bool) -> bool:
+    """Return whether size and time of change are no longer what they were when the program asked.
+
+    A folder whose names it has not listed may change.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    if path.is_dir() and not listed:
+        return False
+    return (status.st_size, status.st_mtime_ns) != stamp

@@ -1,0 +1,58 @@
+"""The command line of smpirun, and the host file that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from apps.results.energy import plugin_options
+
+
+def smpirun_command(
+    program: str,
+    arguments: Sequence[str] = (),
+    *,
+    nranks: int,
+    host_file: str,
+    platform: Path,
+    options: Mapping[str, str],
+    energy: Sequence[str] = (),
+    privatize: bool = False,
+    wrapper: str = "",
+) -> list[str]:
+    """Return the words of the command.
+
+    smpirun is a shell script that quotes only the platform: everything else needs a plain name (``is_plain``).
+
+    Args:
+        program: The program, as smpirun finds it from the current folder.
+        arguments: Arguments of the program.
+        nranks: Number of ranks.
+        host_file: A file with the host of every rank, one per line.
+        platform: The platform file.
+        options: SimGrid's options by name.
+        energy: What is counted: "hosts", "links".
+        privatize: Whether SMPI keeps the globals of the ranks apart.
+        wrapper: Words to be put before the program; empty: none.
+    """
+    return [
+        "smpirun",
+        *(["-wrapper", wrapper] if wrapper else []),
+        *("-np", str(nranks), "-hostfile", host_file),
+        *("-platform", str(platform)),
+        *([] if privatize else ["-no-privatize"]),
+        *(f"--cfg={key}:{value}" for key, value in options.items()),
+        *plugin_options(tuple(energy)),
+        program,
+        *arguments,
+    ]
+
+
+def write_host_file(path: Path, hosts: Iterable[str]) -> None:
+    """Write the host of every rank, one per line."""
+    path.write_text("".join(f"{host}\n" for host in hosts))
+
+
+def is_plain(name: str) -> bool:
+    """Tell whether shells and the loader of libraries take a text for one name, without quotes."""
+    return not set(name) & set(" \t\n*?[]\\'\"$`:;&|<>()")

@@ -1,1 +1,0 @@
-"""What kernels share: C, and what references of theirs have in common with it."""

@@ -1,1 +1,0 @@
-"""FEM: what its verification compares with."""

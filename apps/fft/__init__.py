@@ -1,1 +1,0 @@
-"""The one-dimensional FFT (fft1d.c), and what its results are compared with."""

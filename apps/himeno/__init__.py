@@ -1,1 +1,0 @@
-"""The Himeno benchmark: what its runs with arithmetic are compared with."""

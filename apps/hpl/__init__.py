@@ -1,1 +1,0 @@
-"""HPL: its C sources, and what a run with arithmetic is compared with."""

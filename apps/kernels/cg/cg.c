@@ -1,0 +1,217 @@
+/* CG: the smallest eigenvalue of a large sparse matrix by inverse power iteration; each solve takes 25 steps of the
+ * conjugate gradient method without preconditioning (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 2.7).
+ * The order of messages is that of NPB 3.3 MPI; layout.h describes the distribution. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../harness/run.h"
+#include "layout.h"
+#include "matrix.h"
+
+enum { TAG_SUM, TAG_FETCH, TAG_SCALAR };
+
+typedef struct {
+  int na, nonzer, cgitmax;
+  double shift, rcond, zeta;
+} Problem;
+
+typedef struct {
+  Run *run;
+  Layout at;
+  Matrix matrix;
+  double product_flops, vector_flops; /* flops of one product, and of one vector operation with two flops per element */
+  double *partial, *arriving;         /* rows: sums over the own columns, and contributions of other ranks */
+  double *x, *z, *p, *q, *r;          /* own columns; q is the vector that is received */
+} Cg;
+
+/* --- communication --- */
+
+static void play(Run *run, const Plan *plan, int tag, const double *from, double *to, double *arriving)
+{
+  for (int f = 0; f < plan->nphases; f++) {
+    const Phase *phase = &plan->phases[f];
+    double *into = phase->add ? arriving : to;
+    MPI_Request requests[phase->nreceives + 1];
+    for (int i = 0; i < phase->nreceives; i++) {
+      Part part = phase->receives[i];
+      requests[i] = run_start_receive(run, into + part.start, part.count, part.rank, tag);
+    }
+    for (int i = 0; i < phase->nsends; i++) {
+      Part part = phase->sends[i];
+      run_send(run, from + part.start, part.count, part.rank, tag);
+    }
+    for (int i = 0; i < phase->nreceives; i++)
+      run_wait(run, &requests[i]);
+    if (phase->add && run->verify)
+      for (int i = 0; i < phase->nreceives; i++)
+        for (int k = phase->receives[i].start; k < phase->receives[i].start + phase->receives[i].count; k++)
+          to[k] += arriving[k];
+  }
+}
+
+/* Sums values[0 .. count), count <= 2, over the row group; every rank of every group gets the same bits. */
+static void sum_scalars(Cg *cg, double *values, int count)
+{
+  for (int f = 0; f < cg->at.scalar.nphases; f++) {
+    const Phase *phase = &cg->at.scalar.phases[f];
+    int n = phase->nreceives + 1, own = n * (n - 1) / 2;
+    double met[n][2];
+    MPI_Request requests[n];
+    for (int i = 0; i < phase->nreceives; i++) {
+      Part part = phase->receives[i];
+      own -= part.start;
+      requests[i] = run_start_receive(cg->run, phase->add ? met[part.start] : values, count, part.rank, TAG_SCALAR);
+    }
+    for (int i = 0; i < phase->nsends; i++)
+      run_send(cg->run, values, count, phase->sends[i].rank, TAG_SCALAR);
+    for (int i = 0; i < phase->nreceives; i++)
+      run_wait(cg->run, &requests[i]);
+    for (int v = 0; phase->add && v < count; v++) {
+      met[own][v] = values[v];
+      values[v] = 0;
+      for (int i = 0; i < n; i++) /* in the same order on every rank */
+        values[v] += met[i][v];
+    }
+  }
+}
+
+/* --- arithmetic, skipped in a skeleton --- */
+
+static void charge_vector(Cg *cg, double operations) { charge_flops(cg->run, operations * cg->vector_flops); }
+
+static double dot(const Cg *cg, const double *a, const double *b)
+{
+  double sum = 0;
+  for (int i = 0; cg->run->verify && i < cg->at.columns; i++)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/* y := a y + b x */
+static void update(const Cg *cg, double a, double *y, double b, const double *x)
+{
+  for (int i = 0; cg->run->verify && i < cg->at.columns; i++)
+    y[i] = a * y[i] + b * x[i];
+}
+
+static double dot_over_group(Cg *cg, const double *a, const double *b, double operations)
+{
+  double sum = dot(cg, a, b);
+  charge_vector(cg, operations);
+  sum_scalars(cg, &sum, 1);
+  return sum;
+}
+
+/* q := A vector */
+static void multiply(Cg *cg, const double *vector)
+{
+  if (cg->run->verify)
+    matrix_multiply(&cg->matrix, vector, cg->partial);
+  charge_flops(cg->run, cg->product_flops);
+  play(cg->run, &cg->at.sum, TAG_SUM, cg->partial, cg->partial, cg->arriving);
+  if (cg->run->nranks > 1)
+    play(cg->run, &cg->at.fetch, TAG_FETCH, cg->partial, cg->q, NULL);
+  else
+    for (int i = 0; cg->run->verify && i < cg->at.columns; i++)
+      cg->q[i] = cg->partial[i];
+}
+
+/* z := approximately A^-1 x.  The benchmark counts 3 vector operations per iteration outside the 25 steps in this
+ * function: one for the first rho, two for the residual norm. */
+static void solve(Cg *cg, int steps)
+{
+  update(cg, 0, cg->z, 0, cg->x);
+  update(cg, 0, cg->r, 1, cg->x);
+  update(cg, 0, cg->p, 1, cg->x);
+  double rho = dot_over_group(cg, cg->r, cg->r, 1);
+  for (int step = 0; step < steps; step++) {
+    multiply(cg, cg->p);
+    double alpha = rho / dot_over_group(cg, cg->p, cg->q, 1);
+    update(cg, 1, cg->z, alpha, cg->p);
+    update(cg, 1, cg->r, -alpha, cg->q);
+    charge_vector(cg, 2);
+    double rho_before = rho;
+    rho = dot_over_group(cg, cg->r, cg->r, 1);
+    update(cg, rho / rho_before, cg->p, 1, cg->r);
+    charge_vector(cg, 1);
+  }
+  multiply(cg, cg->z);
+  update(cg, -1, cg->q, 1, cg->x);
+  dot_over_group(cg, cg->q, cg->q, 2); /* |x - A z|^2, for the residual norm that the benchmark prints */
+}
+
+/* Does one step of the power method and returns the estimate of the eigenvalue.  The benchmark counts 3 vector
+ * operations. */
+static double iterate(Cg *cg, const Problem *problem)
+{
+  solve(cg, problem->cgitmax);
+  double norms[2] = {dot(cg, cg->x, cg->z), dot(cg, cg->z, cg->z)};
+  charge_vector(cg, 2);
+  sum_scalars(cg, norms, 2);
+  update(cg, 0, cg->x, 1 / sqrt(norms[1]), cg->z);
+  charge_vector(cg, 1);
+  return problem->shift + 1 / norms[0];
+}
+
+/* --- main --- */
+
+static Cg cg_make(Run *run, const Problem *problem)
+{
+  Cg cg = {.run = run, .at = layout_make(problem->na, run->rank, run->nranks)};
+  double n = problem->na, per_row = problem->nonzer * (problem->nonzer + 1.0);
+  cg.product_flops = 2 * per_row * cg.at.rows * (cg.at.columns / n);
+  cg.vector_flops = 2.0 * cg.at.columns / cg.at.groups; /* every group repeats it; it counts once */
+  size_t rows = (size_t)cg.at.rows, columns = (size_t)cg.at.columns;
+  cg.partial = run_buffer(run, rows);
+  cg.arriving = run_buffer(run, rows);
+  cg.q = run_buffer(run, columns);
+  cg.x = run_array(run, columns, sizeof(double));
+  cg.z = run_array(run, columns, sizeof(double));
+  cg.p = run_array(run, columns, sizeof(double));
+  cg.r = run_array(run, columns, sizeof(double));
+  if (run->verify)
+    cg.matrix = matrix_make(&cg.at, problem->na, problem->nonzer, problem->rcond, problem->shift);
+  return cg;
+}
+
+static void cg_free(Cg *cg)
+{
+  run_buffer_free(cg->run, cg->partial);
+  run_buffer_free(cg->run, cg->arriving);
+  run_buffer_free(cg->run, cg->q);
+  free(cg->x);
+  free(cg->z);
+  free(cg->p);
+  free(cg->r);
+  matrix_free(&cg->matrix);
+  layout_free(&cg->at);
+}
+
+int main(int argc, char **argv)
+{
+  Run run = run_begin(argc, argv);
+  Problem problem = {.na = run_integer(&run, "na"), .nonzer = run_integer(&run, "nonzer"),
+                     .cgitmax = run_integer(&run, "cgitmax"), .shift = run_number(&run, "shift"),
+                     .rcond = run_number(&run, "rcond"), .zeta = run_number(&run, "zeta")};
+  int niter = run_integer(&run, "niter");
+  if (problem.na < run.nranks)
+    run_refuse(&run, "%d ranks need at least as many rows, na is %d", run.nranks, problem.na);
+  if (problem.nonzer < 1 || problem.nonzer > problem.na / 4)
+    run_refuse(&run, "nonzer is %d, not between 1 and na / 4", problem.nonzer);
+  if (!run_ready(&run))
+    return run_end(&run);
+
+  Cg cg = cg_make(&run, &problem);
+  for (int i = 0; run.verify && i < cg.at.columns; i++)
+    cg.x[i] = 1;
+  Check zeta = {"zeta", 0, problem.zeta, false};
+  run_start(&run);
+  for (int it = 0; it < run.iterations; it++) {
+    zeta.computed = iterate(&cg, &problem);
+    run_iteration(&run);
+  }
+  run_stop(&run);
+  run_report(&run, &zeta, 1, 1e-10, run.iterations == niter);
+  cg_free(&cg);
+  return run_end(&run);
+}

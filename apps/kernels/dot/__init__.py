@@ -1,0 +1,1 @@
+"""The scalar product: its C source, and the reference for runs with arithmetic."""

@@ -1,0 +1,1 @@
+"""FEM: its C sources, and the reference for its verification."""

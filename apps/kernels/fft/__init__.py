@@ -1,0 +1,1 @@
+"""The one-dimensional FFT (fft1d.c), and the reference for its results."""

@@ -1,0 +1,1 @@
+"""Code that several kernels share, in C and in their Python references."""

@@ -1,0 +1,1 @@
+"""The Himeno benchmark: its C sources, and the reference for runs with arithmetic."""

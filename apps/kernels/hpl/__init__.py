@@ -1,0 +1,1 @@
+"""HPL: its C sources, and the reference for runs with arithmetic."""

@@ -1,0 +1,95 @@
+/* HPL: a dense linear system, solved by LU factorisation with partial row pivoting (A. Petitet, R. C. Whaley,
+ * J. Dongarra, A. Cleary, HPL, netlib.org/benchmark/hpl).  Right-looking, without look-ahead; the right-hand side is
+ * eliminated along with the matrix. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "flops.h"
+#include "matrix.h"
+#include "system.h"
+
+static const double MOST_RESIDUAL = 16; /* HPL's own limit */
+
+static void factorise(System *s)
+{
+  for (int block = 0; block < s->at.blocks; block++) {
+    Step step = layout_step(&s->at, block);
+    if (step.column == s->at.across.place)
+      panel_factorise(s, &step);
+    line_broadcast(s->run, &s->at.across, s->topology, step.column, s->panel, panel_count(&step));
+    trailing_update(s, &step);
+  }
+}
+
+static System system_make(Run *run, Layout at, Topology topology)
+{
+  size_t nb = (size_t)at.nb, height = (size_t)at.height, width = (size_t)at.width;
+  size_t moving = 2 * (nb * (width > nb ? width : nb) + 1); /* rows of the update, or pivot candidates */
+  System s = {.run = run, .at = at, .topology = topology, .operation = flops_per_operation(at.n)};
+  s.elements = run_array(run, height * width, sizeof(double));
+  s.solution = run_array(run, width, sizeof(double));
+  s.panel = run_buffer(run, nb * (1 + nb + height));
+  s.rows = run_buffer(run, moving);
+  s.received = run_buffer(run, moving > height ? moving : height);
+  s.right_hand_side = run_buffer(run, height);
+  s.block = run_buffer(run, nb);
+  for (int c = 0; run->verify && c < at.width; c++)
+    matrix_column(&at, c, own_column(&s, c));
+  return s;
+}
+
+static void system_free(System *s)
+{
+  free(s->elements);
+  free(s->solution);
+  run_buffer_free(s->run, s->panel);
+  run_buffer_free(s->run, s->rows);
+  run_buffer_free(s->run, s->received);
+  run_buffer_free(s->run, s->right_hand_side);
+  run_buffer_free(s->run, s->block);
+}
+
+static void refuse_bad(Run *run, int n, int nb, int grid_rows)
+{
+  if (n < 1 || n > MATRIX_MOST)
+    run_refuse(run, "n is %d, not between 1 and %d", n, MATRIX_MOST);
+  else if (nb < 1)
+    run_refuse(run, "nb is %d, not positive", nb);
+  else if (2.0 * nb * ((double)n + nb + 2) > INT_MAX)
+    run_refuse(run, "panels of %d columns of %d rows are too large for a message", nb, n);
+  else if (grid_rows < 1 || run->nranks % grid_rows)
+    run_refuse(run, "%s cannot make a grid of %d rows", run->ranks, grid_rows);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const topologies[] = {[RING] = "ring", [BINOMIAL] = "binomial"};
+  Run run = run_begin(argc, argv);
+  int n = run_integer(&run, "n"), nb = run_integer(&run, "nb"), grid_rows = run_integer(&run, "grid_rows");
+  Topology topology = (Topology)run_choice(&run, "broadcast", topologies, 2);
+  double sum = run.verify ? run_number(&run, "x_sum") : 0, largest = run.verify ? run_number(&run, "x_largest") : 0;
+  double limit = run.verify ? run_number(&run, "x_limit") : 0;
+  if (grid_rows == 0)
+    grid_rows = 1;
+  refuse_bad(&run, n, nb, grid_rows);
+  if (!run_ready(&run))
+    return run_end(&run);
+
+  System s = system_make(&run, layout_make(n, nb, grid_rows, run.rank, run.nranks), topology);
+  run_start(&run);
+  factorise(&s);
+  back_substitute(&s);
+  run_stop(&run);
+
+  Quality found = run.verify ? check_solution(&s) : (Quality){0};
+  Check checks[] = {
+      {"residual", found.residual, MOST_RESIDUAL, true},
+      {"x_largest_error", fabs(found.largest - largest) / largest, limit, true}, /* relative error of max |x| */
+      {"x_mean_error", fabs(found.sum - sum) / n / largest, limit, true},        /* relative to max |x| */
+  };
+  run_report(&run, checks, 3, 0, true);
+  system_free(&s);
+  return run_end(&run);
+}

@@ -1,0 +1,1 @@
+"""SUMMA: its C sources, and the reference for runs with arithmetic."""

@@ -1,1 +1,0 @@
-"""Measures a network between hosts, by exchanging messages (netprobe.c)."""

@@ -1,0 +1,4 @@
+"""Small C programs that time a network, disks and nodes.
+
+Public faces: ``network.measure.measure``, ``blocks.measure.carry_out``.
+"""

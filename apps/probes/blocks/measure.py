@@ -1,0 +1,254 @@
+"""Times of computation and communication blocks on a platform, in simulation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from apps.child.process import run_bounded
+from apps.child.run_folder import environment
+from apps.child.smpirun import smpirun_command, write_host_file
+from apps.child.verdict import final_record
+from apps.probes.network.measure import Measurement, NetworkPlan, measure
+from apps.results.energy import counted
+from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
+from platforms.files.scratch import scratch_folder
+from platforms.model.platform import Platform
+from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.installed import check_simgrid
+from platforms.simgrid.repairs import loaded_first, simgrid_identity
+
+MPI_BLOCKS = ("compute", "idle", "p2p", "send", "bcast", "scatter", "gather", "alltoall", "barrier")
+DISK_BLOCKS = ("disk_read", "disk_write")
+_HERE = Path(__file__).parent
+_COMMON = _HERE.parents[1] / "common"
+_MPI_SOURCES = (_HERE / "blockprobe.c", _COMMON / "energy.c", _COMMON / "json.c")
+_DISK_SOURCE = _HERE / "diskprobe.cpp"
+_HEADERS = tuple(_COMMON / name for name in ("checked.h", "energy.h", "json.h"))
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk of a host of the platform."""
+
+    host: str
+    name: str
+    read_Bps: float
+    write_Bps: float
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One block.
+
+    ``hosts`` are the hosts of the processes in rank order, the root first; a host may appear several times.  p2p and
+    send have two hosts.
+
+    ``amount`` is the flops of each process for compute, and the seconds without activity for idle.  Otherwise it is
+    bytes: of the message or vector; of the block between two processes for scatter, gather and alltoall (MPI's
+    sendcount); of the file block for disks; 0 for a barrier.
+
+    ``disk`` is given for disk_read and disk_write only; their single host reads or writes it.
+    """
+
+    block: str  # of MPI_BLOCKS or DISK_BLOCKS
+    hosts: tuple[str, ...]
+    amount: float = 0.0
+    disk: Disk | None = None
+
+    def __post_init__(self) -> None:
+        if (self.disk is not None) != (self.block in DISK_BLOCKS):
+            raise ValueError(f"{self.block} {'without' if self.disk is None else 'with'} a disk")
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """Experiments, one after the other, each alone on the platform."""
+
+    platform: Platform
+    experiments: tuple[Experiment, ...]
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+
+    def identity(self) -> dict[str, Any]:
+        """Return the inputs that determine the result, as JSON values."""
+        content = json.dumps([_as_text(one) for one in self.experiments])
+        return {
+            "platform_hash": self.platform.content_hash,
+            "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "options": dict(self.options),
+            "program_hash": _program_hash(),
+            "simgrid": simgrid_identity(),
+        }
+
+
+def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
+    """Carry out a plan in simulation and return its times and energies.
+
+    ``times_s`` of the result holds one time per experiment, s: from the common start to the end of the last process.
+    A disk's time to the first byte is its property read_latency_s or write_latency_s (docs/platforms/systems.md).
+
+    ``energies_j`` holds the energy of compute and idle, J: that of the first process's host, as SimGrid's plugin
+    host_energy counts it.  It is None where the platform gives that host no watts, and for all other blocks.
+
+    ``node_s`` is the sum over the experiments of hosts times time; it counts p2p, whose time is half a round trip, and
+    send twice.  Each experiment begins as soon as the one before has ended.
+
+    Raises:
+        KernelError: The options do not fit, or a host cannot be used.
+        SimulationError: A simulation does not succeed.
+    """
+    check_simgrid()
+    check_options(plan.options, plan.platform, ENGINE_OPTIONS)
+    hosts = dict.fromkeys(host for one in plan.experiments for host in one.hosts)
+    for host in hosts:
+        plan.platform.host(host)
+    check_host_names(hosts)
+    times_s = [0.0] * len(plan.experiments)
+    energies_j: list[float | None] = [None] * len(plan.experiments)
+    wall_s = 0.0
+    for blocks, run in ((MPI_BLOCKS, _run_mpi), (DISK_BLOCKS, _run_disks)):
+        places = [i for i, one in enumerate(plan.experiments) if one.block in blocks]
+        if places:
+            output, took_s = run(plan, [plan.experiments[i] for i in places], time_limit_s)
+            wall_s += took_s
+            joules = output.get("energies_j", [None] * len(places))
+            for i, time_s, energy_j in zip(places, output["times_s"], joules, strict=True):
+                times_s[i], energies_j[i] = time_s, energy_j
+    node_s = sum(map(_node_seconds, plan.experiments, times_s))
+    return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
+
+
+def carry_out(plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
+    """Carry out any plan and return its result.
+
+    Args:
+        plan: The plan.
+        time_limit_s: Wall time that each simulation may take, s; None: any.
+
+    Raises:
+        UserError: The options do not fit, or a host cannot be used.
+        SimulationError: A simulation does not succeed.
+    """
+    if isinstance(plan, BlockPlan):
+        return measure_blocks(plan, time_limit_s=time_limit_s)
+    return measure(plan, time_limit_s=time_limit_s)
+
+
+def disks_of(platform: Platform) -> tuple[Disk, ...]:
+    """Return the disks of a platform, in the order of its hosts."""
+    with scratch_folder("s4u") as folder:
+        output, _ = _disk_probe(platform, (), (), folder, None)
+    return tuple(Disk(one["host"], one["disk"], one["read_Bps"], one["write_Bps"]) for one in output["disks"])
+
+
+def _as_text(one: Experiment) -> list[Any]:
+    return [one.block, list(one.hosts), one.amount, None if one.disk is None else [one.disk.host, one.disk.name]]
+
+
+def _node_seconds(one: Experiment, time_s: float) -> float:
+    hosts = set(one.hosts) | ({one.disk.host} if one.disk is not None else set())
+    return len(hosts) * time_s * (2 if one.block in ("p2p", "send") else 1)
+
+
+@cache
+def _program_hash() -> str:
+    digest = hashlib.sha256()
+    for path in (*_MPI_SOURCES, _DISK_SOURCE, *_HEADERS):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _options(plan: BlockPlan) -> list[str]:
+    return [f"--cfg={key}:{value}" for key, value in {**ENGINE_OPTIONS, **dict(plan.options)}.items()]
+
+
+def _run_mpi(
+    plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None
+) -> tuple[dict[str, Any], float]:
+    """Simulate the MPI blocks; return the output of the program and the wall time, s."""
+    program = compile_once(
+        "blockprobe", _MPI_SOURCES, compiler=["smpicc"], flags=["-O2", "-std=gnu11"], headers=_HEADERS
+    )
+    energy = tuple(name for name in counted(plan.platform) if name == "hosts")
+    with scratch_folder("smpi") as folder:
+        (folder / "blockprobe").symlink_to(program)
+        hosts, lines = mpi_plan(experiments)
+        write_host_file(folder / "hosts", hosts)
+        (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
+        command = smpirun_command(
+            "./blockprobe",
+            ["plan", *(["energy"] if energy else [])],
+            nranks=len(hosts),
+            host_file="hosts",
+            platform=plan.platform.path,
+            options={**ENGINE_OPTIONS, **dict(plan.options)},
+            energy=energy,
+            wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
+        )
+        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
+        output = final_record(done, f"measuring the blocks of {plan.platform.name}")
+    return output, done.wall_s
+
+
+def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
+    """Return the host of every rank of the program, and the lines of its plan."""
+    most: Counter[str] = Counter()
+    for one in experiments:
+        most |= Counter(one.hosts)  # the larger count of each
+    ranks: dict[tuple[str, int], int] = {}
+    hosts: list[str] = []
+    for host, count in most.items():
+        for turn in range(count):
+            ranks[host, turn] = len(hosts)
+            hosts.append(host)
+    groups = {group: number for number, group in enumerate(dict.fromkeys(one.hosts for one in experiments))}
+    lines = [f"groups {len(groups)} experiments {len(experiments)}"]
+    for group in groups:
+        turns: Counter[str] = Counter()
+        members = []
+        for host in group:
+            members.append(ranks[host, turns[host]])
+            turns[host] += 1
+        lines.append(" ".join(map(str, [len(members), *members])))
+    lines += [f"{one.block} {groups[one.hosts]} {one.amount:.17g}" for one in experiments]
+    return hosts, lines
+
+
+def _disk_line(one: Experiment) -> str:
+    """Return the line of the program's plan for a disk block."""
+    assert one.disk is not None  # see Experiment
+    return f"{one.block.removeprefix('disk_')} {one.hosts[0]} {one.disk.host} {one.disk.name} {one.amount:.17g}"
+
+
+def _run_disks(
+    plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None
+) -> tuple[dict[str, Any], float]:
+    """Simulate the disk blocks; return the output of the program and the wall time, s."""
+    lines = [_disk_line(one) for one in experiments]
+    with scratch_folder("s4u") as folder:
+        return _disk_probe(plan.platform, lines, _options(plan), folder, time_limit_s)
+
+
+def _disk_probe(
+    platform: Platform, lines: Sequence[str], options: Sequence[str], folder: Path, time_limit_s: float | None
+) -> tuple[dict[str, Any], float]:
+    flags = ["-O1", "-std=gnu++17"]
+    program = compile_once("diskprobe", [_DISK_SOURCE], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
+    (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
+    words = [*loaded_first(folder), str(program), str(platform.path), *_kept(options)]
+    command = ["sh", "-c", '"$@" < plan', "sh", *words]
+    done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
+    return final_record(done, f"measuring the disks of {platform.name}"), done.wall_s
+
+
+def _kept(options: Sequence[str]) -> list[str]:
+    """Return the options that S4U knows: it knows those of SMPI's network model, but not those of its processes."""
+    return [option for option in options if not option.startswith("--cfg=smpi/simulate")]

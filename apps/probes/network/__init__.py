@@ -1,0 +1,1 @@
+"""Measurements of the network between hosts by exchanged messages (netprobe.c)."""

@@ -1,0 +1,138 @@
+"""Simulated experiments with messages between hosts, as a user of a real machine would run them on it."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.child.process import run_bounded
+from apps.child.run_folder import environment
+from apps.child.smpirun import smpirun_command, write_host_file
+from apps.child.verdict import final_record
+from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
+from platforms.files.scratch import scratch_folder
+from platforms.model.platform import Platform
+from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.installed import check_simgrid
+from platforms.simgrid.repairs import loaded_first, simgrid_identity
+
+_SOURCE = Path(__file__).with_name("netprobe.c")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A message and its answer, which is sent when the message has arrived.  Sizes in bytes, at most 2^31 - 1."""
+
+    source: str  # host
+    destination: str  # host; may be the source
+    size_bytes: int
+    answer_bytes: int
+
+
+@dataclass(frozen=True)
+class LateReceive:
+    """A message whose receive is posted ``late_us`` after its send.  It has two times: of MPI_Send and of MPI_Recv."""
+
+    source: str
+    destination: str  # another host
+    size_bytes: int
+    late_us: int  # > 0
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """Experiments, one after the other: exchanges that begin at the same moment, or one message to a late receiver.
+
+    An experiment of a single exchange or message needs no common start and occupies its two hosts only.
+    """
+
+    platform: Platform
+    experiments: tuple[tuple[Exchange, ...] | LateReceive, ...]
+    options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that take part, in the order of their first experiment."""
+        ends = (end for one in self.experiments for e in _messages(one) for end in (e.source, e.destination))
+        return tuple(dict.fromkeys(ends))
+
+    def identity(self) -> dict[str, Any]:
+        """Return the inputs that determine the result, as JSON values."""
+        content = "\n".join(self.lines())
+        return {
+            "platform_hash": self.platform.content_hash,
+            "host": list(self.hosts),
+            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "options": dict(self.options),
+            "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
+            "simgrid": simgrid_identity(),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the lines of the plan in the form that netprobe reads."""
+        rank = {host: i for i, host in enumerate(self.hosts)}
+        lines = []
+        for one in self.experiments:
+            numbers = [0 if isinstance(one, LateReceive) else len(one)]
+            for e in _messages(one):
+                more = e.late_us if isinstance(e, LateReceive) else e.answer_bytes
+                numbers += [rank[e.source], rank[e.destination], e.size_bytes, more]
+            lines.append(" ".join(map(str, numbers)))
+        return lines
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The result of a plan."""
+
+    times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from the start until the answer has arrived
+    node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
+    wall_s: float  # of this computer
+    energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
+
+
+def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurement:
+    """Carry out a plan in simulation.
+
+    Raises:
+        UserError: A host is not on the platform, or smpirun cannot name it.
+        SimulationError: The simulation does not succeed.
+    """
+    check_simgrid()
+    for host in plan.hosts:
+        plan.platform.host(host)
+    check_host_names(plan.hosts)
+    program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
+    with scratch_folder("smpi") as folder:
+        command = _prepare(plan, program, folder)
+        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
+        output = final_record(done, f"measuring the network of {plan.platform.name}")
+    node_s = sum(
+        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * took_s
+        for one, took_s in zip(plan.experiments, output["took_s"], strict=True)
+    )
+    return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
+
+
+def _messages(experiment: tuple[Exchange, ...] | LateReceive) -> tuple[Exchange | LateReceive, ...]:
+    return (experiment,) if isinstance(experiment, LateReceive) else experiment
+
+
+def _prepare(plan: NetworkPlan, program: Path, folder: Path) -> list[str]:
+    """Fill the folder of a measurement and return the command."""
+    (folder / "netprobe").symlink_to(program)
+    write_host_file(folder / "hosts", plan.hosts)
+    (folder / "plan").write_text("".join(f"{line}\n" for line in plan.lines()))
+    return smpirun_command(
+        "./netprobe",
+        ["plan"],
+        nranks=len(plan.hosts),
+        host_file="hosts",
+        platform=plan.platform.path,
+        options={**ENGINE_OPTIONS, **dict(plan.options)},
+        wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
+    )

@@ -1,0 +1,283 @@
+/* Measures a network: netprobe PLAN
+ *
+ * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
+ * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
+ * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
+ * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one
+ * line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
+ * rank, and the seconds of each experiment, including the common start. */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+  int from, to;
+  long bytes, answer_bytes;
+  long late_us; /* > 0: the receive is posted so much later */
+} Exchange;
+
+enum { READY = 0, MESSAGE, ANSWER }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
+
+static void *checked(void *memory)
+{
+  if (!memory) {
+    fprintf(stderr, "out of memory\n");
+    abort();
+  }
+  return memory;
+}
+
+/* Returns the time that the slowest rank takes for a barrier, s. */
+static double barrier_time(void)
+{
+  double before = MPI_Wtime(), longest;
+  MPI_Barrier(MPI_COMM_WORLD);
+  double took = MPI_Wtime() - before;
+  MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return longest;
+}
+
+/* Waits on all ranks for the same moment; after a barrier alone they would start at different times.  Rank 0 chooses a
+ * moment later than its broadcast can take.  The first barrier only waits for late ranks and does not count. */
+static void start_together(void)
+{
+  barrier_time();
+  double start = 4 * barrier_time() + MPI_Wtime();
+  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  double left = start - MPI_Wtime();
+  if (left <= 0)
+    return;
+  struct timespec pause;
+  pause.tv_sec = (time_t)left;
+  pause.tv_nsec = (long)((left - (double)pause.tv_sec) * 1e9);
+  nanosleep(&pause, NULL);
+}
+
+/* Lets the receiver of a single exchange tell the sender that it is ready. */
+static void wait_until_ready(Exchange exchange, int rank)
+{
+  if (exchange.from == exchange.to)
+    return;
+  if (exchange.to == rank)
+    MPI_Send(NULL, 0, MPI_BYTE, exchange.from, READY, MPI_COMM_WORLD);
+  if (exchange.from == rank)
+    MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void pause_us(long microseconds)
+{
+  struct timespec pause;
+  pause.tv_sec = (time_t)(microseconds / 1000000);
+  pause.tv_nsec = microseconds % 1000000 * 1000;
+  nanosleep(&pause, NULL);
+}
+
+/* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call. */
+static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
+{
+  wait_until_ready(*exchange, rank);
+  if (exchange->to == rank)
+    pause_us(exchange->late_us);
+  double start = MPI_Wtime();
+  if (exchange->from == rank) {
+    MPI_Send(buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
+    times_s[0] = MPI_Wtime() - start;
+  } else {
+    MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    times_s[1] = MPI_Wtime() - start;
+  }
+}
+
+/* Waits until all ranks have finished the previous work and its last messages, including a barrier's, have arrived. */
+static void let_die_away(void)
+{
+  MPI_Barrier(MPI_COMM_WORLD);
+  pause_us((long)(4e6 * barrier_time()) + 1);
+}
+
+/* Does this rank's part of the exchanges; sets times[] of those that it began. */
+static void take_part(const Exchange *exchanges, int count, int rank, char *out, char *in, double *times)
+{
+  MPI_Request *requests = checked(malloc((2 * (size_t)count + 1) * sizeof *requests));
+  int *exchange = checked(malloc((2 * (size_t)count + 1) * sizeof *exchange));
+  MPI_Request *sends = checked(malloc((2 * (size_t)count + 1) * sizeof *sends));
+  int waiting = 0, sent = 0;
+  for (int i = 0; i < count; i++) { /* receives are posted first, so that no message waits for its receiver */
+    if (exchanges[i].to == rank) {
+      exchange[waiting] = i;
+      MPI_Irecv(in, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].from, MESSAGE + 2 * i, MPI_COMM_WORLD,
+                &requests[waiting++]);
+    }
+    if (exchanges[i].from == rank) {
+      exchange[waiting] = -1 - i;
+      MPI_Irecv(in, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].to, ANSWER + 2 * i, MPI_COMM_WORLD,
+                &requests[waiting++]);
+    }
+  }
+  if (count == 1)
+    wait_until_ready(exchanges[0], rank);
+  else
+    start_together();
+  double start = MPI_Wtime();
+  for (int i = 0; i < count; i++)
+    if (exchanges[i].from == rank)
+      MPI_Isend(out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i, MPI_COMM_WORLD, &sends[sent++]);
+  for (int done = 0; done < waiting; done++) {
+    int which;
+    MPI_Waitany(waiting, requests, &which, MPI_STATUS_IGNORE);
+    int i = exchange[which];
+    if (i >= 0)
+      MPI_Isend(out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i, MPI_COMM_WORLD,
+                &sends[sent++]);
+    else
+      times[-1 - i] = MPI_Wtime() - start;
+  }
+  MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE);
+  free(requests);
+  free(exchange);
+  free(sends);
+}
+
+static long next_number(char **text)
+{
+  char *end;
+  long value = strtol(*text, &end, 10);
+  if (end == *text || value < 0) {
+    fprintf(stderr, "malformed plan\n");
+    abort();
+  }
+  *text = end;
+  return value;
+}
+
+static void read_exchanges(char *text, Exchange *exchanges, int count)
+{
+  for (int i = 0; i < count; i++) {
+    exchanges[i].from = (int)next_number(&text);
+    exchanges[i].to = (int)next_number(&text);
+    exchanges[i].bytes = next_number(&text);
+    exchanges[i].answer_bytes = next_number(&text);
+    exchanges[i].late_us = 0;
+  }
+}
+
+static size_t largest_message(const Exchange *exchanges, int count)
+{
+  long largest = 1;
+  for (int i = 0; i < count; i++) {
+    largest = exchanges[i].bytes > largest ? exchanges[i].bytes : largest;
+    largest = exchanges[i].answer_bytes > largest ? exchanges[i].answer_bytes : largest;
+  }
+  return (size_t)largest;
+}
+
+/* The plan; experiment i has the exchanges first[i] to first[i + 1] - 1. */
+typedef struct {
+  int experiments;
+  size_t *first;
+  Exchange *exchanges;
+} Plan;
+
+static Plan read_plan(const char *path)
+{
+  Plan plan = {0, checked(calloc(1, sizeof(size_t))), NULL};
+  FILE *file = checked(path ? fopen(path, "r") : NULL);
+  char *line = NULL;
+  size_t room = 0;
+  while (getline(&line, &room, file) > 0) {
+    char *text = line;
+    size_t before = plan.first[plan.experiments], count = (size_t)next_number(&text);
+    plan.first = checked(realloc(plan.first, ((size_t)plan.experiments + 2) * sizeof *plan.first));
+    plan.exchanges = checked(realloc(plan.exchanges, (before + count + 1) * sizeof *plan.exchanges));
+    if (count == 0) { /* its two times are stored as those of two exchanges */
+      count = 2;
+      plan.exchanges = checked(realloc(plan.exchanges, (before + count + 1) * sizeof *plan.exchanges));
+      Exchange *late = plan.exchanges + before;
+      *late = (Exchange){0};
+      late->from = (int)next_number(&text);
+      late->to = (int)next_number(&text);
+      late->bytes = next_number(&text);
+      late->late_us = next_number(&text);
+      late[1] = *late;
+    } else
+      read_exchanges(text, plan.exchanges + before, (int)count);
+    plan.first[++plan.experiments] = before + count;
+  }
+  free(line);
+  fclose(file);
+  return plan;
+}
+
+/* Returns whether an experiment is a single exchange or message, during which all other ranks are idle. */
+static bool is_lone(const Exchange *exchanges, int count)
+{
+  return count == 1 || exchanges[0].late_us > 0;
+}
+
+static void print_numbers(const double *numbers, size_t from, size_t to)
+{
+  for (size_t i = from; i < to; i++)
+    printf("%s%.17g", i > from ? ", " : "", numbers[i]);
+}
+
+/* Prints times_s of every exchange and took_s of every experiment, s. */
+static void print_record(const Plan *plan, const double *times_s, const double *took_s)
+{
+  printf("{\"times_s\": [");
+  for (int i = 0; i < plan->experiments; i++) {
+    printf(i ? ", [" : "[");
+    print_numbers(times_s, plan->first[i], plan->first[i + 1]);
+    printf("]");
+  }
+  printf("], \"took_s\": [");
+  print_numbers(took_s, 0, (size_t)plan->experiments);
+  printf("]}\n");
+  fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Plan plan = read_plan(argc == 2 ? argv[1] : NULL);
+  size_t exchanges = plan.first[plan.experiments], bytes = largest_message(plan.exchanges, (int)exchanges);
+  double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
+  double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));
+  char *out = checked(SMPI_SHARED_MALLOC(bytes)), *in = checked(SMPI_SHARED_MALLOC(bytes)); /* the content does not matter */
+  int from = -1, to = -1;
+  for (int i = 0; i < plan.experiments; i++) {
+    const Exchange *mine = plan.exchanges + plan.first[i];
+    int count = (int)(plan.first[i + 1] - plan.first[i]);
+    bool lone = is_lone(mine, count);
+    if (!lone || mine->from != from || mine->to != to)
+      let_die_away();
+    from = lone ? mine->from : -1;
+    to = lone ? mine->to : -1;
+    if (lone && rank != from && rank != to)
+      continue;
+    double begun_s = MPI_Wtime();
+    if (mine->late_us > 0)
+      send_late(mine, rank, out, times_s + plan.first[i]);
+    else
+      take_part(mine, count, rank, out, in, times_s + plan.first[i]);
+    took_s[i] = MPI_Wtime() - begun_s;
+  }
+  MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  memcpy(times_s, all_s, exchanges * sizeof *all_s);
+  MPI_Reduce(took_s, all_s, plan.experiments, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0)
+    print_record(&plan, times_s, all_s);
+  SMPI_SHARED_FREE(out);
+  SMPI_SHARED_FREE(in);
+  free(times_s);
+  free(took_s);
+  free(all_s);
+  free(plan.first);
+  free(plan.exchanges);
+  MPI_Finalize();
+  return 0;
+}

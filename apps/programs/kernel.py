@@ -1,0 +1,112 @@
+"""The kernels of this project: one folder per kernel, described by its ``kernel.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from apps.errors import KernelError
+
+_HERE = Path(__file__).parents[1] / "kernels"
+_HARNESS = _HERE / "harness"
+_COMMON = _HERE.parent / "common"
+_KEYS = {"title", "sources", "reference_efficiency", "bytes_per_flop"}
+_CLASSES = {"classes"}  # further keys of a kernel with named classes
+_SIZES = {"size", "calibration_size", "parameters"}  # further keys of a kernel with free sizes
+_OPTIONAL = {"iterations", "iterations_table", "uniform", "ranks", "most_size"}
+_MOST_SIZE = 2**40  # N; counts of operations overflow beyond it
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel: its sources and its problems, which are named classes or every size N."""
+
+    name: str
+    title: str
+    folder: Path
+    sources: tuple[Path, ...]  # C files, including the shared ones
+    iterations_parameter: str | None  # name of the iteration-count parameter; None: the kernel has no iterations
+    reference_efficiency: float  # sustained share of a core's dgemm speed, (0, 1]
+    bytes_per_flop: float | str  # moved between cores and memory; or a rule's name in apps/programs/memory_rules.py
+    classes: Mapping[str, Mapping[str, Value]] = field(hash=False)
+    size_parameter: str | None = None  # name of the parameter N; None: the problems are classes
+    most_size: int = _MOST_SIZE  # largest N that the kernel takes
+    calibration_size: int | None = None  # the N that ``python -m apps.calibrate`` times
+    parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # besides N, with their defaults
+    rank_rule: str = "any"  # name in apps/programs/rank_rules.py of the rule for the number of ranks
+    uniform: bool = False  # every iteration but the last does the same (tests/apps/test_uniform.py)
+    has_iterations_table: bool = False  # iterations.csv gives the iterations for N and ranks
+
+    @property
+    def headers(self) -> tuple[Path, ...]:
+        """Header files in the folders of the sources; they are part of the kernel's identity."""
+        folders = {source.resolve().parent for source in self.sources}
+        return tuple(sorted(header for folder in folders for header in folder.glob("*.h")))
+
+    @property
+    def reference(self) -> Path | None:
+        """Python module that computes the reference results for mode ``verify``; None where they are published."""
+        path = self.folder / "reference.py"
+        return path if path.exists() else None
+
+    @property
+    def reference_sources(self) -> tuple[Path, ...]:
+        """Module of ``reference`` and the modules that all references share; empty without a reference."""
+        return () if self.reference is None else (self.reference, *sorted(_HARNESS.glob("*.py")))
+
+
+@cache
+def kernel_names() -> tuple[str, ...]:
+    """Return the names of the known kernels, in alphabetical order."""
+    return tuple(sorted(path.parent.name for path in _HERE.glob("*/kernel.toml")))
+
+
+@cache
+def named_kernel(name: str) -> Kernel:
+    """Return the kernel of that name.
+
+    Raises:
+        KernelError: There is no such kernel; the error lists the known names.
+    """
+    if name not in kernel_names():
+        raise KernelError(f"app {name!r}", "no such program", f"Known: {', '.join(kernel_names())}")
+    path = _HERE / name / "kernel.toml"
+    data = tomllib.loads(path.read_text())
+    needed = _KEYS | (_SIZES if "size" in data else _CLASSES)
+    if odd := (set(data) - _OPTIONAL) ^ needed:
+        problem = f"missing or unknown keys: {', '.join(sorted(odd))}"
+        remedy = f"Give {', '.join(sorted(needed))}; {', '.join(sorted(_OPTIONAL))} may be given"
+        raise KernelError(str(path), problem, remedy)
+    if not isinstance(data.get("uniform", False), bool) or ("uniform" in data and "iterations" not in data):
+        remedy = "Give true, false or nothing, and nothing without iterations"
+        raise KernelError(str(path), f"uniform = {data['uniform']!r}", remedy)
+    return Kernel(
+        name=name,
+        title=data["title"],
+        folder=path.parent,
+        sources=(
+            *sorted(_HARNESS.glob("*.c")),
+            *sorted(_COMMON.glob("*.c")),
+            *(path.parent / source for source in data["sources"]),
+        ),
+        iterations_parameter=data.get("iterations"),
+        reference_efficiency=data["reference_efficiency"],
+        bytes_per_flop=data["bytes_per_flop"],
+        classes=data.get("classes", {}),
+        size_parameter=data.get("size"),
+        most_size=data.get("most_size", _MOST_SIZE),
+        calibration_size=data.get("calibration_size"),
+        parameters=data.get("parameters", {}),
+        rank_rule=data.get("ranks", "any"),
+        uniform=data.get("uniform", False),
+        has_iterations_table=data.get("iterations_table", False),
+    )
+
+
+def sized_names() -> tuple[str, ...]:
+    """Return the names of the kernels that take any size N."""
+    return tuple(name for name in kernel_names() if named_kernel(name).size_parameter is not None)

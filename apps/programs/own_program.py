@@ -1,0 +1,188 @@
+"""Programs of the user.
+
+A program is a source file in C, C++ or Fortran, a binary that smpicc, smpicxx or smpif90 built, or a source file in
+Python, which runs on S4U (apps/s4u).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from apps.errors import KernelError, OptionError
+from apps.programs import python_source as python_program
+from apps.programs.libraries import libraries
+from platforms.files.reading import input_bytes
+from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler
+from platforms.simgrid.includes import included_files, is_system
+
+PLACEHOLDER = "{iterations}"
+FLAGS = ("-O2",)
+_COMPILERS = {  # by suffix of a source file
+    **dict.fromkeys((".c",), "smpicc"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),
+    **dict.fromkeys((".f90", ".F90", ".f", ".F"), "smpif90"),
+}
+_ASKS_FOR_ITS_NAME = (b"__FILE__", b"__BASE_FILE__", b"__builtin_FILE", b"source_location")
+_UNPASSABLE = set("*?[]\\'\"$`|&;<>()")  # smpirun is a shell script that does not quote its arguments
+_MOST_BYTES = 512 << 20
+_ELF, _SHARED_OBJECT = b"\x7fELF", 3
+
+
+@dataclass(frozen=True)
+class UserProgram:
+    """A program and its arguments; equal objects describe the same runs."""
+
+    name: str  # for tables and messages
+    # Hash of the source, all files that it includes, the compiler and its flags; or of the binary and its libraries; or
+    # of a source in Python with the modules that it imports from its own folder.
+    content_hash: str
+    arguments: tuple[str, ...]  # with PLACEHOLDER in place of the number of iterations
+    iterations: int | None  # number of iterations of a full run; None: the arguments have no PLACEHOLDER
+    path: Path = field(compare=False)  # absolute
+    # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
+    read_hash: str | None = field(default=None, compare=False)
+
+    @property
+    def is_python(self) -> bool:
+        """True for a source file in Python."""
+        return self.path.suffix == python_program.SUFFIX
+
+    @property
+    def is_source(self) -> bool:
+        """True for a source file that must be compiled."""
+        return self.path.suffix in _COMPILERS
+
+    def arguments_for(self, iterations: int) -> tuple[str, ...]:
+        """Return the arguments for a run of ``iterations`` iterations; the same for all without a PLACEHOLDER."""
+        return tuple(one.replace(PLACEHOLDER, str(iterations)) for one in self.arguments)
+
+
+def read_program(path: str | Path, arguments: str = "", iterations: int | None = None) -> UserProgram:
+    """Return the program in a file, checked as far as possible without compiling or running it.
+
+    Args:
+        path: Source file or binary.
+        arguments: The program's arguments, split as in a shell; ``{iterations}`` stands for the number of iterations.
+        iterations: The value of ``{iterations}`` in a full run.
+
+    Raises:
+        KernelError: The file cannot be run, or the arguments are not usable.
+    """
+    path = Path(path)
+    where = f"--program {path}"
+    if not os.path.isfile(path):
+        problem = "it is a folder" if os.path.isdir(path) else "no such file"
+        raise KernelError(where, problem, "Name a source file or a program built by smpicc, smpicxx or smpif90")
+    try:
+        content = input_bytes(path, most_bytes=_MOST_BYTES)
+    except OSError as err:
+        raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
+    if path.suffix == python_program.SUFFIX:
+        python_program.check_program(path)
+    elif path.suffix not in _COMPILERS:
+        _check_binary(content, where)
+    content_hash = _content_hash(path, content)
+    program = UserProgram(
+        name=path.stem,
+        content_hash=content_hash,
+        arguments=_split(arguments, any_word=path.suffix == python_program.SUFFIX),
+        iterations=iterations,
+        path=path.absolute(),
+        read_hash=content_hash,
+    )
+    _check_iterations(program)
+    return program
+
+
+def executable(program: UserProgram) -> Path:
+    """Return the executable for smpirun: the binary itself, or the source, compiled on first use and cached.
+
+    Raises:
+        UserError: The source cannot be compiled.
+    """
+    check_unchanged(program)
+    if not program.is_source:
+        return program.path
+    compiler = _COMPILERS[program.path.suffix]
+    included = included_files(program.path, compiler=compiler, flags=FLAGS)
+    return compile_once(program.name, [program.path], compiler=[compiler], flags=FLAGS, included=included)
+
+
+def check_unchanged(program: UserProgram) -> None:
+    """Check that a program, with all that belongs to it, is still the one that was read.
+
+    Raises:
+        KernelError: It has been changed meanwhile.
+    """
+    try:
+        same = _content_hash(program.path, program.path.read_bytes()) == (program.read_hash or program.content_hash)
+    except OSError:
+        same = False
+    if not same:
+        raise KernelError(
+            f"--program {program.path}", "it was changed while the command ran", "Start the command again"
+        )
+
+
+def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(arguments))
+    except ValueError as err:
+        raise OptionError(f"--program-args {arguments!r}", str(err).lower(), "Close the quotation") from err
+    for word in () if any_word else words:
+        if not word or set(word) & _UNPASSABLE or any(character.isspace() for character in word):
+            problem = f"smpirun cannot pass the argument {word!r}"
+            raise OptionError("--program-args", problem, "Leave out blanks inside words, quotes and shell characters")
+    return words
+
+
+def _check_iterations(program: UserProgram) -> None:
+    told = any(PLACEHOLDER in word for word in program.arguments)
+    if told and program.iterations is None:
+        problem = f"they contain {PLACEHOLDER}, but the number of iterations of a full run is not given"
+        raise OptionError("--program-args", problem, "Give --program-iterations N too")
+    if program.iterations is not None:
+        where = f"--program-iterations {program.iterations}"
+        if not told:
+            raise KernelError(where, "the arguments do not contain it", f"Write {PLACEHOLDER} in --program-args")
+        if program.iterations < 1:
+            raise KernelError(where, "not positive", "Give at least 1")
+
+
+def _check_binary(content: bytes, where: str) -> None:
+    remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
+    if not content.startswith(_ELF):
+        endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
+        raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
+    own = Path(sys.executable).read_bytes()[:20]
+    # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
+    if (content[4:6], content[18:20]) != (own[4:6], own[18:20]):
+        raise KernelError(where, "it is for another processor", "Build it on this machine")
+    if b"libsimgrid.so" not in content:
+        problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
+        raise KernelError(where, problem, remedy)
+    entry = b"\0main\0" in content or b"\0user_main_\0" in content
+    kind = int.from_bytes(content[16:18], "little" if content[5] == 1 else "big")
+    if kind != _SHARED_OBJECT or not entry:
+        raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
+
+
+def _content_hash(path: Path, content: bytes) -> str:
+    if path.suffix == python_program.SUFFIX:
+        return python_program.content_hash(path)
+    if path.suffix not in _COMPILERS:
+        return hashlib.sha256(repr((hashlib.sha256(content).hexdigest(), libraries(path))).encode()).hexdigest()
+    compiler = _COMPILERS[path.suffix]
+    included = included_files(path, compiler=compiler, flags=FLAGS)
+    environment = [os.environ.get(name) for name in COMPILER_VARIABLES]
+    if any(word in file.read_bytes() for file in included if not is_system(file) for word in _ASKS_FOR_ITS_NAME):
+        environment.append(str(path.absolute()))
+    names = [os.path.relpath(file, path.parent) if not is_system(file) else str(file) for file in included]
+    names[0] = path.suffix  # a copy under another name is the same program
+    told = [*compiler_stamps(find_compiler(compiler)), *FLAGS, environment, names, [*included.values()]]
+    return hashlib.sha256(repr(told).encode()).hexdigest()

@@ -1,0 +1,177 @@
+"""Problems: a kernel with its parameters, or the user's own program with its arguments."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from apps.errors import KernelError
+from apps.programs.iterations_table import table_iterations
+from apps.programs.kernel import Kernel, Value, named_kernel
+from apps.programs.memory_rules import bytes_per_flop
+from apps.programs.own_program import UserProgram
+from apps.programs.rank_rules import RANK_RULES
+from platforms.wording import number_of
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A kernel with its parameters, or the user's own program.
+
+    A class such as B is a preset of parameters.  With ``program``, the problem is the user's own program instead of a
+    kernel: ``name`` is the program's name, and its arguments take the place of ``params``.
+    """
+
+    name: str
+    params: tuple[tuple[str, Value], ...] = ()
+    preset: str | None = None
+    program: UserProgram | None = None
+
+    @property
+    def iterative(self) -> bool:
+        """True if the program has iterations and takes their number as an argument."""
+        if self.program is not None:
+            return self.program.iterations is not None
+        return named_kernel(self.name).iterations_parameter is not None
+
+    @property
+    def open_ended(self) -> bool:
+        """True if the method iterates until it converges.
+
+        Only a run with arithmetic, or the kernel's table of such runs, gives the number of iterations.
+        """
+        if self.program is not None or (parameter := named_kernel(self.name).iterations_parameter) is None:
+            return False
+        return named_kernel(self.name).has_iterations_table and int(dict(self.params)[parameter]) == 0
+
+    def iterations_on(self, nranks: int) -> int:
+        """Return the number of iterations of a full run; 1 for a program without iterations, which is simulated whole.
+
+        Raises:
+            KernelError: The number is to be taken from the kernel's table, which has no entry for this problem.
+        """
+        if self.program is not None:
+            return self.program.iterations or 1
+        if (parameter := named_kernel(self.name).iterations_parameter) is None:
+            return 1
+        if self.open_ended:
+            return self._table_iterations(nranks)
+        return int(dict(self.params)[parameter])
+
+    def _table_iterations(self, nranks: int) -> int:
+        """Return the entry of the kernel's table; refuse a number of ranks that the kernel does not run on."""
+        kernel = named_kernel(self.name)
+        where = self.on(nranks)
+        if not self.allows(nranks):
+            raise KernelError(where, RANK_RULES[kernel.rank_rule].text, "Choose other ranks, or another size")
+        return table_iterations(kernel, dict(self.params), nranks, where=where)
+
+    @property
+    def size(self) -> int | None:
+        """Size N; None for a class or the user's own program."""
+        if self.program is not None or (parameter := named_kernel(self.name).size_parameter) is None:
+            return None
+        return int(dict(self.params)[parameter])
+
+    @property
+    def label(self) -> str | None:
+        """Class of the problem, or N and the parameters that differ from the defaults; None for the user's program."""
+        if self.size is None:
+            return self.preset
+        defaults = named_kernel(self.name).parameters
+        changed = (f"{key}={value}" for key, value in self.params if key in defaults and defaults[key] != value)
+        return " ".join((str(self.size), *changed))
+
+    def allows(self, nranks: int) -> bool:
+        """Return whether the kernel's own rule allows so many ranks; every number is allowed for the user's program."""
+        if self.program is not None:
+            return True
+        return RANK_RULES[named_kernel(self.name).rank_rule].allows(dict(self.params), self.size, nranks)
+
+    @property
+    def bytes_per_flop(self) -> float | None:
+        """Bytes moved between a node's cores and its memory per operation; None for the user's own program."""
+        if self.program is not None:
+            return None
+        return bytes_per_flop(named_kernel(self.name).bytes_per_flop, dict(self.params))
+
+    def on(self, nranks: int) -> str:
+        """Name the problem with its number of ranks, for messages.
+
+        >>> problem("cg", "S").on(1)
+        'cg S on 1 rank'
+        """
+        return f"{self} on {number_of(nranks, 'rank')}"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.label}" if self.label else self.name
+
+
+def problem(kernel_name: str, preset: str) -> Problem:
+    """Return the official problem of a class.
+
+    Raises:
+        KernelError: The kernel has no such class; the error lists the known ones.
+
+    >>> problem("cg", "B").iterations_on(32)
+    75
+    """
+    kernel = named_kernel(kernel_name)
+    if kernel.size_parameter is not None:
+        raise KernelError(f"class {preset!r}", f"{kernel_name} has no classes", "Give its size N with --size")
+    if preset not in kernel.classes:
+        raise KernelError(
+            f"class {preset!r}", f"{kernel_name} has no such class", f"Known: {', '.join(kernel.classes)}"
+        )
+    return Problem(kernel_name, tuple(kernel.classes[preset].items()), preset)
+
+
+def sized_problem(kernel_name: str, size: int, /, **parameters: Value) -> Problem:
+    """Return the problem of size N, with ``parameters`` instead of their defaults.
+
+    Raises:
+        KernelError: The kernel has no free size, or the size or a parameter is unknown or out of range.
+
+    >>> print(sized_problem("hpl", 9600, nb=128))
+    hpl 9600 nb=128
+    """
+    kernel = named_kernel(kernel_name)
+    if kernel.size_parameter is None:
+        remedy = f"Give one of its classes: {', '.join(kernel.classes)}"
+        raise KernelError(f"size {size}", f"{kernel_name} has no free size", remedy)
+    if not 1 <= size <= kernel.most_size:
+        problem = "not a size" if size < 1 else f"too large for {kernel_name}"
+        raise KernelError(f"size {size}", problem, f"Give an integer from 1 to {kernel.most_size}")
+    values = {kernel.size_parameter: size, **kernel.parameters}
+    for name, value in parameters.items():
+        values[name] = _checked(kernel, name, value)
+    return Problem(kernel_name, tuple(values.items()))
+
+
+def _checked(kernel: Kernel, name: str, value: Value) -> Value:
+    """Return a parameter's value in the type of its default; texts from a command line are converted."""
+    if name not in kernel.parameters:
+        known = f"Known: {', '.join(kernel.parameters)}" if kernel.parameters else "It has none"
+        raise KernelError(f"parameter {name!r}", f"{kernel.name} has no such parameter", known)
+    wanted = type(kernel.parameters[name])
+    try:
+        converted = wanted(value)
+    except (ValueError, OverflowError, TypeError):
+        converted = None
+    if converted is None or (not isinstance(value, str) and converted != value) or not _plain(converted):
+        kind = {int: "an integer", float: "a number", str: "a word"}[wanted]
+        raise KernelError(f"parameter {name}={value}", f"not {kind}", f"Give {kind}, such as {kernel.parameters[name]}")
+    return converted
+
+
+def _plain(value: Value) -> bool:
+    """Return whether a kernel's command line can carry the value."""
+    if isinstance(value, str):
+        return re.fullmatch(r"[\w.-]{1,40}", value) is not None
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**63
+
+
+def own_problem(program: UserProgram) -> Problem:
+    """Return the problem that the user's own program solves."""
+    return Problem(program.name, program=program)

@@ -1,0 +1,120 @@
+"""Files with a program in Python: their checks before a run, and hashes of all that determines what they do."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from apps.errors import KernelError
+
+SUFFIX = ".py"
+
+
+def check_program(path: Path) -> None:
+    """Check a program without running it.
+
+    Raises:
+        KernelError: the file is not Python, or has no function ``main`` of one argument.
+    """
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except SyntaxError as err:
+        raise KernelError(f"{path}:{err.lineno}", f"not Python: {err.msg}", "Correct it") from err
+    except ValueError as err:  # null bytes
+        raise KernelError(str(path), f"not Python: {err}", "Give the source of a program") from err
+    except (RecursionError, MemoryError):
+        raise KernelError(str(path), "not Python: nested too deeply", "Give the source of a program") from None
+    remedy = "Define main(rank), as docs/programs/s4u.md says"
+    if "main" not in _defined(tree):
+        raise KernelError(str(path), "it has no function main", remedy)
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "main":
+            taken = [*statement.args.posonlyargs, *statement.args.args]
+            needed = len(taken) - len(statement.args.defaults)
+            if needed > 1 or not (taken or statement.args.vararg):
+                raise KernelError(f"{path}:{statement.lineno}", "main does not take one argument", remedy)
+
+
+def content_hash(path: Path) -> str:
+    """Return a hash of the file and of all that it imports from its own folder, directly or indirectly.
+
+    The folder counts too, because a program may read files from there.
+    """
+    path = path.absolute()
+    digest = hashlib.sha256(os.fsencode(path.parent) + b"\0")
+    for source in _sources(path):
+        content = source.read_bytes()
+        digest.update(os.fsencode(source) + b"\0" + str(len(content)).encode() + b"\0" + content)
+    return digest.hexdigest()
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Return the names that statements at the top level bind."""
+    names = set()
+    for statement in tree.body:
+        match statement:
+            case ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
+                names |= {one.asname or one.name for one in imported}
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _sources(path: Path) -> list[Path]:
+    """Return the file, then all files of modules and packages in its folder that it imports, ordered by name."""
+    found, open_ends = {path}, [path]
+    while open_ends:
+        source = open_ends.pop()
+        if source.suffix != SUFFIX:  # compiled
+            continue
+        try:
+            tree = ast.parse(source.read_bytes())
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # the run will report the error
+            continue
+        for module in _imported(tree, source, path.parent):
+            new = set(_files_of(module)) - found
+            found |= new
+            open_ends += new
+    return [path, *sorted(found - {path})]
+
+
+def _files_of(module: Path) -> list[Path]:
+    """Return the files that Python may load for a module or package, given its path without an ending."""
+    if not module.name.isidentifier():
+        return []
+    files = [module.with_name(f"{module.name}{SUFFIX}"), module / f"__init__{SUFFIX}"]
+    files += [module.with_name(f"{module.name}{ending}") for ending in EXTENSION_SUFFIXES]
+    return [file for file in files if file.is_file()]
+
+
+def _imported(tree: ast.Module, source: Path, root: Path) -> set[Path]:
+    """Return the paths, without endings, of all modules and packages that a file may import from the root folder."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=imported):
+                for one in imported:
+                    found |= _each_part(root, one.name)
+            case ast.ImportFrom(module=name, names=imported, level=level):
+                base = root if level == 0 else source.parents[min(level, len(source.parents)) - 1]
+                found |= _each_part(base, name or "")
+                package = base.joinpath(*(name or "").split("."))
+                for one in imported:
+                    if one.name == "*":
+                        found |= {package / file.name.partition(".")[0] for file in package.glob("*")}
+                    else:
+                        found.add(package / one.name)
+                if level > 0:
+                    found.add(base)
+    return found
+
+
+def _each_part(base: Path, name: str) -> set[Path]:
+    """Return the packages that lead to a module, and the module: all of them are loaded."""
+    parts = name.split(".") if name else []
+    return {base.joinpath(*parts[: length + 1]) for length in range(len(parts))}

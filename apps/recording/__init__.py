@@ -1,0 +1,5 @@
+"""Recordings: the events of a run, their files, and the iterations found in them.
+
+Public faces: ``events.Recording``, ``files.read_events``, ``iterations.told_apart``,
+``fingerprints.Fingerprints``, ``recorder.library.recorder_library``.
+"""

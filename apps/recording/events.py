@@ -1,0 +1,112 @@
+"""Recordings: the events of a program by rank, in an order that does not depend on the machine.
+
+The recorder (apps/recording/recorder), which intercepts every MPI call, makes a recording on a neutral platform, so its
+clocks tell nothing about the target.  Sizes are in bytes, ranks are those of MPI_COMM_WORLD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Kind(IntEnum):
+    """Kind of an event.  A blocking call is recorded as its start and a WAIT: MPI_Send is SEND and WAIT."""
+
+    COMPUTE = 0  # amount: flops
+    SEND = 1  # a message begins to be sent: request, peer, tag, comm, size_bytes, mode
+    RECV = 2  # a receive is posted: request, tag, comm; peer and size_bytes are those of the received message
+    WAIT = 3  # the rank waits until its operation `request` is complete
+    COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
+    PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
+    MARK = 6  # op: one of Mark
+
+
+class Mode(IntEnum):
+    """Send mode of a message."""
+
+    STANDARD = 0
+    BUFFERED = 1
+    SYNCHRONOUS = 2
+    READY = 3
+
+
+class Mark(IntEnum):
+    """Moments that the program marks itself."""
+
+    START = 0  # of the timed section
+    FIRST_ITERATION = 1  # the end of the work before the iterations
+    ITERATION = 2  # the end of one iteration
+    STOP = 3  # of the timed section
+
+
+class Op(IntEnum):
+    """Collectives.  size_bytes is the rank's contribution; a vector variant has ``counts`` by member."""
+
+    BARRIER = 0
+    BCAST = 1  # size_bytes: the vector
+    REDUCE = 2  # size_bytes: the vector
+    ALLREDUCE = 3  # size_bytes: the vector
+    GATHER = 4  # size_bytes: one rank's block
+    GATHERV = 5  # counts: block of each member (at the root; elsewhere size_bytes alone: the rank's own)
+    SCATTER = 6  # size_bytes: one rank's block
+    SCATTERV = 7  # counts: block of each member (at the root; elsewhere size_bytes alone: the rank's own)
+    ALLGATHER = 8  # size_bytes: one rank's block
+    ALLGATHERV = 9  # counts: block of each member
+    ALLTOALL = 10  # size_bytes: the block for one member
+    ALLTOALLV = 11  # counts: block for each member
+    REDUCE_SCATTER = 12  # counts: block of each member
+    SCAN = 13  # size_bytes: the vector
+    EXSCAN = 14  # size_bytes: the vector
+
+
+_EVENT = (
+    ("kind", "u1"),
+    ("mode", "u1"),
+    ("op", "u2"),
+    ("comm", "i4"),  # index into `communicators`
+    ("peer", "i4"),  # destination, actual source, or root; -1: none
+    ("tag", "i4"),  # actual tag
+    ("request", "i8"),  # number of the operation within its rank; for a vector collective: index of its first count
+    ("size_bytes", "i8"),
+    ("amount", "f8"),
+    ("clock_s", "f8"),  # simulated clock at the entry of the call, on the platform of the recording
+)
+
+
+EVENT_FIELDS = tuple(name for name, _ in _EVENT)
+
+
+def __getattr__(name: str) -> np.dtype[np.void]:
+    """Return EVENT, the dtype of an event, made at its first use because numpy is slow to import."""
+    if name != "EVENT":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    event: np.dtype[np.void] = globals().setdefault("EVENT", np.dtype(list(_EVENT)))
+    return event
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """The events of every rank.
+
+    Messages to or from MPI_PROC_NULL are left out.  The n-th SEND between two ranks with a tag in a communicator is
+    received by the n-th RECV of the same ranks, tag and communicator (MPI's ordering rule).
+    """
+
+    events: tuple[npt.NDArray[np.void], ...]  # dtype EVENT, by rank
+    counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
+    communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
+    measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
+
+    @property
+    def nranks(self) -> int:
+        """Number of ranks."""
+        return len(self.events)

@@ -1,0 +1,239 @@
+"""Recordings as bytes: the files that the recorder writes, and a compact form for the store."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from collections.abc import Sequence, Sized
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.recording.events import EVENT, EVENT_FIELDS, Kind, Mark, Op, Recording
+
+BEGIN, END = 254, 255  # the recorder's own marks: MPI_Init has returned, MPI_Finalize is called (recorder.h)
+
+# Totals of a rank up to a mark (recorder.h), in s, flop and byte.
+MOMENT = np.dtype(
+    [
+        ("clock_s", "f8"),
+        ("compute_s", "f8"),
+        ("flops", "f8"),
+        ("op", "i8"),  # Mark, BEGIN or END
+        ("messages", "i8"),
+        ("bytes", "i8"),
+        ("self_messages", "i8"),
+        ("self_bytes", "i8"),
+        ("calls", "i8", len(Op)),  # by collective
+        ("call_bytes", "i8", len(Op)),  # by collective; for an all-to-all everything that the rank sends
+        ("energy_j", "f8"),  # energy of the host, as in apps.results.record.IterationEnergy; 0: not counted
+        ("hash", "u8"),  # of all calls and injected computation since the mark before (recorder/hashes.c)
+        ("timed", "i8"),  # observations of the time on which the program's course may depend
+    ]
+)
+
+_MOST_UNPACKED_BYTES = 4 << 30  # a larger archive is refused
+# Types of the arrays in the archive of a recording: one-dimensional, except the scalar `measured`.
+_COLUMNS = {
+    **{f"event_{name}": EVENT[name] for name in EVENT_FIELDS},
+    **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends"), np.dtype(np.int64)),
+    "members": np.dtype(np.int32),
+    "measured": np.dtype(np.bool_),
+}
+
+
+def no_moment() -> npt.NDArray[np.void]:
+    """Return a MOMENT of zeros."""
+    return np.zeros((), MOMENT)
+
+
+def difference(before: np.void, after: np.void) -> npt.NDArray[np.void]:
+    """Return what was counted between two moments, as a MOMENT."""
+    made = no_moment()
+    for name in MOMENT.fields or ():
+        made[name] = 0 if name == "hash" else after[name] - before[name]
+    return made
+
+
+class Incomplete(Exception):
+    """A run whose files lack the events of some ranks; the message names them."""
+
+
+def read_moments(folder: Path, nranks: int) -> tuple[npt.NDArray[np.void], ...]:
+    """Return the moments of every rank from the start to the end of the timed section: MOMENT, by rank.
+
+    If a program marks no START, its timed section lasts from MPI_Init to MPI_Finalize.
+
+    Raises:
+        Incomplete: The files of some ranks are missing or not whole.
+    """
+    return _framed(by_rank(folder, nranks, "moments", MOMENT), [slice(None)] * nranks)
+
+
+def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
+    """Return the recording that the recorder has written to a folder.
+
+    It differs from the definition of a recording in one point: the amount of every event other than COMPUTE is the time
+    that the rank has spent computing so far, s (see ``without_clocks``).
+
+    Raises:
+        Incomplete: The files of some ranks are missing or not whole.
+    """
+    events = by_rank(folder, nranks, "events", EVENT)
+    marks = [np.flatnonzero(one["kind"] == Kind.MARK) for one in events]
+    return Recording(
+        events=_framed(events, marks, whole=False),
+        counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
+        communicators=_communicators(folder / "communicators"),
+        measured=measured,
+    )
+
+
+def _communicators(path: Path) -> tuple[tuple[int, ...], ...]:
+    """Return the members of each communicator, one communicator per line.  Raise Incomplete for a broken file."""
+    try:
+        return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
+    except (OSError, ValueError) as err:
+        raise Incomplete(f"its communicators were not written completely: {err}") from err
+
+
+def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:
+    """Return the host's energy at the rank's last end of computation before each event of ``read_events``, J, by rank.
+
+    The array of a rank is empty if the energy of its host is not counted.
+    """
+    rows = by_rank(folder, recording.nranks, "energies", np.dtype(np.float64))
+    cut = [(len(row) - len(events)) // 2 for row, events in zip(rows, recording.events, strict=True)]  # as in _framed
+    return tuple(row[max(one, 0) : len(row) - max(one, 0)] for row, one in zip(rows, cut, strict=True))
+
+
+def without_clocks(recording: Recording) -> Recording:
+    """Return the recording as defined, with an amount for COMPUTE only.  The events are changed in place."""
+    for events in recording.events:
+        events["amount"][events["kind"] != Kind.COMPUTE] = 0
+    return recording
+
+
+def by_rank(folder: Path, nranks: int, what: str, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], ...]:
+    """Return an array of each rank from the files that the recorder has written to a folder.
+
+    Raises:
+        Incomplete: The files of some ranks are missing.
+    """
+    missing = [rank for rank in range(nranks) if not (folder / f"{rank}.{what}").is_file()]
+    if missing:
+        raise Incomplete(f"{len(missing)} of {nranks} ranks did not reach MPI_Finalize, for example rank {missing[0]}")
+    return tuple(np.fromfile(folder / f"{rank}.{what}", dtype) for rank in range(nranks))
+
+
+def _framed(
+    rows: tuple[npt.NDArray[np.void], ...], marks: list[Any], *, whole: bool = True
+) -> tuple[npt.NDArray[np.void], ...]:
+    """Return rows of moments or events with START and STOP marks, from the program or at the ends of MPI.
+
+    ``marks`` are the indices of the marks among the rows.  With ``whole`` the rows are cut to the timed section.
+    """
+    starts, stops = (
+        [np.flatnonzero(row["op"][at] == mark) for row, at in zip(rows, marks, strict=True)]
+        for mark in (Mark.START, Mark.STOP)
+    )
+    ends = {(len(start), len(stop)) for start, stop in zip(starts, stops, strict=True)}
+    if ends == {(1, 1)}:
+        if whole:
+            return tuple(row[start[0] : stop[0] + 1] for row, start, stop in zip(rows, starts, stops, strict=True))
+        return tuple(row[1:-1] for row in rows)  # without the recorder's own marks
+    if ends != {(0, 0)}:
+        raise Incomplete("not every rank marked one start and one stop of the timed section")
+    for rank, row in enumerate(rows):
+        if len(row) < 2:  # BEGIN and END at least
+            raise Incomplete(f"the events of rank {rank} were not written completely")
+        row[0]["op"], row[-1]["op"] = Mark.START, Mark.STOP
+    return rows
+
+
+def to_bytes(recording: Recording) -> bytes:
+    """Return the recording as a compressed NumPy archive of its columns, which ``from_bytes`` reads."""
+    everything = np.concatenate(recording.events)
+    columns: dict[str, Any] = {f"event_{name}": np.ascontiguousarray(everything[name]) for name in EVENT_FIELDS}
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        measured=recording.measured,
+        ends=_ends(recording.events),
+        counts=np.concatenate(recording.counts),
+        counts_ends=_ends(recording.counts),
+        members=np.array([rank for members in recording.communicators for rank in members], np.int32),
+        members_ends=_ends(recording.communicators),
+        **columns,
+    )
+    return file.getvalue()
+
+
+def from_bytes(content: bytes) -> Recording:
+    """Return the recording from its archive (the inverse of ``to_bytes``).
+
+    Raises:
+        ValueError: The content is not a recording, or a recording of another version.
+    """
+    found = _unpacked(content)
+    lengths = {len(found[f"event_{name}"]) for name in EVENT_FIELDS}
+    if len(lengths) > 1:
+        raise ValueError(f"not a recording: columns of {min(lengths)} to {max(lengths)} events")
+    everything = np.empty(lengths.pop(), EVENT)
+    for name in EVENT_FIELDS:
+        everything[name] = found[f"event_{name}"]
+    return Recording(
+        events=_parts(everything, found["ends"]),
+        counts=_parts(found["counts"], found["counts_ends"]),
+        communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
+        measured=bool(found["measured"]),
+    )
+
+
+def _ends(parts: Sequence[Sized]) -> npt.NDArray[np.int64]:
+    """Return the end index of each part in the concatenation of all parts."""
+    return np.cumsum([len(part) for part in parts], dtype=np.int64)
+
+
+def _parts(row: npt.NDArray[Any], ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], ...]:
+    bounds = [0, *ends.tolist()]
+    if bounds != sorted(bounds) or bounds[-1] != len(row):
+        raise ValueError(f"not a recording: the bounds of its parts do not fit an array of {len(row)}")
+    return tuple(row[begin:end] for begin, end in pairwise(bounds))
+
+
+def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of an archive.  Raise ValueError if their types are not those that ``to_bytes`` writes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked_bytes = sum(one.file_size for one in archive.infolist())
+            if unpacked_bytes > _MOST_UNPACKED_BYTES:
+                raise ValueError(f"it unpacks to {unpacked_bytes} bytes")
+            for name in _COLUMNS:
+                _check_length(archive, name)
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            found = {name: np.asarray(file[name]) for name in _COLUMNS}
+    except MemoryError:  # no fault of the archive: the lengths of its arrays have been checked
+        raise
+    except Exception as err:  # NumPy and zipfile do not document what they raise for a broken archive
+        raise ValueError(f"not a recording: {err}") from err
+    for name, dtype in _COLUMNS.items():
+        array, dimensions = found[name], 0 if name == "measured" else 1
+        if array.dtype != dtype or array.ndim != dimensions:
+            raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
+    return found
+
+
+def _check_length(archive: zipfile.ZipFile, name: str) -> None:
+    """Raise ValueError if an array's header promises more data than follow, for which NumPy would allocate memory."""
+    member = archive.getinfo(f"{name}.npy")
+    with archive.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{name}: not NumPy's format 1.0")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if math.prod(shape) * dtype.itemsize > member.file_size:
+        raise ValueError(f"{name}: its header promises {shape} of {dtype}, but the file ends before")

@@ -1,0 +1,187 @@
+"""Fingerprints of iterations: hashes of everything that the ranks do in them, which show whether they are alike.
+
+A fingerprint has no times: a program that does the same has the same fingerprints on every platform.  The recorder
+makes the hashes (apps/recording/recorder/hashes.c).
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.recording.events import Mark, Recording
+from apps.recording.files import MOMENT, by_rank, difference, read_moments
+from apps.recording.iterations import Iterations
+from apps.results.steady.period import Pattern
+
+MOST_TIMED = 1  # one reading of the clock tells no duration; of more, the program's course may depend on the time
+_MOST_PERIOD = 1024
+_CLOCK = 23  # the item of an observation of the time (recorder.h)
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprints:
+    """The iterations of a run: one hash of each, over all ranks."""
+
+    iterations: npt.NDArray[np.uint64]
+    frame: int  # hash of what precedes and what follows the iterations
+    timed: int  # most observations of the time by a rank up to the end of its last iteration
+    totals: tuple[npt.NDArray[np.void], ...]  # counts of the timed section by rank: MOMENT
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Places at which the calls of a rank are cut into iterations of equal length."""
+
+    before: int  # calls before the first iteration
+    first: int  # calls of the first iteration
+    each: int  # calls of every other iteration
+    after: int  # calls after the last iteration
+
+
+def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprints | None:
+    """Return the fingerprints of the marked iterations, or None where the ranks mark unequal numbers."""
+    ends = [np.flatnonzero(one["op"] == Mark.ITERATION) for one in moments]
+    if len({len(end) for end in ends}) != 1 or not len(ends[0]):
+        return None
+    frame: Any = np.uint64(0)
+    combined, timed = np.zeros(len(ends[0]), np.uint64), 0
+    for one, end in zip(moments, ends, strict=True):
+        others = np.delete(one, end)
+        combined = _mixed(combined ^ one["hash"][end])
+        for place, op, hashed in zip(np.delete(np.arange(len(one)), end), others["op"], others["hash"], strict=True):
+            # Of the other marks, the moments before and after the iterations must be the same; none may be between.
+            side = 0 if place < end[0] else 1 if place > end[-1] else 2
+            frame = _mixed(frame ^ _mixed(np.uint64(op * 4 + side)) ^ (hashed if place else np.uint64(0)))
+        timed = max(timed, int(one["timed"][end[-1]]))
+    return Fingerprints(combined, int(frame), timed, tuple(difference(one[0], one[-1]) for one in moments))
+
+
+def fingerprints_of_calls(
+    calls: Sequence[npt.NDArray[np.uint64]], cuts: Sequence[Cut], moments: Sequence[npt.NDArray[np.void]]
+) -> Fingerprints | None:
+    """Return the fingerprints of the iterations into which the calls of each rank are cut.
+
+    None where the calls of a rank are not whole iterations, or the ranks have unequal numbers of them.
+    """
+    frame: Any = np.uint64(0)
+    combined, timed = None, 0
+    clock = _mixed(_mixed(np.uint64(_CLOCK)))
+    for row, cut in zip(calls, cuts, strict=True):
+        begin, end = cut.before + cut.first, len(row) - cut.after
+        if cut.each < 1 or end < begin or (end - begin) % cut.each:
+            return None
+        others = row[begin:end].reshape(-1, cut.each)
+        own = np.concatenate([[_sum(row[cut.before : begin])], _sum(others)])
+        if combined is not None and len(own) != len(combined):
+            return None
+        combined = _mixed(own if combined is None else combined ^ own)
+        frame = _mixed(_mixed(frame ^ _sum(row[: cut.before])) ^ _sum(row[end:]))
+        timed = max(timed, int((row[:end] == clock).sum()))
+    if combined is None:
+        return None
+    return Fingerprints(combined, int(frame), timed, tuple(difference(one[0], one[-1]) for one in moments))
+
+
+def read_calls(folder: Path, nranks: int) -> tuple[npt.NDArray[np.uint64], ...]:
+    """Return the hashes of all calls by rank, as the recorder has written them to a folder."""
+    return by_rank(folder, nranks, "hashes", np.dtype(np.uint64))
+
+
+def cuts_at(folder: Path, recording: Recording, found: Iterations) -> tuple[Cut, ...] | None:
+    """Return where the calls of each rank are cut, for iterations found in the recording in the same folder.
+
+    None where the iterations after the first have unequal numbers of calls.
+    """
+    calls = read_calls(folder, recording.nranks)
+    rows = by_rank(folder, recording.nranks, "hashed", np.dtype(np.int64))
+    made = []
+    for row, all_calls, events, starts in zip(rows, calls, recording.events, found.starts, strict=True):
+        own = row[(len(row) - len(events)) // 2 :]  # without the recorder's own marks, as in read_events
+        places = own[starts]
+        lengths = np.diff(places)
+        if len(set(lengths[1:].tolist())) != 1:
+            return None
+        made.append(Cut(int(places[0]), int(lengths[0]), int(lengths[1]), len(all_calls) - int(places[-1])))
+    return tuple(made)
+
+
+def pattern_of(iterations: npt.NDArray[np.uint64]) -> Pattern | None:
+    """Return the repetition of the iterations that the fewest of them show, or None where they do not repeat.
+
+    At most half of the iterations show it; the last may differ from all.
+    """
+    row, best = iterations[:-1], None
+    for period in range(1, min(_MOST_PERIOD, len(row) // 4) + 1):
+        odd = np.flatnonzero(row[:-period] != row[period:])
+        found = Pattern(int(odd[-1]) + 1 if len(odd) else 0, period)
+        if 2 * found.first_try <= len(iterations) and (best is None or found.least < best.least):
+            best = found
+    return best
+
+
+def departure(short: Fingerprints, full: Fingerprints) -> str | None:
+    """Return how a shorter run differs from the beginning and the end of a full one; None: it does not."""
+    count = len(short.iterations)
+    if max(short.timed, full.timed) > MOST_TIMED:
+        return "its course may depend on the time, which it reads or waits for"
+    if not np.array_equal(short.iterations[: count - 1], full.iterations[: count - 1]):
+        return "its first iterations are others than in a full run"
+    if short.iterations[-1] != full.iterations[-1] or short.frame != full.frame:
+        return "it begins or ends otherwise than a full run"
+    return None
+
+
+def to_bytes(calls: Sequence[npt.NDArray[np.uint64]], moments: Sequence[npt.NDArray[np.void]]) -> bytes:
+    """Return the notes of a full run as a compressed archive, which ``from_bytes`` reads."""
+    file = io.BytesIO()
+    ends = [np.cumsum([len(one) for one in rows], dtype=np.int64) for rows in (calls, moments)]
+    kept = np.concatenate(moments).view(np.uint8)
+    np.savez_compressed(file, calls=np.concatenate(calls), moments=kept, calls_ends=ends[0], moments_ends=ends[1])
+    return file.getvalue()
+
+
+def from_bytes(
+    content: bytes,
+) -> tuple[tuple[npt.NDArray[np.uint64], ...], tuple[npt.NDArray[np.void], ...]] | None:
+    """Return the calls and the moments by rank from an archive; None where it is none of this version."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            calls, moments = file["calls"], file["moments"].view(MOMENT)
+            parts = [np.split(row, file[f"{name}_ends"][:-1]) for name, row in (("calls", calls), ("moments", moments))]
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+        return None
+    return tuple(parts[0]), tuple(parts[1])
+
+
+def read_notes(
+    folder: Path, nranks: int
+) -> tuple[tuple[npt.NDArray[np.uint64], ...], tuple[npt.NDArray[np.void], ...]]:
+    """Return the calls (without RECORDER_EVENTS=hashes none) and the moments by rank from the recorder's folder.
+
+    Raises:
+        Incomplete: The files of some ranks are missing or not whole.
+    """
+    return read_calls(folder, nranks), read_moments(folder, nranks)
+
+
+def _mixed(value: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
+    """Return the finaliser of splitmix64, as in recorder/hashes.c."""
+    with np.errstate(over="ignore"):
+        value = value + np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(value ^ (value >> np.uint64(31)), np.uint64)
+
+
+def _sum(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return one hash of each row, in which the order counts."""
+    weights = _mixed(np.arange(rows.shape[-1], dtype=np.uint64)) | np.uint64(1)
+    return np.asarray((rows * weights).sum(axis=-1, dtype=np.uint64))

@@ -1,0 +1,212 @@
+"""Detection of a program's iterations by repetition in its recording, for programs that do not mark them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.recording.events import EVENT, Kind, Mark, Recording
+
+LEAST_REPEATS = 3
+LEAST_SHARE = 0.5  # share of a rank's calls in the timed section that must repeat
+FLOPS_TOLERANCE = 0.01  # relative difference of the flops between two calls, from one iteration to the next
+_SYMBOLS_TRIED, _LAGS_TRIED = 12, 48
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """The iterations of a recording: iteration j of rank r is ``events[r][starts[r][j]:starts[r][j + 1]]``."""
+
+    count: int
+    starts: tuple[npt.NDArray[np.int64], ...]  # by rank, count + 1 indices into its events
+
+
+@dataclass(frozen=True)
+class _Repeat:
+    """A repetition: calls ``first`` to ``first + length - 1`` of a rank repeat every ``lag`` calls."""
+
+    first: int
+    length: int
+    lag: int
+
+    @property
+    def count(self) -> int:
+        return self.length // self.lag
+
+
+def find_iterations(
+    recording: Recording, *, flops_tolerance: float = FLOPS_TOLERANCE, least: int = LEAST_REPEATS
+) -> Iterations | None:
+    """Return the largest number of iterations that all ranks share in the timed section, or None if there are none.
+
+    An iteration is a sequence that repeats at least ``least`` times in a row: the same calls with the same partners,
+    tags, sizes and communicators, and between them the same flops within ``flops_tolerance`` (ignored for measured
+    computation).  The calls before and after the repetition, at most half of all calls, belong to no iteration.  A
+    program's iteration that consists of k equal parts on all ranks is found as k iterations.
+    """
+    ranks = [_Calls(recording, rank, flops_tolerance) for rank in range(recording.nranks)]
+    repeats: list[_Repeat] = []
+    for rank in ranks:
+        repeat = rank.repeat(least)
+        if repeat is None:
+            return None
+        repeats.append(repeat)
+    # If the iteration of a rank consists of equal parts, the rank has several times as many repeats as the others.
+    fewest = min(repeat.count for repeat in repeats)
+    whole = [replace(repeat, lag=repeat.lag * max(1, round(repeat.count / (fewest + 0.5)))) for repeat in repeats]
+    count = min(repeat.count for repeat in whole)
+    # One more repeat on some ranks is the program's first or last iteration, which may differ between ranks.
+    if count < least or max(repeat.count for repeat in whole) > count + 1:
+        return None
+    starts = (rank.starts(repeat, count) for rank, repeat in zip(ranks, whole, strict=True))
+    return Iterations(count, tuple(starts))
+
+
+def told_apart(recording: Recording, iterations: int) -> Iterations | None:
+    """Return the iterations of a recording whose number is known, or None if the repetition does not fit that number.
+
+    An iteration may consist of equal parts, and the calls before the loop may look like an iteration.  The first
+    iteration may differ from the others; it then gets everything before the second one in the timed section.
+    """
+    found = find_iterations(recording, least=min(LEAST_REPEATS, max(2, iterations - 1)))
+    if found is None:
+        return None
+    parts = max(1, round(found.count / iterations))
+    second = found.count - parts * (iterations - 1)
+    if abs(found.count - parts * iterations) > parts or second < 0:
+        return None
+    starts = []
+    for events, own in zip(recording.events, found.starts, strict=True):
+        begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0] + 1
+        first = own[second - parts] if second >= parts else begin
+        starts.append(np.concatenate([[first], own[second::parts]]))
+    return Iterations(iterations, tuple(starts))
+
+
+def with_marks(recording: Recording, iterations: Iterations) -> Recording:
+    """Return the recording with FIRST_ITERATION and ITERATION marks at the boundaries of the iterations."""
+    return replace(
+        recording,
+        events=tuple(
+            np.insert(events, starts, _marks(events, starts))
+            for events, starts in zip(recording.events, iterations.starts, strict=True)
+        ),
+    )
+
+
+def marked_iterations(recording: Recording) -> int:
+    """Return the number of iterations marked on every rank; 0 for none, or if the ranks differ."""
+    counts = {
+        int(((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION)).sum()) for events in recording.events
+    }
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def without_marks(recording: Recording) -> Recording:
+    """Return the recording without marks of iterations."""
+    of_iterations = (Mark.FIRST_ITERATION, Mark.ITERATION)
+    return replace(
+        recording,
+        events=tuple(
+            events[(events["kind"] != Kind.MARK) | ~np.isin(events["op"], of_iterations)] for events in recording.events
+        ),
+    )
+
+
+def _marks(events: npt.NDArray[np.void], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
+    marks = np.zeros(len(starts), EVENT)
+    marks["kind"], marks["op"] = Kind.MARK, Mark.ITERATION
+    marks["op"][0] = Mark.FIRST_ITERATION
+    for name in ("comm", "peer", "tag", "request"):
+        marks[name] = -1
+    marks["clock_s"] = events["clock_s"][starts]
+    return marks
+
+
+class _Calls:
+    """The calls of a rank in the timed section as symbols (equal for equal calls), and the flops before each call."""
+
+    def __init__(self, recording: Recording, rank: int, flops_tolerance: float):
+        events = recording.events[rank]
+        first, last = (
+            np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == mark))[0]
+            for mark in (Mark.START, Mark.STOP)
+        )
+        inside = np.arange(first + 1, last)
+        kinds = events["kind"][inside]
+        self.at = inside[(kinds != Kind.COMPUTE) & (kinds != Kind.MARK)]
+        self.symbols = _symbols(recording, rank, self.at)
+        flops = np.zeros(len(events) + 1)
+        flops[1:] = np.cumsum(np.where(events["kind"] == Kind.COMPUTE, events["amount"], 0.0))
+        begins = np.concatenate([[first + 1], self.at[:-1] + 1]) if len(self.at) else self.at
+        self.flops = flops[self.at] - flops[begins]
+        self.computes = np.where(
+            (self.at > 0) & (events["kind"][self.at - 1] == Kind.COMPUTE), self.at - 1, self.at
+        )  # index at which a call begins, its preceding computation included
+        self.flops_tolerance = None if recording.measured else flops_tolerance
+        self.end = int(last)
+
+    def repeat(self, least: int) -> _Repeat | None:
+        """Return the repetition with the shortest lag that covers LEAST_SHARE of the calls, or None."""
+        needed = max(LEAST_SHARE * len(self.at), 1)
+        found = None
+        for lag in self._lags(least):
+            repeat = self._longest(lag)
+            if repeat.count >= least and repeat.length >= needed and (found is None or lag < found.lag):
+                found = repeat
+        return found
+
+    def starts(self, repeat: _Repeat, count: int) -> npt.NDArray[np.int64]:
+        """Return the event indices at which the first ``count`` repeats begin, then the one at which the last ends."""
+        places = repeat.first + repeat.lag * np.arange(count + 1)
+        after = np.append(self.computes, self.end)  # the last repeat may end with the timed section
+        return after[np.minimum(places, len(self.at))]
+
+    def _lags(self, least: int) -> list[int]:
+        """Return candidate lags: distances between equal calls, for the rarest symbols that occur often enough."""
+        values, counts = np.unique(self.symbols, return_counts=True)
+        frequent = np.flatnonzero(counts >= least)
+        lags: dict[int, None] = {}
+        for symbol in values[frequent[np.argsort(counts[frequent], kind="stable")]][:_SYMBOLS_TRIED]:
+            places = np.flatnonzero(self.symbols == symbol)
+            middle = len(places) // 2
+            for other in places[middle + 1 : middle + 1 + _LAGS_TRIED]:
+                lags.setdefault(int(other - places[middle]))
+            for other in places[max(0, middle - _LAGS_TRIED) : middle]:
+                lags.setdefault(int(places[middle] - other))
+        return sorted(lags)
+
+    def _longest(self, lag: int) -> _Repeat:
+        """Return the longest stretch that repeats with this lag."""
+        same = self.symbols[:-lag] == self.symbols[lag:]
+        if self.flops_tolerance is not None:
+            one, other = self.flops[:-lag], self.flops[lag:]
+            same &= np.abs(one - other) <= self.flops_tolerance * np.maximum(one, other)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
+        if not len(edges):
+            return _Repeat(0, 0, lag)
+        lengths = edges[1::2] - edges[::2]
+        best = int(np.argmax(lengths))
+        return _Repeat(int(edges[2 * best]), int(lengths[best]) + lag, lag)
+
+
+def _symbols(recording: Recording, rank: int, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return one small integer per call, equal for calls that do the same."""
+    events = recording.events[rank]
+    started = np.cumsum((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
+    calls = events[at]
+    columns = [calls[name].astype(np.int64) for name in ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes")]
+    # A WAIT is identified by how many operations ago its operation began, a vector collective by its counts.
+    extra = np.where(calls["kind"] == Kind.WAIT, started[at] - calls["request"], 0)
+    vectors = np.flatnonzero((calls["kind"] == Kind.COLLECTIVE) & (calls["request"] >= 0))
+    contents: dict[bytes, int] = {}
+    for place in vectors:
+        begin = int(calls["request"][place])
+        size = len(recording.communicators[int(calls["comm"][place])])
+        content = recording.counts[rank][begin : begin + size].tobytes()
+        extra[place] = contents.setdefault(content, len(contents))
+    if not len(calls):
+        return np.zeros(0, np.int64)
+    return np.unique(np.stack([*columns, extra]), axis=1, return_inverse=True)[1].reshape(-1)

@@ -1,0 +1,134 @@
+/* Programs that SMPI loads once per rank (privatisation by dlopen) look up symbols in their own libraries first.  These
+ * include SimGrid but not the recorder.  Therefore this file binds the calls of loaded objects by name to the recorder,
+ * before the program starts; all other symbols are looked up as usual. */
+#define _GNU_SOURCE
+#include "inputs.h"
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <simgrid/host.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define BINDS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#elif defined(__aarch64__)
+#define BINDS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#else
+#error "the recorder knows the relocations of x86-64 and AArch64 only"
+#endif
+
+/* Returns the recorder's function of that name; NULL if it has none.  Besides functions of MPI and SMPI, the recorder
+ * has sg_barrier_wait: kernels wait for all ranks by it, outside MPI, and this waiting is not computation.  It also has
+ * the functions of the C library that read files and the environment (inputs.c). */
+static void *recorders(const char *name)
+{
+  static void *own_base;
+  Dl_info info;
+  if (!own_base && dladdr((void *)&recorders, &info))
+    own_base = info.dli_fbase;
+  if (strncmp(name, "MPI_", 4) && strncmp(name, "smpi_", 5) && strcmp(name, "sg_barrier_wait") && !inputs_watched(name))
+    return NULL;
+  void *function = dlsym(RTLD_DEFAULT, name); /* the recorder is first in this search order */
+  return function && dladdr(function, &info) && info.dli_fbase == own_base ? function : NULL;
+}
+
+static void set_slot(void **slot, void *function)
+{
+  if (*slot == function)
+    return;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)slot & ~(page - 1);
+  if (mprotect((void *)start, page, PROT_READ | PROT_WRITE)) /* it may be read-only after relocation */
+    fail("cannot attach to the program");
+  *slot = function;
+}
+
+static bool is_environ(const char *name)
+{
+  return !strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ");
+}
+
+/* Returns whether a library is the user's own, not the system's. */
+static bool is_users(const char *path)
+{
+  return strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4);
+}
+
+static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) * symbols, const char *names,
+                       ElfW(Addr) base, bool users)
+{
+  for (size_t i = 0; i < bytes / sizeof *table; i++) {
+    const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(table[i].r_info)];
+    if (users && symbol->st_shndx == SHN_UNDEF && is_environ(names + symbol->st_name))
+      inputs_environ();
+    if (!BINDS(ELF64_R_TYPE(table[i].r_info)) || symbol->st_shndx != SHN_UNDEF)
+      continue;
+    void *function = recorders(names + symbol->st_name);
+    if (function)
+      set_slot((void **)(base + table[i].r_offset), function);
+  }
+}
+
+static void bind_object(const struct link_map *object)
+{
+  const ElfW(Rela) *rela = NULL, *calls = NULL;
+  const ElfW(Sym) *symbols = NULL;
+  const char *names = NULL;
+  size_t rela_bytes = 0, calls_bytes = 0;
+  for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
+    switch (entry->d_tag) {
+    case DT_RELA: rela = (const void *)entry->d_un.d_ptr; break;
+    case DT_RELASZ: rela_bytes = entry->d_un.d_val; break;
+    case DT_JMPREL: calls = (const void *)entry->d_un.d_ptr; break;
+    case DT_PLTRELSZ: calls_bytes = entry->d_un.d_val; break;
+    case DT_SYMTAB: symbols = (const void *)entry->d_un.d_ptr; break;
+    case DT_STRTAB: names = (const void *)entry->d_un.d_ptr; break;
+    }
+  if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
+    return;
+  bool users = is_users(object->l_name);
+  bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users);
+  bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users);
+}
+
+/* Returns whether the calling code, given by its return address, belongs to SimGrid. */
+static bool is_simgrid(const void *code)
+{
+  Dl_info caller, simgrid;
+  return dladdr(code, &caller) && dladdr((void *)&sg_host_self, &simgrid) && caller.dli_fbase == simgrid.dli_fbase;
+}
+
+void *dlopen(const char *file, int flags)
+{
+  static void *(*theirs)(const char *, int);
+  if (!theirs)
+    theirs = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+  /* Objects loaded before are already bound, or their symbols were looked up in an order with the recorder first. */
+  static struct link_map *last;
+  struct link_map *object = NULL, *start = NULL;
+  void *program = theirs(NULL, RTLD_LAZY | RTLD_NOLOAD);
+  if (!last && program && !dlinfo(program, RTLD_DI_LINKMAP, &last))
+    while (last->l_next)
+      last = last->l_next;
+  /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
+   * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries that a program loads itself are loaded
+   * with the flags that it gives. */
+  if (file && is_simgrid(__builtin_return_address(0))) {
+    flags |= RTLD_DEEPBIND;
+    inputs_begin();
+  }
+  void *handle = theirs(file, flags);
+  if (!handle || !program || dlinfo(program, RTLD_DI_LINKMAP, &start))
+    return handle;
+  for (object = start; object && object != last; object = object->l_next)
+    ;
+  for (object = object ? object->l_next : start->l_next; object; object = object->l_next) {
+    bind_object(object);
+    inputs_library(object->l_name);
+    last = object;
+  }
+  return handle;
+}

@@ -1,0 +1,173 @@
+/* Collectives, each recorded as one event, independent of its internal messages. */
+#include "recorder.h"
+
+#include <smpi/smpi.h>
+#include <stdlib.h>
+
+static Event collective(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
+{
+  const Comm *among = find_comm(r, comm);
+  return (Event){.kind = COLLECTIVE, .op = (uint16_t)op, .comm = among->id, .tag = -1, .request = -1,
+                 .peer = root >= 0 ? among->world[root] : -1, .size_bytes = size_bytes};
+}
+
+static int size_in(MPI_Comm comm)
+{
+  int size;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
+static int rank_in(MPI_Comm comm)
+{
+  int rank;
+  PMPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+/* Records a collective with one size per member: `counts[i]` elements of `type`, or of `types[i]` if `types` is given.
+ * The event's size_bytes is the rank's contribution; -1 is replaced by the sum of all sizes. */
+static void note_vector(Rank *r, Event event, MPI_Comm comm, const int *counts, MPI_Datatype type,
+                        const MPI_Datatype *types)
+{
+  int64_t sum = 0;
+  uint64_t hash = 0;
+  if (r->counting)
+    r->ncounts = 0;
+  event.request = (int64_t)r->ncounts;
+  for (int i = 0; i < size_in(comm); i++) {
+    r->counts = grown(r->counts, r->ncounts, &r->counts_room, sizeof *r->counts);
+    sum += r->counts[r->ncounts++] = size_of(counts[i], types ? types[i] : type);
+    hash = mixed(hash ^ (uint64_t)r->counts[r->ncounts - 1]);
+  }
+  if (event.size_bytes < 0)
+    event.size_bytes = sum;
+  note(r, event);
+  hash_item(r, VECTOR, hash);
+}
+
+/* Defines a collective with one size for all members. */
+#define UNIFORM(name, parameters, arguments, op, root, size) \
+  int name parameters                                        \
+  {                                                          \
+    Rank *r = enter();                                       \
+    if (r)                                                   \
+      note(r, collective(r, op, comm, root, size));          \
+    int result = SURE(P##name arguments);                    \
+    leave(r);                                                \
+    return result;                                           \
+  }
+
+#define MINE const void *mine, int count, MPI_Datatype type
+#define THEIRS void *theirs, int their_count, MPI_Datatype their_type
+#define BLOCKS (mine, count, type, theirs, their_count, their_type, comm)
+#define ROOTED_BLOCKS (mine, count, type, theirs, their_count, their_type, root, comm)
+#define REDUCED (const void *mine, void *result_, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+/* With MPI_IN_PLACE, the receive arguments describe a rank's own block. */
+#define BLOCK_BYTES (mine == MPI_IN_PLACE ? size_of(their_count, their_type) : size_of(count, type))
+
+UNIFORM(MPI_Barrier, (MPI_Comm comm), (comm), BARRIER, -1, 0)
+UNIFORM(MPI_Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm),
+        BCAST, root, size_of(count, type))
+UNIFORM(MPI_Reduce, (const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+        (mine, all, count, type, op, root, comm), REDUCE, root, size_of(count, type))
+UNIFORM(MPI_Allreduce, REDUCED, (mine, result_, count, type, op, comm), ALLREDUCE, -1, size_of(count, type))
+UNIFORM(MPI_Scan, REDUCED, (mine, result_, count, type, op, comm), SCAN, -1, size_of(count, type))
+UNIFORM(MPI_Exscan, REDUCED, (mine, result_, count, type, op, comm), EXSCAN, -1, size_of(count, type))
+UNIFORM(MPI_Gather, (MINE, THEIRS, int root, MPI_Comm comm), ROOTED_BLOCKS, GATHER, root, BLOCK_BYTES)
+UNIFORM(MPI_Scatter, (MINE, THEIRS, int root, MPI_Comm comm), ROOTED_BLOCKS, SCATTER, root,
+        rank_in(comm) == root ? size_of(count, type) : size_of(their_count, their_type))
+UNIFORM(MPI_Allgather, (MINE, THEIRS, MPI_Comm comm), BLOCKS, ALLGATHER, -1, BLOCK_BYTES)
+UNIFORM(MPI_Alltoall, (MINE, THEIRS, MPI_Comm comm), BLOCKS, ALLTOALL, -1, BLOCK_BYTES)
+
+int MPI_Gatherv(MINE, void *theirs, const int *counts, const int *starts, MPI_Datatype their_type, int root,
+                MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r && rank_in(comm) == root)
+    note_vector(r, collective(r, GATHERV, comm, root, size_of(counts[root], their_type)), comm, counts, their_type,
+                NULL);
+  else if (r)
+    note(r, collective(r, GATHERV, comm, root, size_of(count, type)));
+  int result = SURE(PMPI_Gatherv(mine, count, type, theirs, counts, starts, their_type, root, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Scatterv(const void *mine, const int *counts, const int *starts, MPI_Datatype type, THEIRS, int root,
+                 MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r && rank_in(comm) == root)
+    note_vector(r, collective(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
+  else if (r)
+    note(r, collective(r, SCATTERV, comm, root, size_of(their_count, their_type)));
+  int result = SURE(PMPI_Scatterv(mine, counts, starts, type, theirs, their_count, their_type, root, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Allgatherv(MINE, void *theirs, const int *counts, const int *starts, MPI_Datatype their_type, MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r)
+    note_vector(r, collective(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
+                their_type, NULL);
+  int result = SURE(PMPI_Allgatherv(mine, count, type, theirs, counts, starts, their_type, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Alltoallv(const void *mine, const int *counts, const int *starts, MPI_Datatype type, void *theirs,
+                  const int *their_counts, const int *their_starts, MPI_Datatype their_type, MPI_Comm comm)
+{
+  Rank *r = enter();
+  bool in_place = mine == MPI_IN_PLACE;
+  if (r)
+    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
+                in_place ? their_type : type, NULL);
+  int result = SURE(PMPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, their_type, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Alltoallw(const void *mine, const int *counts, const int *starts, const MPI_Datatype *types, void *theirs,
+                  const int *their_counts, const int *their_starts, const MPI_Datatype *their_types, MPI_Comm comm)
+{
+  Rank *r = enter();
+  bool in_place = mine == MPI_IN_PLACE;
+  if (r)
+    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
+                in_place ? their_types : types);
+  int result = SURE(PMPI_Alltoallw(mine, counts, starts, types, theirs, their_counts, their_starts, their_types, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Reduce_scatter(const void *mine, void *theirs, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r)
+    note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+  int result = SURE(PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm));
+  leave(r);
+  return result;
+}
+
+int MPI_Reduce_scatter_block(const void *mine, void *theirs, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r) {
+    int size = size_in(comm);
+    int *counts = malloc((size_t)size * sizeof *counts);
+    if (!counts)
+      fail("out of memory");
+    for (int i = 0; i < size; i++)
+      counts[i] = count;
+    note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+    free(counts);
+  }
+  int result = SURE(PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm));
+  leave(r);
+  return result;
+}

@@ -1,0 +1,149 @@
+/* Computation injected by the program, and calls that take simulated time without computing. */
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <simgrid/barrier.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <smpi/smpi.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#undef gettimeofday /* smpicc redefines them as SMPI's functions */
+#undef clock_gettime
+#undef sleep
+#undef usleep
+#undef nanosleep
+
+/* Finds SMPI's function of the same name, which this library's function hides. */
+#define THEIRS(type, name, ...)                             \
+  static type (*theirs)(__VA_ARGS__);                       \
+  if (!theirs)                                              \
+    theirs = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);
+
+static void injected(Rank *r, double flops)
+{
+  double now_s = simgrid_get_clock();
+  r->now.compute_s += now_s - r->entry_s;
+  if (now_s > r->entry_s)
+    power_computed(r);
+  if (flops > 0)
+    note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = flops});
+}
+
+static uint64_t bits(double amount)
+{
+  uint64_t value;
+  memcpy(&value, &amount, sizeof value);
+  return value;
+}
+
+#define INJECTS(name, flops, kind)   \
+  void name(double amount)     \
+  {                            \
+    THEIRS(void, name, double) \
+    Rank *r = enter();         \
+    if (r)                     \
+      hash_item(r, kind, bits(amount)); \
+    if (!r || !r->free_compute)      \
+      theirs(amount);          \
+    if (r && !r->free_compute)       \
+      injected(r, flops);      \
+    leave(r);                  \
+  }
+
+/* smpi_execute is scaled by the speed of a real machine; its computation is derived from the time that it takes. */
+INJECTS(smpi_execute_flops, amount, FLOPS)
+INJECTS(smpi_execute_flops_benched, amount, FLOPS)
+INJECTS(smpi_execute_benched, amount *sg_host_get_speed(sg_host_self()), SECONDS)
+
+/* While a block is sampled (SMPI_SAMPLE), SMPI times it and must not be disturbed; the computation that SMPI injects at
+ * the end is derived from the time that passes. */
+int smpi_sample_cond(int global, const char *file, const char *tag, int iterations, double threshold, int count)
+{
+  THEIRS(int, smpi_sample_cond, int, const char *, const char *, int, double, int)
+  int more = theirs(global, file, tag, iterations, threshold, count);
+  Rank *r = current_rank();
+  if (r) {
+    r->sampled = true;
+    r->inside = more;
+  }
+  return more;
+}
+
+int smpi_sample_exit(int global, const char *file, const char *tag, int count)
+{
+  THEIRS(int, smpi_sample_exit, int, const char *, const char *, int)
+  int result = theirs(global, file, tag, count);
+  Rank *r = current_rank();
+  if (r)
+    r->inside = false;
+  return result;
+}
+
+/* Sleeping counts as computation (enter_call); its duration is hashed as the program gives it. */
+#define SLEEPS(type, name, parameters, arguments, duration)        \
+  type name parameters                                             \
+  {                                                                \
+    THEIRS(type, name, UNWRAP parameters)                          \
+    double before_s = simgrid_get_clock();                         \
+    type result = theirs arguments;                                \
+    Rank *r = current_rank();                                      \
+    if (r && !r->inside) {                                         \
+      hash_item(r, SLEEP, mixed((uint64_t)(duration)));            \
+      r->explained_s += simgrid_get_clock() - before_s;            \
+    }                                                              \
+    return result;                                                 \
+  }
+#define UNWRAP(...) __VA_ARGS__
+
+SLEEPS(unsigned int, smpi_sleep, (unsigned int seconds), (seconds), seconds * UINT64_C(1000000000))
+SLEEPS(int, smpi_usleep, (useconds_t us), (us), us * UINT64_C(1000))
+SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest),
+       (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec)
+
+/* SMPI charges 10 ns for reading the clock; this time is not computation. */
+double MPI_Wtime(void)
+{
+  Rank *r = enter();
+  double now_s = PMPI_Wtime();
+  if (r)
+    observe_time(r);
+  leave(r);
+  return now_s;
+}
+
+int smpi_gettimeofday(struct timeval *now, struct timezone *zone)
+{
+  THEIRS(int, smpi_gettimeofday, struct timeval *, struct timezone *)
+  Rank *r = enter();
+  int result = theirs(now, zone);
+  if (r)
+    observe_time(r);
+  leave(r);
+  return result;
+}
+
+int smpi_clock_gettime(clockid_t clock, struct timespec *now)
+{
+  THEIRS(int, smpi_clock_gettime, clockid_t, struct timespec *)
+  Rank *r = enter();
+  int result = theirs(clock, now);
+  if (r)
+    observe_time(r);
+  leave(r);
+  return result;
+}
+
+/* A kernel that waits for all ranks to end the timed section (apps/kernels/harness/section.c) does not compute. */
+int sg_barrier_wait(sg_bar_t all)
+{
+  THEIRS(int, sg_barrier_wait, sg_bar_t)
+  Rank *r = enter();
+  int result = theirs(all);
+  leave(r);
+  return result;
+}

@@ -1,0 +1,125 @@
+/* The beginning and the end of every rank. */
+#include "inputs.h"
+#include "recorder.h"
+
+#include <errno.h>
+#include <simgrid/engine.h>
+#include <smpi/smpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xbt/config.h>
+
+static int nranks, nfinished;
+
+static bool environment_says(const char *name, const char *value)
+{
+  const char *given = getenv(name);
+  return given && !strcmp(given, value);
+}
+
+void begin_rank(void)
+{
+  if (!getenv("RECORDER_FOLDER") || current_rank())
+    return;
+  Rank *r = calloc(1, sizeof *r);
+  if (!r)
+    fail("out of memory");
+  PMPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  r->measured = sg_cfg_get_boolean("smpi/simulate-computation");
+  bool hashes = environment_says("RECORDER_EVENTS", "hashes");
+  r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
+  r->listing = hashes || !r->counting;
+  r->free_compute = environment_says("RECORDER_COMPUTE", "none");
+  r->entry_s = r->left_s = simgrid_get_clock();
+  set_current_rank(r);
+  comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
+  power_begin(r);
+  mark(r, BEGIN);
+}
+
+static void write_array(int rank, const char *what, const void *items, size_t size, size_t count)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%d.%s", getenv("RECORDER_FOLDER"), rank, what);
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(items, size, count, file) != count || fclose(file))
+    fail("cannot write %s: %s", path, strerror(errno));
+}
+
+static void end_rank(Rank *r)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < r->nevents; i++)
+    if (r->events[i].kind != DELETED) {
+      if (r->metered)
+        r->energies_j[kept] = r->energies_j[i];
+      r->hashed[kept] = r->hashed[i];
+      r->events[kept++] = r->events[i];
+    }
+  for (size_t slot = 0; slot < r->request_slots; slot++)
+    if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
+      fail("unsupported: MPI_Finalize before a receive is complete");
+  if (r->sampled && !r->measured)
+    fail("sampled: the program times itself by SMPI_SAMPLE");
+  write_array(r->rank, "counts", r->counts, sizeof *r->counts, r->ncounts);
+  write_array(r->rank, "events", r->events, sizeof *r->events, kept);
+  write_array(r->rank, "hashes", r->hashes, sizeof *r->hashes, r->nhashes);
+  write_array(r->rank, "hashed", r->hashed, sizeof *r->hashed, kept);
+  write_array(r->rank, "moments", r->moments, sizeof *r->moments, r->nmoments);
+  write_array(r->rank, "energies", r->energies_j, sizeof *r->energies_j, r->metered ? kept : 0);
+  inputs_end();
+  if (++nfinished == nranks) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/communicators", getenv("RECORDER_FOLDER"));
+    write_comms(path);
+    snprintf(path, sizeof path, "%s/energy", getenv("RECORDER_FOLDER"));
+    power_write(path);
+  }
+  free(r->events);
+  free(r->energies_j);
+  free(r->hashes);
+  free(r->hashed);
+  free(r->counts);
+  free(r->moments);
+  free(r->requests);
+  free(r->comms);
+  free(r->made);
+  set_current_rank(NULL);
+  free(r);
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+  int result = PMPI_Init(argc, argv);
+  begin_rank();
+  return result;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+  if (getenv("RECORDER_FOLDER") && required > MPI_THREAD_FUNNELED)
+    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
+  int result = PMPI_Init_thread(argc, argv, required, provided);
+  begin_rank();
+  return result;
+}
+
+int MPI_Abort(MPI_Comm comm, int code)
+{
+  Rank *r = current_rank();
+  if (r)
+    fprintf(stderr, "abort: rank %d, code %d\n", r->rank, code);
+  return PMPI_Abort(comm, code);
+}
+
+int MPI_Finalize(void)
+{
+  Rank *r = enter();
+  if (r) {
+    mark(r, END);
+    end_rank(r);
+  }
+  return PMPI_Finalize();
+}

@@ -1,0 +1,13 @@
+/* The inputs of the program (inputs.c), as attach.c needs them. */
+#ifndef APPS_RECORDER_INPUTS_H
+#define APPS_RECORDER_INPUTS_H
+
+#include <stdbool.h>
+
+void inputs_begin(void);                /* SimGrid is about to load the program */
+void inputs_end(void);                  /* a rank has ended: notes the libraries that are loaded */
+void inputs_library(const char *path);  /* a library has been loaded */
+void inputs_environ(void);              /* the program refers to `environ` */
+bool inputs_watched(const char *name);  /* whether inputs.c defines a function of the C library by this name */
+
+#endif

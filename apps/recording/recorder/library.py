@@ -1,0 +1,37 @@
+"""The recorder as a compiled library that is loaded before SimGrid's, and its hash."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from platforms.simgrid.compiling import compile_once
+
+_HERE = Path(__file__).parent
+_COMMON = _HERE.parents[1] / "common"
+_FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
+
+
+def recorder_library() -> Path:
+    """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
+    return compile_once(
+        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=_headers()
+    )
+
+
+@cache
+def recorder_hash() -> str:
+    """Return the hash of the recorder's sources and compiler flags."""
+    digest = hashlib.sha256(" ".join(_FLAGS).encode())
+    for path in (*_sources(), *_headers()):
+        digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources() -> list[Path]:
+    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
+
+
+def _headers() -> list[Path]:
+    return [*sorted(_HERE.glob("*.h")), *(_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))]

@@ -1,0 +1,151 @@
+/* The ranks: finds the rank that makes a call, and records its events. */
+#include "recorder.h"
+
+#include <float.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <smpi/smpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Rank **ranks; /* by actor */
+static size_t nslots;
+
+static void count_event(Rank *r, const Event *event)
+{
+  if (event->kind == COMPUTE) {
+    r->now.flops += event->amount;
+  } else if (event->kind == SEND) {
+    r->now.messages++;
+    r->now.bytes += event->size_bytes;
+    r->now.self_messages += event->peer == r->rank;
+    r->now.self_bytes += event->peer == r->rank ? event->size_bytes : 0;
+  } else if (event->kind == COLLECTIVE) {
+    r->now.calls[event->op]++;
+    r->now.call_bytes[event->op] += event->size_bytes * (event->op == ALLTOALL ? comm_size(event->comm) : 1);
+  }
+}
+
+Event *note(Rank *r, Event event)
+{
+  event.clock_s = r->entry_s;
+  if (event.kind != COMPUTE)
+    event.amount = r->now.compute_s;
+  int64_t hashed = r->attributed;
+  if (event.kind != COMPUTE && event.kind != WAIT)
+    hash_event(r, &event, event.comm < 0 ? 0 : comm_hash(event.comm));
+  r->attributed = (int64_t)r->nhashes;
+  count_event(r, &event);
+  if (event.kind == COMPUTE && r->nevents && r->events[r->nevents - 1].kind == COMPUTE && !r->counting) {
+    r->events[r->nevents - 1].amount += event.amount;
+    return &r->events[r->nevents - 1];
+  }
+  r->events = grown(r->events, r->nevents, &r->room, sizeof *r->events);
+  Event *place = &r->events[r->nevents];
+  *place = event;
+  if (r->metered) {
+    r->energies_j = grown(r->energies_j, r->nevents, &r->energies_room, sizeof *r->energies_j);
+    r->energies_j[r->nevents] = r->now.energy_j;
+  }
+  if (r->listing && !r->counting) {
+    r->hashed = grown(r->hashed, r->nevents, &r->hashed_room, sizeof *r->hashed);
+    r->hashed[r->nevents] = hashed;
+  }
+  r->nevents += !r->counting;
+  return place;
+}
+
+Rank *current_rank(void)
+{
+  size_t actor = (size_t)sg_actor_self_get_pid();
+  return actor < nslots ? ranks[actor] : NULL;
+}
+
+void set_current_rank(Rank *r)
+{
+  size_t actor = (size_t)sg_actor_self_get_pid();
+  if (actor >= nslots) {
+    size_t slots = 2 * actor + 64;
+    ranks = realloc(ranks, slots * sizeof *ranks);
+    if (!ranks)
+      fail("out of memory");
+    memset(ranks + nslots, 0, (slots - nslots) * sizeof *ranks);
+    nslots = slots;
+  }
+  ranks[actor] = r;
+}
+
+Rank *enter_call(const char *name)
+{
+  Rank *r = current_rank();
+  if (!r || r->inside)
+    return NULL;
+  r->inside = true;
+  r->call = name;
+  double before_s = simgrid_get_clock();
+  if (r->measured) /* injects the computation since the last call and restarts the timing */
+    smpi_bench_end();
+  double now_s = simgrid_get_clock();
+  if (now_s > before_s)
+    power_computed(r);
+  if (now_s > r->left_s) {
+    if (!r->measured && now_s - r->left_s > r->explained_s + 8 * DBL_EPSILON * now_s) {
+      observe_time(r); /* time has passed that no hashed call has taken: nothing is known of it */
+      observe_time(r);
+    }
+    r->now.compute_s += now_s - r->left_s;
+    r->entry_s = r->left_s;
+    note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1,
+                    .amount = (now_s - r->left_s) * sg_host_get_speed(sg_host_self())});
+  }
+  r->explained_s = 0;
+  r->entry_s = now_s;
+  if (r->measured)
+    smpi_bench_begin();
+  return r;
+}
+
+void leave(Rank *r)
+{
+  if (!r)
+    return;
+  r->left_s = simgrid_get_clock();
+  r->inside = false;
+  if (r->measured) /* excludes the recorder's own work from the program's computation */
+    smpi_bench_begin();
+}
+
+void mark(Rank *r, int op)
+{
+  power_mark(r, op);
+  note(r, (Event){.kind = MARK, .op = (uint16_t)op, .comm = -1, .peer = -1, .tag = -1, .request = -1});
+  r->now.clock_s = r->entry_s;
+  r->now.op = op;
+  r->moments = grown(r->moments, r->nmoments, &r->moments_room, sizeof *r->moments);
+  r->moments[r->nmoments++] = r->now;
+  r->now.hash = 0;
+}
+
+/* Names the ranks that are still in a call when the program ends: they wait in it for ever. */
+__attribute__((destructor)) static void say_who_waits(void)
+{
+  for (size_t actor = 0; actor < nslots; actor++)
+    if (ranks[actor] && ranks[actor]->inside)
+      fprintf(stderr, "waits: rank %d in %s\n", ranks[actor]->rank, ranks[actor]->call);
+}
+
+void recorder_mark(int moment)
+{
+  Rank *r = enter();
+  if (r && moment >= 0 && moment < MARKS)
+    mark(r, moment);
+  leave(r);
+}
+
+int MPI_Pcontrol(const int level, ...) /* SMPI's own function does nothing, or aborts, in versions 3.32 and 4.1 */
+{
+  recorder_mark(level - FIRST_MARK_LEVEL);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,151 @@
+/* The recorder records the events of every rank of an MPI program.
+ *
+ * It is a library that is loaded before SimGrid's (LD_PRELOAD) and defines the functions of MPI.  Each function records
+ * its call and does the work by its PMPI counterpart.  All ranks live in one process, so the state of a rank is found
+ * by its actor.  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
+ * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
+ * RECORDER_EVENTS=hashes records also one hash per call.
+ * RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
+ * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
+ * MOMENT in apps/recording/files.py. */
+#ifndef APPS_RECORDER_H
+#define APPS_RECORDER_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, DELETED = 255 }; /* Kind */
+enum { STANDARD, BUFFERED, SYNCHRONOUS, READY };                           /* Mode */
+enum {                                                                     /* Op */
+  BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
+  REDUCE_SCATTER, SCAN, EXSCAN, OPS
+};
+/* A Mark is recorded by recorder_mark(mark) and MPI_Pcontrol(FIRST_MARK_LEVEL + mark).  The recorder itself adds BEGIN
+ * after MPI_Init and END at MPI_Finalize. */
+enum { FIRST_MARK_LEVEL = 1000, BEGIN = 254, END = 255 };
+enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP, MARKS }; /* Mark */
+
+typedef struct {
+  uint8_t kind, mode;
+  uint16_t op;
+  int32_t comm, peer, tag;
+  int64_t request, size_bytes;
+  double amount; /* COMPUTE: flops; other events: simulated time spent computing so far, s */
+  double clock_s;
+} Event;
+
+/* Totals of a rank up to a mark. */
+typedef struct {
+  double clock_s, compute_s, flops;
+  int64_t op; /* Mark, BEGIN or END */
+  int64_t messages, bytes, self_messages, self_bytes;
+  int64_t calls[OPS], call_bytes[OPS]; /* by collective; for an all-to-all all bytes that the rank sends */
+  double energy_j; /* energy of the host, as in apps.results.record.IterationEnergy; 0: not counted */
+  uint64_t hash;   /* of all calls and injected computation since the mark before, in their order (hashes.c) */
+  int64_t timed;   /* observations of the time on which the program's course may depend (hashes.c) */
+} Moment;
+
+/* A communicator, described in the same way on all its members. */
+typedef struct {
+  int id, parent, turn; /* turn: number of earlier ones with the same members and parent */
+  int size;
+  int *world; /* rank in MPI_COMM_WORLD of each member */
+  uint64_t hash; /* of parent, turn and members */
+} Comm;
+
+/* A request of one operation, or a persistent request. */
+typedef struct {
+  MPI_Request handle; /* NULL: the slot is free */
+  bool receive, persistent, active;
+  size_t event; /* index of the active operation's event */
+  int64_t number; /* of the active operation */
+  Event start;  /* event of the next operation, for a persistent request */
+  const Comm *comm;
+} Operation;
+
+typedef struct {
+  int rank;
+  bool inside;   /* within a call that is recorded */
+  const char *call; /* name of the latest call */
+  bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
+  bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
+  bool counting; /* events are counted, not kept: all of them pass through events[0] */
+  bool free_compute;   /* injected computation takes no time */
+  double entry_s, left_s;
+  Moment now;
+  Moment *moments;
+  size_t nmoments, moments_room;
+  Event *events;
+  size_t nevents, room;
+  bool metered;       /* the energy of the host is counted */
+  bool computed;      /* the rank has computed since its last iteration ended */
+  double *energies_j; /* now.energy_j at each event */
+  size_t energies_room;
+  bool listing;       /* hashes of calls are kept */
+  uint64_t *hashes;
+  size_t nhashes, hashes_room;
+  int64_t *hashed;    /* number of hashes before those of each event */
+  size_t hashed_room;
+  int64_t attributed; /* number of hashes that belong to events so far */
+  double explained_s; /* the part of the time since the last call that hashed calls have taken */
+  int64_t *counts;
+  size_t ncounts, counts_room;
+  int64_t operations;
+  Operation *requests; /* hash table by handle */
+  size_t nrequests, request_slots;
+  struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */
+  size_t ncomms, comms_room;
+  const Comm **made; /* all communicators that ever had this rank as a member */
+  size_t nmade, made_room;
+} Rank;
+
+/* --- util.c --- */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void *grown(void *array, size_t count, size_t *room, size_t size); /* returns the array with room for one more item */
+int sure(const Rank *r, int result, const char *name);
+#define SURE(call) sure(r, call, __func__) /* returns the result; ends the program if a recorded call fails */
+int64_t size_of(int count, MPI_Datatype type); /* bytes */
+
+/* --- rank.c --- */
+Rank *current_rank(void);       /* the calling rank; NULL before MPI_Init and after MPI_Finalize */
+void set_current_rank(Rank *r); /* NULL: the calling actor is no rank any more */
+#define enter() enter_call(__func__) /* at the entry of a call; returns NULL if the call is not to be recorded */
+Rank *enter_call(const char *name);
+void leave(Rank *r); /* at the end of a call; r may be NULL */
+Event *note(Rank *r, Event event);
+void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
+void recorder_mark(int moment); /* called by programs, with a Mark */
+
+/* --- hashes.c --- */
+void hash_item(Rank *r, int kind, uint64_t value);  /* kind: a Kind or one of those below */
+void hash_event(Rank *r, const Event *event, uint64_t comm); /* the beginning of a call, of this communicator's hash */
+void hash_completed(Rank *r, int64_t number, const Event *received); /* received: NULL for a send */
+void observe_time(Rank *r);                         /* the program reads a clock, or asks in vain */
+uint64_t mixed(uint64_t value);
+enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK };
+
+/* --- init_finalize.c --- */
+void begin_rank(void); /* after MPI_Init */
+
+/* --- power.c --- */
+void power_begin(Rank *r);         /* after MPI_Init */
+void power_computed(Rank *r);      /* right after a computation of the rank */
+void power_mark(Rank *r, int op);  /* op: a Mark, BEGIN or END */
+void power_write(const char *path); /* when all ranks have ended; writes nothing if energy is not counted */
+
+/* --- comms.c --- */
+const Comm *find_comm(Rank *r, MPI_Comm comm);
+int comm_size(int id);
+uint64_t comm_hash(int id);
+void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */
+void comm_freed(Rank *r, MPI_Comm comm);
+void write_comms(const char *path);
+
+/* --- requests.c --- */
+Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */
+Operation *new_request(Rank *r, MPI_Request handle);
+void drop_request(Rank *r, MPI_Request handle);
+
+#endif

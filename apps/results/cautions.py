@@ -1,0 +1,92 @@
+"""The cautions about the runs that a command uses, collected and printed each once."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+
+MEASURED = "computation is timed on this machine: results vary from run to run"
+
+# A number that is no part of a name: 'c1', grid4x2 and c-1.x have none.
+_NUMBER = re.compile(r"(?<![\w.'-])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w'-]|\.\w)")
+
+
+@dataclass
+class _Kind:
+    """The sentences that differ in their numbers only."""
+
+    numbers: list[list[str]] = field(default_factory=list)  # of each sentence
+    runs: dict[Hashable, str] = field(default_factory=dict)  # names of the runs
+
+
+class Cautions:
+    """The cautions about all runs that a command uses, as truth or as evidence.
+
+    Sentences that differ only in their numbers become one, with the smallest and the largest of each number.  Lines and
+    names are sorted, so that they do not depend on the order of the runs.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, _Kind] = {}
+        self._said: set[str] = set()
+
+    def add(self, run: str, sentences: Iterable[str], *, key: Hashable = None) -> None:
+        """Keep the cautions about a run.
+
+        Args:
+            run: Name of the run.
+            sentences: Its cautions.
+            key: What tells apart runs of the same name; a run that is added again counts once.
+        """
+        for sentence in sentences:
+            kind = self._kinds.setdefault(_kind(sentence), _Kind())
+            numbers = _NUMBER.findall(sentence)
+            if numbers not in kind.numbers:
+                kind.numbers.append(numbers)
+            kind.runs.setdefault((run, key), run)
+
+    def lines(self) -> list[str]:
+        """Return every caution, printed or not, with the first of the runs that it concerns and their number."""
+        return sorted(_line(text, kind) for text, kind in self._kinds.items())
+
+    def say(self, *sentences: str) -> None:
+        """Print sentences that concern the whole command at once; ``say_all`` does not repeat them for its runs."""
+        for sentence in sentences:
+            if (kind := _kind(sentence)) not in self._said:
+                self._said.add(kind)
+                _print(sentence)
+
+    def say_all(self) -> None:
+        """Print every caution that has not been printed yet."""
+        new = {text: kind for text, kind in self._kinds.items() if text not in self._said}
+        self._said.update(new)
+        for line in sorted(_line(text, kind) for text, kind in new.items()):
+            _print(line)
+
+
+def print_cautions(sentences: Iterable[str]) -> None:
+    """Print the cautions about the only run of a command."""
+    Cautions().say(*sentences)
+
+
+def _print(sentence: str) -> None:
+    print(f"caution: {sentence}", file=sys.stderr)
+
+
+def _kind(sentence: str) -> str:
+    """Return the sentence with a mark in the place of each number."""
+    return _NUMBER.sub("\0", sentence)
+
+
+def _line(text: str, kind: _Kind) -> str:
+    first, *others = sorted(kind.runs.values())
+    more = f", and {len(others)} more" if others else ""
+    numbers = iter([_range(set(column)) for column in zip(*kind.numbers, strict=True)])
+    return f"{first}{more}: " + re.sub("\0", lambda _: next(numbers), text)
+
+
+def _range(texts: set[str]) -> str:
+    low, high = min(texts, key=float), max(texts, key=float)
+    return low if float(low) == float(high) else f"{low} to {high}"

@@ -1,0 +1,87 @@
+"""Inputs that a run of a user's program has read: files, folders and variables; and whether they are the same now.
+
+A result that depends on them is used again only while they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+MISSING = "missing"
+FOLDER = "folder"  # one that is there; if its names were listed, their hash follows
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs that a run has read.  Names of files are absolute, or relative to the current folder of the command."""
+
+    files: dict[str, str] = field(default_factory=dict)  # state by name, as ``state`` returns it
+    environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
+    unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
+
+    def changed(self) -> str | None:
+        """Return what has changed since the run, in a few words; None if nothing has."""
+        for name, value in self.environment.items():
+            if os.environ.get(name) != value:
+                return f"the environment variable {name}"
+        for name, known in self.files.items():
+            if state(name, listed=known.startswith(f"{FOLDER} ")) != known:
+                return f"the {'folder' if known.startswith(FOLDER) else 'file'} {name}"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the inputs as JSON values."""
+        return {"files": self.files, "environment": self.environment}
+
+
+def from_json(told: Any) -> Inputs | None:
+    """Return the inputs that ``to_json`` has written; None for anything else."""
+    if not isinstance(told, dict) or told.keys() != {"files", "environment"}:
+        return None
+    files, environment = told["files"], told["environment"]
+    if not isinstance(files, dict) or not isinstance(environment, dict):
+        return None
+    known = all(isinstance(one, str) for one in files.values())
+    return Inputs(files, environment) if known else None
+
+
+def merged(several: Iterable[Inputs | None]) -> Inputs | None:
+    """Return the inputs of several runs that make one result; None if one of them was not observed."""
+    files: dict[str, str] = {}
+    environment: dict[str, str | None] = {}
+    unseen: dict[str, None] = {}
+    for one in several:
+        if one is None:
+            return None
+        for name, known in one.files.items():
+            if files.setdefault(name, known) != known:
+                unseen[f"{name} changed between two runs"] = None
+        environment |= one.environment
+        unseen |= dict.fromkeys(one.unseen)
+    return Inputs(files, environment, tuple(unseen))
+
+
+def state(name: str, *, listed: bool = False) -> str:
+    """Return the hash of a file's content, or what else is there; of a ``listed`` folder the hash of its names too."""
+    try:
+        mode = os.stat(name).st_mode
+        if stat.S_ISREG(mode):
+            with open(name, "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        if stat.S_ISDIR(mode) and not listed:
+            return FOLDER
+        if stat.S_ISDIR(mode):
+            names = b"\0".join(sorted(map(os.fsencode, os.listdir(name))))
+            return f"{FOLDER} {hashlib.sha256(names).hexdigest()}"
+    except (FileNotFoundError, NotADirectoryError):
+        return MISSING
+    except OSError as err:
+        return f"unreadable: {err.strerror}"
+    except ValueError:  # no name of a file
+        return MISSING
+    return "no file"

@@ -1,0 +1,103 @@
+"""The cautions about one run, one recording or one series of experiments, all derived here.
+
+They are derived, not stored, so that results from the store carry the same cautions as new ones.  A sentence that is
+added here reaches every command that uses runs (apps/results/cautions.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.network.measure import NetworkPlan
+from apps.programs.own_program import UserProgram
+from apps.recording.events import Kind, Mark, Recording
+from apps.results.cautions import MEASURED
+from apps.results.record import RunRecord, iterations_caution
+from apps.spec.run_spec import RunSpec
+from platforms.model.platform import Change
+from platforms.simgrid.repairs import simgrid_identity
+
+_REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
+
+
+def run_cautions(spec: RunSpec, record: RunRecord) -> tuple[str, ...]:
+    """Return what a reader of a run's record must know; none for a run whose time was measured on a real machine."""
+    if record.source != "simulation":
+        return ()
+    return tuple(_of_run(spec, record))
+
+
+def extrapolation_caution(record: RunRecord) -> str | None:
+    """Return from how many iterations a record was extrapolated, and how well; None: all were simulated."""
+    how = record.extrapolation
+    if how is None:
+        return None
+    bound = "an unknown error" if how.bound_rel is None else f"a relative error of at most {how.bound_rel:.1g}"
+    return f"extrapolated from {how.simulated} of {how.iterations} iterations, with {bound}"
+
+
+def recording_cautions(spec: RunSpec, recording: Recording) -> tuple[str, ...]:
+    """Return what a reader of results from a recording of the spec's problem must know."""
+    return tuple(_of_recording(spec, recording))
+
+
+def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
+    """Return what a reader of results from experiments with messages or blocks must know."""
+    changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
+    return (*_changes(changes), *_repairs(simgrid_identity()))
+
+
+def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
+    problem = spec.target.problem
+    program, extrapolated = problem.program, extrapolation_caution(record)
+    if spec.compute == "measured":
+        yield MEASURED
+    if program is not None and spec.compute == "injected" and not any(record.compute_s):
+        yield _no_computation(program)
+    if extrapolated is not None:
+        yield extrapolated
+    about_iterations = iterations_caution(record)
+    if about_iterations is not None and program is not None:
+        yield about_iterations
+    yield from _changes(spec.target.changes)
+    yield from _repairs(str(record.identity.get("simgrid", "")))
+
+
+def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
+    problem = spec.target.problem
+    program = problem.program
+    if recording.measured:
+        yield MEASURED
+    computing = any((events["kind"] == Kind.COMPUTE).any() for events in recording.events)
+    if program is not None and spec.compute == "injected" and not computing:
+        yield _no_computation(program)
+    if problem.iterative:
+        first, iterations = recording.events[0], spec.target.iterations
+        recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
+        if not recorded:
+            yield "all iterations were recorded: their boundaries were not found"
+        elif recorded < iterations:
+            yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
+    yield from _repairs(simgrid_identity())
+
+
+def _no_computation(program: UserProgram) -> str:
+    remedy = "charge flops by rank.compute" if program.is_python else "--compute measured times it"
+    return f"the program injects no computation, so it takes no time; {remedy}"
+
+
+def _changes(changes: Sequence[Change]) -> Iterator[str]:
+    if changes:
+        more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+        yield f"the platform changes while the program runs: {changes[0]}{more}"
+
+
+def _repairs(simgrid: str) -> Iterator[str]:
+    repaired = _REPAIRED.fullmatch(simgrid)
+    if repaired is not None:
+        yield (
+            f"SimGrid {repaired[1]} ran with this project's repairs of its routes and of the energy of links: "
+            "without them its results differ (docs/validation/determinism.md)"
+        )

@@ -1,0 +1,140 @@
+"""Simulations on the workers of a Dask cluster, on one or more machines with SimGrid and this project installed."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from pathlib import Path
+
+from apps.errors import SimulationError, Stopped
+from apps.results.record import RunRecord
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from platforms.errors import UserError
+from platforms.files.caching import cache_folder, write_atomically
+from platforms.read.read import profiles
+
+_CONNECT_LIMIT_S = 20.0
+_LONGEST_PAUSE_S = 0.05
+_LOOK_EVERY_S = 2.0  # interval between two checks for workers
+NO_WORKERS_S = 60.0  # time without workers after which a run fails; a batch system may restart some until then
+
+
+class Cluster:
+    """A Dask scheduler and its workers.
+
+    Raises:
+        UserError: Dask is not installed, no scheduler answers at the address, or no worker has joined it in time.
+    """
+
+    def __init__(self, address: str):
+        try:
+            # Imported here for a quick start: it is slow to import.
+            from distributed import Client
+        except ImportError:
+            raise UserError("--scheduler", "Dask is not installed", "Run pip install '.[cluster]'") from None
+        try:
+            self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
+        except (OSError, ValueError) as err:
+            reason = str(err).splitlines()[0] if str(err) else type(err).__name__
+            raise UserError(
+                f"--scheduler {address}", reason.rstrip("."), "Give the address of a running scheduler"
+            ) from err
+        try:
+            self._client.wait_for_workers(1, timeout=_CONNECT_LIMIT_S)  # new workers take some seconds to join
+        except TimeoutError:
+            self._client.close()
+            problem = f"no worker has joined it in {_CONNECT_LIMIT_S:g} s"
+            raise UserError(f"--scheduler {address}", problem, "Start workers first") from None
+        self._lock = threading.Lock()
+        self._looked_s = self._alive_s = time.monotonic()
+
+    @property
+    def places(self) -> int:
+        """Number of simulations that the present workers can run at the same time."""
+        return sum(self._client.nthreads().values())
+
+    def simulate(
+        self, spec: RunSpec, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+    ) -> RunRecord:
+        """Simulate on a worker, otherwise like ``apps.runs.simulate.simulate``.
+
+        When a worker dies, another worker repeats its run.
+
+        Raises:
+            SimulationError: The simulation fails, every worker that runs it dies, there have been no workers for
+                NO_WORKERS_S, or the scheduler is gone.
+            Stopped: ``stop`` is set.  A run that a worker has already begun continues there; its result is dropped.
+        """
+        # Imported here for a quick start: it is slow to import.
+        from distributed import KilledWorker
+
+        what = f"{spec.target.problem} on {spec.target.platform.name}"
+        files = _files_to_send(spec.target.platform.path)
+        future = self._client.submit(_simulate_there, spec, files, time_limit_s, pure=False)
+        stop = threading.Event() if stop is None else stop
+        pause_s = 0.001
+        while not future.done():
+            if stop.wait(pause_s):
+                future.cancel()
+                raise Stopped(f"{what}: its runner was closed")
+            pause_s = min(1.3 * pause_s, _LONGEST_PAUSE_S)
+            self._check_workers(what)
+        try:
+            record: RunRecord = future.result()
+        except KilledWorker:
+            raise SimulationError(f"{what}: every worker that ran it died, perhaps for lack of memory") from None
+        except CancelledError:  # not by this process
+            raise SimulationError(f"{what}: the scheduler of the workers is gone") from None
+        return record
+
+    def _check_workers(self, what: str) -> None:
+        """Raise SimulationError when the checks of all threads have found no workers for too long."""
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s - self._looked_s < _LOOK_EVERY_S:
+                return
+            looked_s, self._looked_s = self._looked_s, now_s
+            if now_s - looked_s > NO_WORKERS_S or (self._client.status == "running" and self.places):
+                self._alive_s = now_s
+            if now_s - self._alive_s < NO_WORKERS_S:
+                return
+        raise SimulationError(f"{what}: there have been no workers for {NO_WORKERS_S:g} s")
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection to the scheduler, which drops the runs of this client."""
+        self._client.close()
+
+
+def _files_to_send(path: Path) -> dict[str, bytes]:
+    """Return the content of a platform file and of the profiles that it names, by their names in its folder.
+
+    Raises:
+        UserError: It names a profile outside its folder.
+    """
+    files = {path.name: path.read_bytes()}
+    for name, file in profiles(path).items():
+        if os.path.isabs(name) or ".." in Path(name).parts:
+            problem = f"it names the profile {name!r}, which is not in its own folder and does not reach the workers"
+            raise UserError(f"--scheduler with {path}", problem, "Put the profile into the platform's folder")
+        files[name] = file.read_bytes()
+    return files
+
+
+def _simulate_there(spec: RunSpec, files: dict[str, bytes], time_limit_s: float | None) -> RunRecord:
+    """Simulate on the worker, after writing the platform and its profiles to the worker's own disk."""
+    platform = spec.target.platform
+    folder = cache_folder() / "platforms" / platform.content_hash
+    for name, content in files.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
+            write_atomically(path, content)
+    path = folder / Path(platform.path).name
+    there = replace(spec, target=replace(spec.target, platform=replace(platform, path=path)))
+    return simulate(there, time_limit_s=time_limit_s)

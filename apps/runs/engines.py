@@ -1,0 +1,68 @@
+"""The table of engines, and their common interface."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Protocol
+
+from apps.child.process import Finished
+from apps.results.record import RunRecord
+from apps.s4u import engine as s4u
+from apps.smpi import engine as smpi
+from apps.spec.run_spec import RunSpec
+from platforms.simgrid.repairs import simgrid_identity
+
+
+class Engine(Protocol):
+    """Engine: a module with these three functions, which run problems."""
+
+    def run_iterations(
+        self,
+        spec: RunSpec,
+        iterations: int,
+        *,
+        identity: dict[str, Any],
+        time_limit_s: float | None = None,
+        stop: threading.Event | None = None,
+    ) -> RunRecord:
+        """Run a number of the problem's iterations, whatever the spec's policy, and return their record.
+
+        Raises:
+            KernelError: The kernel or program refuses the problem (too many ranks, say).
+            SimulationError: The run does not succeed, or takes more wall time than ``time_limit_s``.
+            NoIterations: Fewer iterations than all are asked for, and those of the program cannot be told apart.
+            Stopped: Another thread has set ``stop``.
+        """
+
+    def note_events(
+        self, spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+    ) -> Finished:
+        """Run a number of iterations and leave the ranks' events in the folder ``notes`` (apps/recording/files.py).
+
+        ``what`` names the run in errors.
+
+        Raises:
+            KernelError: The kernel or program refuses the problem, or makes a call that cannot be recorded.
+            SimulationError: The run does not succeed.
+        """
+
+    def program_hash(self, spec: RunSpec) -> str:
+        """Return the identity of the code that the spec's run executes."""
+
+
+ENGINES: dict[str, Engine] = {"smpi": smpi, "s4u": s4u}
+
+
+def run_identity(spec: RunSpec) -> dict[str, Any]:
+    """Return everything that determines the result of a run: the spec, the program and the simulator."""
+    program_hash = ENGINES[spec.engine].program_hash(spec)
+    return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_identity()}
+
+
+def run_iterations(
+    spec: RunSpec, iterations: int, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+) -> RunRecord:
+    """Run a number of iterations with the spec's engine; see ``Engine.run_iterations``."""
+    engine = ENGINES[spec.engine]
+    return engine.run_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s, stop=stop)

@@ -1,0 +1,104 @@
+"""Fingerprints of all iterations of a user's program, from one full run on a network that costs next to nothing.
+
+They depend on the program and its number of ranks only: all platforms share them, and the store keeps them.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.errors import SimulationError
+from apps.recording.files import Incomplete
+from apps.recording.fingerprints import (
+    Cut,
+    Fingerprints,
+    fingerprints_of_calls,
+    fingerprints_of_marks,
+    from_bytes,
+    read_notes,
+    to_bytes,
+)
+from apps.results.inputs import merged
+from apps.runs.neutral import NEUTRAL_SPEED_FLOPS, recording_identity
+from apps.smpi.engine import note_fingerprints
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from apps.store import Store
+from platforms.files.scratch import scratch_folder
+from platforms.model.platform import Platform
+from platforms.read.read import kept_file, read_platform
+
+_HEADER = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Notes of the recorder about a full run."""
+
+    calls: tuple[npt.NDArray[np.uint64], ...]  # hashes by rank; empty arrays where the program marks its iterations
+    moments: tuple[npt.NDArray[np.void], ...]  # MOMENT by rank
+
+    def fingerprints(self, cuts: tuple[Cut, ...] | None) -> Fingerprints | None:
+        """Return the fingerprints of the iterations: the marked ones, or those that the cuts make of the calls."""
+        if cuts is None:
+            return fingerprints_of_marks(self.moments)
+        return fingerprints_of_calls(self.calls, cuts, self.moments)
+
+
+def noted_in_full(
+    spec: RunSpec,
+    *,
+    marked: bool,
+    store: Store | None = None,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> Notes:
+    """Return the notes of a full run of the spec's program on its number of ranks, from ``store`` if they are there.
+
+    Raises:
+        KernelError: The program makes a call that cannot be recorded.
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
+    identity = {**recording_identity(spec, spec.target.iterations), "marked": marked}
+    usable = store is not None and store.unchanged("fingerprints", identity)
+    kept = store.get_bytes("fingerprints", identity) if store is not None and usable else None
+    known = None if kept is None else from_bytes(kept)
+    if known is not None:
+        return Notes(*known)
+    platform = silent_platform(spec.target.nranks)
+    plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
+    what = f"fingerprints of {spec.target.problem.on(spec.target.nranks)}"
+    with scratch_folder("fingerprints") as folder:
+        done = note_fingerprints(
+            plain, spec.target.iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
+        )
+        try:
+            notes = Notes(*read_notes(folder, spec.target.nranks))
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+    if store is not None:
+        items = sum(map(len, notes.moments if marked else notes.calls))
+        content = to_bytes(notes.calls, notes.moments)
+        store.put_bytes("fingerprints", identity, content, inputs=merged([done.inputs]), summary=f"{items} hashes")
+    return notes
+
+
+def silent_platform(nranks: int) -> Platform:
+    """Return a platform with one host, which has a core for each rank and carries all messages at once.
+
+    SimGrid's network model Constant would be cheaper, but with it programs that compute do not end (SimGrid 3.32).
+    """
+    text = f"""{_HEADER}<platform version="4.1">
+  <zone id="silent" routing="Full">
+    <host id="h" speed="{NEUTRAL_SPEED_FLOPS:g}f" core="{nranks}"/>
+    <link id="inside" bandwidth="1e14Bps" latency="1us" sharing_policy="FATPIPE"/>
+    <route src="h" dst="h"><link_ctn id="inside"/></route>
+  </zone>
+</platform>
+"""
+    return read_platform(kept_file(text.encode()), f"silent{nranks}")

@@ -1,0 +1,59 @@
+"""The neutral platform on which programs are recorded, and the identity of what is recorded there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apps.programs.compile import kernel_hash
+from apps.programs.kernel import named_kernel
+from apps.recording.recorder.library import recorder_hash
+from apps.results.steady.growth import REPETITION_RULE
+from apps.s4u.layer import layer_hash
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import default_engine
+from platforms.model.platform import Platform
+from platforms.simgrid.repairs import simgrid_identity
+
+NEUTRAL_SPEED_FLOPS = 1e9
+
+
+def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
+    """Return the inputs that determine a recording: the program, its problem, the recorder and the simulator."""
+    problem = spec.target.problem
+    if problem.program is None:
+        program: dict[str, Any] = {
+            "kernel_hash": kernel_hash(named_kernel(problem.name)),
+            "params": dict(problem.params),
+        }
+    else:
+        program = {
+            "repetition_rule": REPETITION_RULE,
+            "kernel_hash": problem.program.content_hash,
+            "arguments": list(problem.program.arguments),
+            "full_iterations": problem.program.iterations,
+            "host_speed_flops": spec.host_speed_flops,
+        }
+    return {
+        **program,
+        "app": problem.name,
+        "class": problem.preset,
+        "iterations": iterations,
+        "ranks": spec.target.nranks,
+        "recorder_hash": layer_hash() if default_engine(problem) == "s4u" else recorder_hash(),
+        "simgrid": simgrid_identity(),
+    }
+
+
+def neutral_platform(nranks: int) -> Platform:
+    """Return a platform with one host of NEUTRAL_SPEED_FLOPS per rank and a network that takes little time.
+
+    The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from platforms.grids.grid import Grid, GridCluster, Wire
+    from platforms.grids.network import named_network
+    from platforms.read.read import materialise
+
+    node, backbone = Wire(1e11, 1e-6), Wire(1e14, 1e-6)
+    cluster = GridCluster("c1", nranks, NEUTRAL_SPEED_FLOPS, node, backbone)
+    return materialise(Grid(f"neutral{nranks}", "neutral", (cluster,), "mesh", (), named_network("ideal").options))

@@ -1,0 +1,203 @@
+"""Recordings of programs, made by one run on a neutral platform with the recorder loaded, and kept in the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from apps.errors import KernelError, SimulationError
+from apps.recording.events import Kind, Recording
+from apps.results.inputs import Inputs, merged
+from apps.runs.engines import ENGINES
+from apps.runs.neutral import neutral_platform, recording_identity
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import default_engine
+from apps.spec.target import Target
+from apps.store import Store
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.installed import check_simgrid
+
+
+def record_events(
+    spec: RunSpec, iterations: int, *, store: Store | None = None, time_limit_s: float | None = None
+) -> Recording:
+    """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
+
+    Only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
+    hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
+    The recording is taken from ``store`` and kept there, unless computation is measured.
+
+    The recording has ``iterations`` marked iterations.  For a user's own program it may have no marks and cover a full
+    run, if the program has no iterations, or if not all of them were seen to be alike (apps/runs/repetition.py).
+
+    Raises:
+        KernelError: The program refuses the problem, or makes calls that a recording cannot represent.
+        SimulationError: The run does not succeed.
+    """
+    from apps.recording.files import from_bytes, to_bytes  # imported here because NumPy is slow to import
+
+    if spec.memory_bus is not None:
+        problem = "a recording has the computation, but not the data moved between cores and memory"
+        raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
+    kept = None if spec.compute == "measured" else store
+    identity = recording_identity(spec, iterations)
+    if kept is not None and kept.unchanged("recording", identity):
+        known = kept.get_bytes("recording", identity)
+        if known is not None:
+            return scaled(from_bytes(known), spec.flop_scale)
+    read: list[Inputs | None] = []
+    recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+    if kept is not None:
+        events = sum(map(len, recording.events))
+        inputs = None if spec.target.problem.program is None else merged(read)
+        kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
+    return scaled(recording, spec.flop_scale)
+
+
+def scaled(recording: Recording, flop_scale: float) -> Recording:
+    """Return the recording with its flops multiplied by ``flop_scale``; 0 removes the computation."""
+    if flop_scale == 1:
+        return recording
+    events = tuple(one.copy() for one in recording.events)
+    for one in events:
+        one["amount"][one["kind"] == Kind.COMPUTE] *= flop_scale
+    if flop_scale == 0:
+        events = tuple(one[one["kind"] != Kind.COMPUTE] for one in events)
+    return replace(recording, events=events)
+
+
+def _record(
+    spec: RunSpec,
+    iterations: int,
+    time_limit_s: float | None,
+    *,
+    store: Store | None,
+    read: list[Inputs | None],
+) -> Recording:
+    """Return the recording; the inputs of all runs that it takes are added to ``read``."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.iterations import without_marks
+
+    check_simgrid()
+    plain, problem = _on_neutral_platform(spec), spec.target.problem
+    if problem.program is None:
+        return _record_once(plain, iterations, time_limit_s, read)
+    full = spec.target.iterations
+    if problem.iterative and iterations < full:
+        recording = _record_like_all(plain, iterations, time_limit_s, store=store, read=read)
+        if recording is not None:
+            return recording
+    if problem.iterative and iterations == full:
+        return _record_marked(plain, full, time_limit_s, read)
+    return without_marks(_record_once(plain, full, time_limit_s, read))
+
+
+def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
+    """Return a recording of all iterations of a user's program, with marks if their boundaries are known."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+
+    recording = _record_once(plain, iterations, time_limit_s, read)
+    if marked_iterations(recording) == iterations:
+        return recording
+    unmarked = without_marks(recording)
+    found = told_apart(unmarked, iterations)
+    return unmarked if found is None else with_marks(unmarked, found)
+
+
+def _record_like_all(
+    plain: RunSpec,
+    iterations: int,
+    time_limit_s: float | None,
+    *,
+    store: Store | None,
+    read: list[Inputs | None],
+) -> Recording | None:
+    """Return a recording of so many iterations of a user's program, or None if others are not shown to be like them.
+
+    Only the first may differ.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
+    from apps.recording.fingerprints import cuts_at, fingerprints_of_calls, fingerprints_of_marks, read_calls
+    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+    from apps.runs.repetition import NotShown, shown_pattern
+
+    if plain.engine != "smpi" or plain.compute == "measured":
+        return None
+    what, nranks = plain.target.problem.on(plain.target.nranks), plain.target.nranks
+    with scratch_folder("recording") as notes:
+        done = ENGINES[plain.engine].note_events(plain, iterations, notes, what=what, time_limit_s=time_limit_s)
+        read.append(done.inputs)
+        try:
+            recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+        marked = marked_iterations(recording) == iterations
+        found = None if marked else told_apart(recording, iterations)
+        if not marked and found is None:
+            return None
+        cuts = None if found is None else cuts_at(notes, recording, found)
+        if cuts is None:
+            seen = fingerprints_of_marks(moments)
+        else:
+            seen = fingerprints_of_calls(read_calls(notes, nranks), cuts, moments)
+    try:
+        pattern = shown_pattern(plain, seen, cuts, marked=marked, store=store, time_limit_s=time_limit_s)
+    except NotShown:
+        return None
+    if pattern.period > 1 or pattern.start > 1:
+        return None
+    recording = without_clocks(recording)
+    if marked:
+        return recording
+    unmarked = without_marks(recording)
+    again = told_apart(unmarked, iterations)
+    return None if again is None else with_marks(unmarked, again)
+
+
+def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.files import without_clocks
+
+    what = plain.target.problem.on(plain.target.nranks)
+    return without_clocks(run_recorded(plain, iterations, what=what, time_limit_s=time_limit_s, read=read))
+
+
+def run_recorded(
+    spec: RunSpec,
+    iterations: int,
+    *,
+    what: str,
+    time_limit_s: float | None,
+    read: list[Inputs | None] | None = None,
+) -> Recording:
+    """Return the timed events of a run of ``iterations`` iterations on the spec's own platform.
+
+    ``what`` is the beginning of error messages.  What a user's program reads is added to ``read``.
+
+    Raises:
+        KernelError: The program refuses the problem, or calls a function that the recorder does not know.
+        SimulationError: The run does not succeed.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.files import Incomplete, read_events
+
+    with scratch_folder("recording") as folder:
+        notes = folder / "notes"
+        notes.mkdir()
+        done = ENGINES[spec.engine].note_events(spec, iterations, notes, what=what, time_limit_s=time_limit_s)
+        if read is not None:
+            read.append(done.inputs)
+        try:
+            return read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+
+
+def _on_neutral_platform(spec: RunSpec) -> RunSpec:
+    """Return the spec on the neutral platform, with the same problem and number of ranks, and flops as counted."""
+    platform = neutral_platform(spec.target.nranks)
+    target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
+    if spec.compute == "measured":
+        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops)
+    return RunSpec(target, engine=default_engine(target.problem))

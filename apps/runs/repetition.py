@@ -1,0 +1,163 @@
+"""Repetition of the iterations of a user's program: shown by fingerprints of all of them, or else all are simulated."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from apps.errors import KernelError, NoIterations, SimulationError, Stopped
+from apps.recording.fingerprints import Fingerprints, departure, pattern_of
+from apps.results.record import RunRecord
+from apps.results.steady.period import FIRST_TRY, Pattern
+from apps.results.steady.settle import extrapolate, settle
+from apps.runs.fingerprints import noted_in_full
+from apps.spec.run_spec import RunSpec
+from apps.store import Store
+
+# Fingerprints cost nearly a full run, so a run of fewer messages than this is cheaper in full
+# (docs/validation/steady-state.md); a collective counts as one message of each rank.
+FULL_BELOW_MESSAGES = 50_000
+NOT_SETTLED = "the first ones did not settle"
+
+
+class NotShown(Exception):
+    """The iterations are not shown to repeat; the message says why."""
+
+
+def repeating(
+    spec: RunSpec,
+    run: Callable[[int], RunRecord],
+    *,
+    store: Store | None,
+    time_limit_s: float | None,
+    stop: threading.Event | None,
+    full_below_messages: int = FULL_BELOW_MESSAGES,
+) -> RunRecord:
+    """Return the record of all iterations of a user's program, extrapolated only if all were seen to repeat.
+
+    ``run`` simulates the number of iterations that it is given.  Wall time is the sum of all simulations.
+    """
+    walls_s: list[float] = []
+
+    def timed(iterations: int) -> RunRecord:
+        record = run(iterations)
+        walls_s.append(record.wall_s)
+        return record
+
+    try:
+        limits: dict[str, Any] = {"store": store, "time_limit_s": time_limit_s, "stop": stop}
+        record = _extrapolated(spec, timed, limits, full_below_messages, walls_s)
+    except NotShown as reason:
+        record = replace(timed(spec.full_iterations), iterations_basis=str(reason))
+    return replace(record, wall_s=sum(walls_s))
+
+
+def _extrapolated(
+    spec: RunSpec,
+    run: Callable[[int], RunRecord],
+    limits: dict[str, Any],
+    full_below_messages: int,
+    walls_s: list[float],
+) -> RunRecord:
+    iterations = spec.full_iterations
+    if iterations < 2 * FIRST_TRY:
+        raise NotShown("there are few of them")
+    if spec.compute == "measured":
+        raise NotShown("measured computation varies from one to the next")
+    first = _run(run, FIRST_TRY)
+    if first.seen is None:
+        raise NotShown("programs in Python are not compared by iterations")
+    if _messages(extrapolate(first, iterations)) < full_below_messages:
+        raise NotShown("a full run has few messages")
+    began_s = time.perf_counter()
+    full = _full(spec, first.seen.marked, first.seen.cuts, limits)
+    walls_s.append(time.perf_counter() - began_s)
+    pattern = pattern_of(full.iterations)
+    if pattern is None:
+        raise NotShown("they do not repeat")
+
+    def checked(count: int) -> RunRecord:
+        record = first if count == FIRST_TRY else _run(run, count)
+        if count < iterations:
+            check_like(record.seen.fingerprints, record.seen.cuts, full, first.seen.cuts)
+        return record
+
+    record = settle(checked, iterations, pattern=pattern)
+    if record.extrapolation is None:
+        return replace(record, iterations_basis=NOT_SETTLED)
+    if spec.compute != "none" and not _same_counts(record, full):
+        raise NotShown("their messages do not add up to those of a full run")
+    return replace(record, iterations_basis=_words(pattern, iterations))
+
+
+def shown_pattern(
+    spec: RunSpec, fingerprints: Fingerprints | None, cuts: Any, *, marked: bool, **limits: Any
+) -> Pattern:
+    """Return how the iterations repeat, of which a shortened run has these fingerprints.
+
+    Raises:
+        NotShown: They are not shown to repeat, or the shortened run does something else.
+    """
+    full = _full(spec, marked, cuts, limits)
+    pattern = pattern_of(full.iterations)
+    if pattern is None:
+        raise NotShown("they do not repeat")
+    check_like(fingerprints, cuts, full, cuts)
+    return pattern
+
+
+def check_like(short: Fingerprints | None, cuts: Any, full: Fingerprints, full_cuts: Any) -> None:
+    """Raise NotShown where a shortened run does something else than the full run."""
+    if short is None or cuts != full_cuts:
+        raise NotShown("their boundaries were not found")
+    reason = departure(short, full)
+    if reason is not None:
+        raise NotShown(reason)
+
+
+def _run(run: Callable[[int], RunRecord], iterations: int) -> RunRecord:
+    try:
+        return run(iterations)
+    except NoIterations as err:
+        raise NotShown(err.problem) from err
+
+
+def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fingerprints:
+    """Return the fingerprints of all iterations; raise NotShown where there are none, or of another number."""
+    iterations = spec.full_iterations
+    if not marked and cuts is None:
+        raise NotShown("their boundaries were not found")
+    try:
+        full = noted_in_full(spec, marked=marked, **limits).fingerprints(cuts)
+    except Stopped:
+        raise
+    except (SimulationError, KernelError) as err:
+        raise NotShown(f"the run that compares them failed ({err})") from err
+    if full is None:
+        raise NotShown("they do not repeat")
+    if len(full.iterations) != iterations:
+        raise NotShown(f"the program is told to do {iterations} and does {len(full.iterations)}")
+    return full
+
+
+def _messages(record: RunRecord) -> int:
+    calls: int = sum(used["calls"] for used in record.collectives.values())
+    return sum(record.messages) + record.ranks * calls
+
+
+def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
+    """Tell whether a record counts the messages and bytes of the full run."""
+    return all(
+        getattr(record, name) == tuple(int(one[name]) for one in full.totals)
+        for name in ("messages", "bytes", "self_messages", "self_bytes")
+    ) and sum(used["calls"] for used in record.collectives.values()) == int(
+        sum(max(one["calls"][op] for one in full.totals) for op in range(len(full.totals[0]["calls"])))
+    )
+
+
+def _words(pattern: Pattern, iterations: int) -> str:
+    every = "every one" if pattern.period == 1 else f"every {pattern.period}"
+    return f"all {iterations} were seen to repeat, {every} from iteration {pattern.start + 1} on"

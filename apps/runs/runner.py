@@ -1,0 +1,238 @@
+"""Execution of many runs in parallel, each at most once; records in the store are not made again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from apps.errors import Stopped
+from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.recording.events import Recording
+from apps.results.cautions import Cautions
+from apps.results.energy import idle_added
+from apps.results.record import RunRecord
+from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
+from apps.runs.engines import run_identity
+from apps.runs.neutral import recording_identity
+from apps.runs.record_events import record_events
+from apps.runs.run_progress import RunProgress
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.store import Store
+from apps.store.codec import as_fields
+from apps.store.identity import identity_hash
+from platforms.read.visible_resources import part_hash
+
+_RECORDINGS_KEPT = 8  # in memory
+_STEP_S = 0.1  # interval between two checks while waiting for a run
+
+
+class Runner:
+    """Makes the records of specs, with ``jobs`` simulations at a time.
+
+    Known records come from the store, and new ones go there as soon as they are made.  Two specs that use equal parts
+    of generated platforms in the same way, such as the probes of grid4x2 and grid4x8, share one run.  If another
+    process is making a result for the same store, the runner does its other work first and then waits for that result.
+    Leaving the context ends every running simulation, and no further one begins.
+
+    Args:
+        jobs: Number of simulations at a time.
+        store: Where known results are taken from and new ones are kept; None: nowhere.
+        simulate: Makes the record of a spec.  Its argument ``stop`` is set when the context is left; it must then
+            raise Stopped at once.
+        identify: Returns the identity of a spec's run.
+        progress: Display of the runs; None: none.
+        time_limit_s: Limit of the wall time of a recording or a measurement; None: none.
+        cautions: Collects the cautions about all results that are returned; None: the runner's own collection.
+    """
+
+    def __init__(
+        self,
+        *,
+        jobs: int,
+        store: Store | None = None,
+        simulate: Callable[..., RunRecord] = simulate,  # (spec, *, stop: threading.Event)
+        identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
+        progress: RunProgress | None = None,
+        time_limit_s: float | None = None,
+        cautions: Cautions | None = None,
+    ):
+        self.cautions = Cautions() if cautions is None else cautions
+        self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
+        self._store = store
+        self._simulate = simulate
+        self._identify = identify
+        self._progress = progress
+        self._time_limit_s = time_limit_s
+        self._futures: dict[str, Future[RunRecord]] = {}
+        self._measurements: dict[str, Measurement] = {}
+        self._recordings: OrderedDict[str, Recording] = OrderedDict()  # the latest
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def start(self, specs: Iterable[RunSpec]) -> None:
+        """Begin these runs, in their order, as simulation slots become free."""
+        with self._lock:
+            self._begin(specs)
+
+    def record(self, spec: RunSpec) -> RunRecord:
+        """Wait for the record of a run and return it.
+
+        The store then has it under the identity of this spec, even if the run was made for another spec.  Errors of the
+        engine are raised here, the same for every spec that shares the run.
+        """
+        with self._lock:
+            (future,) = self._begin((spec,))
+        # In steps: this thread must handle signals, but a signal delivered to another thread does not wake it.
+        while not future.done():
+            if self._stop.is_set():
+                raise Stopped(f"{spec.target.problem} on {spec.target.platform.name}: its runner was closed")
+            if self._progress is not None:
+                self._progress.check()
+            wait([future], timeout=_STEP_S)
+        made = future.result()
+        record = _on_its_platform(replace(made, identity=self._identify(spec)), spec, made.identity)
+        if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
+            self._store.put_record(record)
+        record = replace(record, cautions=run_cautions(spec, record))
+        self.cautions.add(str(spec.target), record.cautions, key=_told_apart_by(spec))
+        return record
+
+    def recording(self, spec: RunSpec, iterations: int) -> Recording:
+        """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
+        key = identity_hash({**recording_identity(spec, iterations), "flop_scale": spec.flop_scale})
+        if key not in self._recordings:
+            with self._alone("recording", key):
+                self._recordings[key] = record_events(
+                    spec, iterations, store=self._store, time_limit_s=self._time_limit_s
+                )
+            if len(self._recordings) > _RECORDINGS_KEPT:
+                self._recordings.popitem(last=False)
+        self._recordings.move_to_end(key)
+        recording = self._recordings[key]
+        said = recording_cautions(spec, recording)
+        self.cautions.add(f"recording of {spec.target.problem.on(spec.target.nranks)}", said, key=key)
+        return recording
+
+    def measure(self, plan: NetworkPlan | BlockPlan) -> Measurement:
+        """Wait for the result of experiments with messages or blocks and return it."""
+        identity = plan.identity()
+        key = identity_hash(identity)
+        if key not in self._measurements:
+            with self._alone("probe", key):
+                self._measurements[key] = self._measured(plan, key, identity)
+        what = "messages" if isinstance(plan, NetworkPlan) else "blocks"
+        self.cautions.add(f"{what} on {plan.platform.name}", experiments_cautions(plan), key=key)
+        return self._measurements[key]
+
+    def _measured(self, plan: NetworkPlan | BlockPlan, key: str, identity: dict[str, Any]) -> Measurement:
+        """Return the result of a plan from the store, or carry it out now."""
+        known = self._store.get("probe", key) if self._store is not None else None
+        if known is not None:
+            return Measurement(
+                tuple(map(tuple, known["times_s"])),
+                known["node_s"],
+                known["wall_s"],
+                tuple(known.get("energies_j", ())),
+            )
+        made = carry_out(plan, time_limit_s=self._time_limit_s)
+        if self._store is not None:
+            summary = f"{len(plan.experiments)} experiments"
+            self._store.put("probe", key, identity, as_fields(made), summary=summary)
+        return made
+
+    @contextmanager
+    def _alone(self, kind: str, key: str) -> Iterator[None]:
+        """Hold the store's claim on an entry, after waiting for any other process that makes the same entry."""
+        claim = None
+        while self._store is not None and (claim := self._store.claim(kind, key)) is None:
+            if self._stop.wait(_STEP_S):
+                raise Stopped("not started, because its runner was closed")
+        with claim or nullcontext():
+            yield
+
+    def _begin(self, specs: Iterable[RunSpec]) -> list[Future[RunRecord]]:
+        """Return the futures of these specs' runs; new runs are announced to the progress before the first begins."""
+        keys: list[str] = []
+        new: dict[str, tuple[RunSpec, dict[str, Any]]] = {}
+        for spec in specs:
+            identity = self._identify(spec)
+            part = part_hash(spec.target.platform, spec.target.placement)
+            keys.append(identity_hash({**identity, "platform_hash": part}))
+            if keys[-1] not in self._futures:
+                new.setdefault(keys[-1], (spec, identity))
+        if new and self._progress is not None:
+            self._progress.expect(len(new))
+        for key, (spec, identity) in new.items():
+            self._futures[key] = Future()
+            self._pool.submit(self._fulfil, self._futures[key], spec, identity)
+        return [self._futures[key] for key in keys]
+
+    def _fulfil(self, future: Future[RunRecord], spec: RunSpec, identity: dict[str, Any]) -> None:
+        """Give the future its record or error; if another process is making the record, try again later."""
+        try:
+            record = self._made(spec, identity)
+            if record is None:
+                if self._progress is not None:
+                    self._progress.waits(spec)
+                if self._stop.wait(_STEP_S):
+                    raise Stopped(f"{spec.target.problem}: not started, because its runner was closed")
+                self._pool.submit(self._fulfil, future, spec, identity)  # behind all runs that already wait
+                return
+        except BaseException as err:
+            future.set_exception(err)
+        else:
+            future.set_result(record)
+
+    def _made(self, spec: RunSpec, identity: dict[str, Any]) -> RunRecord | None:
+        """Return the record from the store or a new run; None if another process is making it."""
+        record, known = self._known(identity), True
+        if record is None:
+            claim = None
+            if self._store is not None and identity.get("compute") != "measured":  # never taken from the store
+                claim = self._store.claim("record", identity_hash(identity))
+                if claim is None:
+                    return None
+            with claim or nullcontext():
+                record = self._known(identity)  # another process may have made it in the meantime
+                if record is None:
+                    record, known = replace(self._simulate(spec, stop=self._stop), identity=identity), False
+                    if self._store is not None:
+                        self._store.put_record(record)
+        if self._progress is not None:
+            self._progress(spec, known=known)
+        return record
+
+    def _known(self, identity: dict[str, Any]) -> RunRecord | None:
+        return self._store.get_record(identity) if self._store is not None else None
+
+
+def _told_apart_by(spec: RunSpec) -> tuple[object, ...]:
+    """Return what distinguishes the spec from others of a command whose targets have the same name."""
+    return spec.target.platform.content_hash, spec.target.placement, spec.efficiency
+
+
+def _on_its_platform(record: RunRecord, spec: RunSpec, made_identity: dict[str, Any]) -> RunRecord:
+    """Return the record with the energy of this platform's idle hosts, if the run was made on another platform.
+
+    Both platforms have an equal part for the run; only their hosts without ranks differ.
+    """
+    if record.energy_j is None or record.energy_span_s is None:
+        return record
+    if made_identity["platform_hash"] == spec.target.platform.content_hash:
+        return record
+    energy_j = idle_added(record.energy_j, spec.target.platform, used=record.host, span_s=record.energy_span_s)
+    return replace(record, energy_j=energy_j)

@@ -1,0 +1,87 @@
+"""Simulate what a specification asks for."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from apps.programs.kernel import named_kernel
+from apps.results.inputs import Inputs, merged
+from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
+from apps.results.steady.settle import extrapolate, settle
+from apps.runs.cautions import run_cautions
+from apps.runs.engines import run_identity, run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.store import Store
+
+
+def simulate(
+    spec: RunSpec,
+    *,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+    store: Store | None = None,
+    full_below_messages: int | None = None,
+) -> RunRecord:
+    """Simulate the spec and return its record, of all iterations of the problem.
+
+    Iterations are extrapolated only where they are known to be alike: those of a kernel that is uniform by
+    construction, and those of a user's program of which all were seen to repeat (apps/runs/repetition.py).  Otherwise
+    all are simulated, unless the spec asks for a number of them, which then bounds no error.
+
+    Args:
+        spec: The run.
+        time_limit_s: Wall time that each simulation may take; None: any.
+        stop: Set by another thread to end the run at once, whatever is left to be tried.
+        store: Where fingerprints of a user's program are kept.
+        full_below_messages: User's programs of fewer messages are simulated in full; None: as is cheapest.
+
+    Raises:
+        KernelError: The kernel or program refuses the problem.
+        SimulationError: A simulation does not succeed, or takes too long.
+        Stopped: ``stop`` was set.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
+
+    official, problem = spec.full_iterations, spec.target.problem
+    uniform = problem.program is None and named_kernel(problem.name).uniform
+    read: list[Inputs | None] = []
+
+    def run(iterations: int) -> RunRecord:
+        made = run_iterations(spec, iterations, time_limit_s=time_limit_s, stop=stop)
+        read.append(made.inputs)
+        return made
+
+    if spec.iterations == "full" or not problem.iterative:
+        record = run(official)
+    elif isinstance(spec.iterations, int):
+        record = extrapolate(run(spec.iterations), official)
+        record = _with_basis(record, UNIFORM, None) if uniform else _not_shown(record)
+    elif uniform:
+        record = _with_basis(settle(run, official), UNIFORM, NOT_SETTLED)
+    elif problem.program is None:
+        record = replace(run(official), iterations_basis="the kernel's iterations differ from each other")
+    else:
+        record = repeating(
+            spec,
+            run,
+            store=store,
+            time_limit_s=time_limit_s,
+            stop=stop,
+            full_below_messages=FULL_BELOW_MESSAGES if full_below_messages is None else full_below_messages,
+        )
+    record = replace(record, identity=run_identity(spec), inputs=merged(read), seen=None)
+    return replace(record, cautions=run_cautions(spec, record))
+
+
+def _with_basis(record: RunRecord, extrapolated: str, in_full: str | None) -> RunRecord:
+    return replace(record, iterations_basis=in_full if record.extrapolation is None else extrapolated)
+
+
+def _not_shown(record: RunRecord) -> RunRecord:
+    """Return the record without bounds, which nothing supports."""
+    if record.extrapolation is None:
+        return record
+    how = replace(record.extrapolation, bound_rel=None, energy_bound_rel=None)
+    return replace(record, extrapolation=how, iterations_basis=NOT_SHOWN)

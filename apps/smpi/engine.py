@@ -1,0 +1,146 @@
+"""The engine smpi: kernels and MPI programs in simulated time, under SimGrid's SMPI."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from apps.child.failure import check_recorded
+from apps.child.inputs import noted_inputs
+from apps.child.outages import failures_explained
+from apps.child.process import Finished, run_bounded
+from apps.child.run_folder import environment, working_folder
+from apps.child.verdict import check_success, final_record
+from apps.errors import KernelError
+from apps.programs.compile import kernel_hash
+from apps.programs.kernel import named_kernel
+from apps.programs.own_program import UserProgram
+from apps.recording.recorder.library import recorder_hash, recorder_library
+from apps.results.energy import counted
+from apps.results.record import RunRecord, from_kernel
+from apps.smpi.launch import Launch, launch, prepare, repeatable
+from apps.smpi.memorybus.library import bus_hash
+from apps.spec.run_spec import RunSpec
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.installed import check_simgrid
+
+
+def program_hash(spec: RunSpec) -> str:
+    """Return the identity of the kernel, or of the program and the recorder, and of the memory bus if there is one."""
+    problem = spec.target.problem
+    code = kernel_hash(named_kernel(problem.name)) if problem.program is None else user_program_hash(problem.program)
+    return code if spec.memory_bus is None else f"{code}-{bus_hash()[:16]}"
+
+
+def user_program_hash(program: UserProgram) -> str:
+    """Return the identity of a program and of the recorder that makes its record."""
+    return f"{program.content_hash}-{recorder_hash()[:16]}"
+
+
+def run_iterations(
+    spec: RunSpec,
+    iterations: int,
+    *,
+    identity: dict[str, Any],
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> RunRecord:
+    """Run a number of the problem's iterations; see apps.runs.engines.Engine.
+
+    SMPI's exit status 0 is not sufficient: a run has succeeded only if the program has also printed its final record.
+    """
+    check_simgrid()
+    if spec.target.problem.program is not None:
+        # Imported here for a quick start: it is slow to import.
+        from apps.smpi.user_run import run_user_iterations
+
+        return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)
+    started = launch(spec, iterations, energy=counted(spec.target.platform))
+    with scratch_folder("smpi") as folder:
+        command = prepare(spec, started, folder)
+        done = run_bounded(
+            command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder), stop=stop
+        )
+        with failures_explained(spec.target.changes, done):
+            output = final_record(done, str(spec.target))
+    _check_not_refused(output, spec.target.problem.on(spec.target.nranks))
+    return from_kernel(
+        output,
+        spec.target.platform,
+        identity=identity,
+        wall_s=done.wall_s,
+        peak_memory_bytes=done.peak_memory_bytes,
+        command=repeatable(spec, started),
+    )
+
+
+def note_events(
+    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+) -> Finished:
+    """Run a number of iterations under the recorder; see apps.runs.engines.Engine."""
+    return _noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s)
+
+
+def note_fingerprints(
+    spec: RunSpec,
+    iterations: int,
+    notes: Path,
+    *,
+    calls: bool,
+    what: str,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> Finished:
+    """Run a number of iterations, and leave hashes of what the ranks do in the folder ``notes``.
+
+    ``calls``: a hash of each call is noted, not only of each iteration that the program marks.
+
+    Raises:
+        KernelError: The program makes a call that cannot be recorded.
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
+    events = "hashes" if calls else "no"
+    return _noted(spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop)
+
+
+def _noted(
+    spec: RunSpec,
+    started: Launch,
+    notes: Path,
+    events: str,
+    *,
+    what: str,
+    time_limit_s: float | None,
+    stop: threading.Event | None = None,
+) -> Finished:
+    """Run a program under the recorder, which notes ``events`` (recorder.h)."""
+    settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": events}
+    if spec.compute == "none":
+        settings["RECORDER_COMPUTE"] = "none"
+    with scratch_folder("smpi") as folder:
+        work = working_folder(folder) if started.finds_input else None
+        done = run_bounded(
+            prepare(spec, started, folder, recorder=recorder_library()),
+            folder=folder,
+            time_limit_s=time_limit_s,
+            environment=environment(folder, **settings),
+            working_folder=work,
+            stop=stop,
+        )
+        if work is not None:
+            done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+    check_recorded(done, what)
+    if spec.target.problem.program is not None:
+        check_success(done, what)
+    else:
+        _check_not_refused(final_record(done, what), what)
+    return done
+
+
+def _check_not_refused(output: dict[str, Any], where: str) -> None:
+    """Raise KernelError if the kernel has refused the problem."""
+    if "refused" in output:
+        raise KernelError(where, output["refused"], "Choose other ranks, or another class or size")

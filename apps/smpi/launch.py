@@ -1,0 +1,160 @@
+"""Command lines of smpirun: for a run, and for a user who repeats the run by hand."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.child.smpirun import is_plain, smpirun_command, write_host_file
+from apps.errors import KernelError
+from apps.programs.compile import kernel_program
+from apps.programs.kernel import named_kernel
+from apps.programs.own_program import executable
+from apps.smpi.memorybus.library import bus_library
+from apps.spec.engine_options import check_host_names, trace_options
+from apps.spec.run_spec import RunSpec
+from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.repairs import loaded_first, repairs_library
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program with its arguments, ready to be started."""
+
+    program: Path  # absolute
+    arguments: tuple[str, ...]
+    privatize: bool  # SMPI separates the ranks' global variables; kernels have none
+    finds_input: bool  # the program reads files in the current folder; a kernel reads none
+    energy: tuple[str, ...] = ()  # parts whose energy is counted: "hosts", "links"
+
+
+def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> Launch:
+    """Return the launch of so many iterations of the spec's problem; the program is compiled if necessary.
+
+    Args:
+        spec: The run.
+        iterations: Number of iterations.
+        energy: Parts whose energy is counted: "hosts", "links".
+
+    Raises:
+        UserError: The program cannot be compiled or read, or a reference result needs too much memory.
+    """
+    problem = spec.target.problem
+    if problem.program is not None:
+        return Launch(
+            program=executable(problem.program),
+            arguments=problem.program.arguments_for(iterations),
+            privatize=True,
+            finds_input=True,
+            energy=energy,
+        )
+    arguments = (
+        f"mode={spec.mode}",
+        f"flop_scale={spec.flop_scale:.17g}",
+        f"iterations={iterations}",
+        *([f"energy={'+'.join(energy)}"] if energy else []),
+        *bus_arguments(spec),
+        *(f"{key}={value}" for key, value in problem.params),
+        *(f"{key}={value!r}" for key, value in _references(spec).items()),
+    )
+    return Launch(
+        kernel_program(named_kernel(problem.name)), arguments, privatize=False, finds_input=False, energy=energy
+    )
+
+
+def _references(spec: RunSpec) -> dict[str, float]:
+    """Return the reference results of a run with arithmetic, where they are computed rather than published."""
+    kernel, problem = named_kernel(spec.target.problem.name), spec.target.problem
+    if spec.mode != "verify" or kernel.reference is None:
+        return {}
+    module = importlib.import_module(f"apps.kernels.{kernel.name}.reference")
+    try:
+        found: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
+        return found
+    except MemoryError:
+        remedy = "Leave out --mode verify, or choose a smaller problem"
+        raise KernelError(str(problem), "not enough memory to compute the reference results", remedy) from None
+
+
+def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
+    """Fill the run's folder and return the command.
+
+    smpirun is a shell script that quotes only the platform, so everything else has a plain name inside the folder.
+
+    Args:
+        spec: The run.
+        started: The program and its arguments.
+        folder: Folder of the run.
+        recorder: A library to be loaded before all others, or None.
+
+    Raises:
+        KernelError: The folder's own name is not plain, or a host cannot be used.
+    """
+    _check_hosts(spec)
+    name = str(folder)
+    if not is_plain(name):
+        raise KernelError(f"folder {folder}", "smpirun cannot use such a name", "Set TMPDIR to another folder")
+    (folder / "program").symlink_to(started.program)
+    write_host_file(folder / "hosts", spec.target.placement)
+    # Only the program itself loads these libraries, not smpirun or other commands that it starts.
+    first = [] if recorder is None else [recorder]
+    wrapper = [*die_with_parent(), *loaded_first(folder, *first, called=name)]
+    traces = trace_options(spec.options, spec.target.platform.options, folder)
+    return _command(
+        spec,
+        started,
+        host_file=f"{name}/hosts",
+        program=f"{name}/program",
+        wrapper=shlex.join(wrapper),
+        traces=traces,
+    )
+
+
+def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
+    """Return the plain command that repeats the run, given a file HOSTS with the record's hosts, one per line.
+
+    smpirun and the loader accept no spaces or similar characters in a file name.  Where SimGrid is repaired and the
+    cache folder's name has such characters, a link REPAIRS to the repairs_library is needed too.
+    """
+    repairs = repairs_library()
+    first = repairs if repairs is None or is_plain(str(repairs)) else "./REPAIRS"
+    wrapper = "" if first is None else f"env LD_PRELOAD={first}"
+    return tuple(_command(spec, started, host_file="HOSTS", program=str(started.program), wrapper=wrapper, traces={}))
+
+
+def _command(
+    spec: RunSpec, started: Launch, *, host_file: str, program: str, wrapper: str, traces: Mapping[str, str]
+) -> list[str]:
+    """Return the words that start the run."""
+    return smpirun_command(
+        program,
+        started.arguments,
+        nranks=spec.target.nranks,
+        host_file=host_file,
+        platform=spec.target.platform.path,
+        options={**spec.engine_options, **dict(spec.options), **traces},
+        energy=started.energy,
+        privatize=started.privatize,
+        wrapper=wrapper,
+    )
+
+
+def _check_hosts(spec: RunSpec) -> None:
+    for host in spec.target.placement:
+        spec.target.platform.host(host)  # raises with near matches
+    check_host_names(spec.target.placement)
+
+
+def bus_arguments(spec: RunSpec) -> tuple[str, ...]:
+    """Return the kernel arguments for the memory bus (apps/kernels/harness/memory.h); none without a bus."""
+    if spec.memory_bus is None:
+        return ()
+    bandwidth = spec.memory_bus if isinstance(spec.memory_bus, str) else f"{spec.memory_bus:.17g}"
+    return (
+        f"memory_library={bus_library()}",
+        f"memory_bandwidth={bandwidth}",
+        f"bytes_per_flop={spec.moved_bytes_per_flop:.17g}",
+    )

@@ -1,0 +1,23 @@
+"""The memory bus as a library that kernels load, and the kernel arguments that select it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from platforms.simgrid.compiling import compile_once
+
+_SOURCE = Path(__file__).with_name("bus.cpp")
+_FLAGS = ("-O2", "-std=gnu++17", "-shared", "-fPIC")
+
+
+def bus_library() -> Path:
+    """Return the library, which is compiled on first use and kept in the cache folder."""
+    return compile_once("memory-bus", [_SOURCE], compiler=["g++"], flags=_FLAGS, libraries=["-lsimgrid"])
+
+
+@cache
+def bus_hash() -> str:
+    """Return a hash of the library's source and compiler flags."""
+    return hashlib.sha256(" ".join(_FLAGS).encode() + b"\0" + _SOURCE.read_bytes()).hexdigest()

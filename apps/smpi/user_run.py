@@ -1,0 +1,171 @@
+"""Runs of the user's own programs, which print no record; the recorder that they load makes it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.child.failure import check_recorded
+from apps.child.inputs import noted_inputs
+from apps.child.outages import failures_explained
+from apps.child.process import LOG_LIMIT_BYTES, Finished, run_bounded
+from apps.child.run_folder import environment, working_folder
+from apps.child.verdict import check_success
+from apps.errors import NoIterations, SimulationError
+from apps.recording.files import Incomplete, difference, no_moment, read_moments
+from apps.recording.recorder.library import recorder_library
+from apps.results.energy import counted
+from apps.results.record import RunRecord, energy_fields
+from apps.smpi.launch import Launch, launch, prepare, repeatable
+from apps.smpi.user_iterations import (
+    Seen,
+    Timeline,
+    counts_of,
+    found_timeline,
+    marked_timeline,
+    tells_energy,
+)
+from apps.spec.run_spec import RunSpec
+from platforms.files.scratch import scratch_folder
+
+_REMEDY = "Mark the iterations (docs/programs/own-program.md), or give --iterations full"
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """The recorder's notes of a run."""
+
+    moments: Sequence[
+        npt.NDArray[np.void]
+    ]  # by rank: the marked moments, including the first and the last of the section
+    timeline: Timeline | None  # None: no iterations were found or searched for
+    energy: dict[str, Any] | None  # as the recorder writes it; None: not counted
+
+
+def run_user_iterations(
+    spec: RunSpec,
+    iterations: int,
+    *,
+    identity: dict[str, Any],
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> RunRecord:
+    """Run the program with a number of iterations and return the record of them.
+
+    The timed section is what the program marks, else everything between MPI_Init and MPI_Finalize.  Iterations are
+    those that the program marks; if fewer than all are run, those that repeat in its events will do.  The record of a
+    full run without marks has no iterations.
+
+    Raises:
+        KernelError: The program makes a call that cannot be recorded.
+        SimulationError: The run does not succeed; every rank must reach MPI_Finalize.
+        NoIterations: Fewer iterations than all were asked for, and they cannot be told apart.
+        Stopped: ``stop`` was set.
+    """
+    what = str(spec.target)
+    partial = iterations < spec.target.iterations
+    energy = counted(spec.target.platform)
+    started = launch(spec, iterations, energy=energy)
+    with scratch_folder("smpi") as folder:
+        notes = folder / "notes"
+        notes.mkdir()
+        work = working_folder(folder)
+        done = run_bounded(
+            prepare(spec, started, folder, recorder=recorder_library()),
+            folder=folder,
+            time_limit_s=time_limit_s,
+            environment=environment(folder, **_recorder_settings(spec, notes, events=partial, energy=energy)),
+            working_folder=work,
+            stop=stop,
+            output_limit_bytes=LOG_LIMIT_BYTES,
+        )
+        check_recorded(done, what)
+        with failures_explained(spec.target.changes, done):
+            check_success(done, what)
+        try:
+            noted = _read_notes(notes, spec, iterations, partial=partial, energy=energy)
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+        done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+    if partial:
+        _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)
+    return _record(spec, noted, identity=identity, done=done, started=started)
+
+
+def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
+    """Return the environment variables that tell the recorder what to note, and where."""
+    settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if events else "no"}
+    if spec.compute == "none":
+        settings["RECORDER_COMPUTE"] = "none"
+    if energy:
+        settings["RECORDER_ENERGY"] = "+".join(energy)
+    return settings
+
+
+def _read_notes(notes: Path, spec: RunSpec, iterations: int, *, partial: bool, energy: Sequence[str]) -> _Noted:
+    """Read the recorder's notes; raise Incomplete where a rank's are missing."""
+    moments = read_moments(notes, spec.target.nranks)
+    timeline = marked_timeline(moments, iterations)
+    consumed = json.loads((notes / "energy").read_bytes()) if energy else None
+    if timeline is None and partial:
+        timeline = found_timeline(notes, spec, iterations, moments)
+    return _Noted(moments, timeline, consumed)
+
+
+def _check_iterations_known(
+    what: str, iterations: int, timeline: Timeline | None, *, hosts: Sequence[str], energy: Sequence[str]
+) -> None:
+    """Raise NoIterations where the iterations, or their energy if that is counted, cannot be told apart."""
+    if timeline is None:
+        raise NoIterations(what, f"{iterations} iterations of the program cannot be told apart", _REMEDY)
+    if not tells_energy(timeline, hosts, energy):
+        raise NoIterations(what, "its iterations can be told apart, but not their energy", _REMEDY)
+
+
+def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Finished, started: Launch) -> RunRecord:
+    """Return the record of a run from the recorder's notes."""
+    timeline = noted.timeline
+    whole = [difference(one[0], one[-1]) for one in noted.moments]
+    counts = counts_of(whole)
+    each = counts_of([no_moment()] * len(whole) if timeline is None else timeline.each)
+    elapsed_s = [float(one["clock_s"]) for one in whole]
+    compute_s = [float(one["compute_s"]) for one in whole]
+    return RunRecord(
+        identity=identity,
+        time_s=max(elapsed_s),
+        simulated_s=max(elapsed_s),
+        compute_s=tuple(compute_s),
+        comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
+        flops=float(sum(counts["flops"])),
+        rank_flops=counts["flops"],
+        messages=counts["messages"],
+        bytes=counts["bytes"],
+        self_messages=counts["self_messages"],
+        self_bytes=counts["self_bytes"],
+        iteration_messages=each["messages"],
+        iteration_bytes=each["bytes"],
+        iteration_self_messages=each["self_messages"],
+        iteration_self_bytes=each["self_bytes"],
+        collectives=counts["collectives"],
+        iteration_collectives=each["collectives"],
+        iteration_flops=each["flops"],
+        host=spec.target.placement,
+        iteration_s=((),) * len(whole) if timeline is None else timeline.end_s,
+        iteration_compute_s=((),) * len(whole) if timeline is None else timeline.compute_s,
+        verified=None,
+        checks={},
+        wall_s=done.wall_s,
+        timed_wall_s=done.wall_s,
+        peak_memory_bytes=done.peak_memory_bytes,
+        command=repeatable(spec, started),
+        inputs=done.inputs,
+        seen=None if timeline is None else Seen(timeline),
+        **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),
+    )

@@ -1,0 +1,169 @@
+"""Checks of a run's description, by subject.  Each takes the values that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apps.errors import OptionError
+from apps.programs.kernel import named_kernel
+from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, PLATFORM_MEMORY
+from apps.spec.engine_options import check_host_names
+from apps.spec.s4u_limits import check_limits
+from apps.spec.target import Target
+from platforms.model.platform import Platform
+
+
+def check_known(name: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a value that is none of the ``known`` ones.
+
+    Raises:
+        OptionError: The value is unknown.
+    """
+    if value not in known:
+        which = "mode" if name == "mode" else "choice"
+        raise OptionError(f"{name} {value!r}", f"no such {which}", f"Known: {', '.join(known)}")
+
+
+def check_efficiency(value: float, where: str) -> None:
+    """Refuse a share of the peak speed outside of (0, 1].
+
+    Raises:
+        OptionError: The share is out of range; the error names ``where`` it was given.
+    """
+    if not LEAST_EFFICIENCY <= value <= 1:  # refuses NaN too
+        problem = f"not in (0, 1], or below {LEAST_EFFICIENCY:g}"
+        raise OptionError(where, problem, "Give a share of the peak speed")
+
+
+def check_iterations(iterations: str | int, target: Target, *, ends_itself: bool) -> None:
+    """Refuse a number of iterations that the target does not have, or that may not be extrapolated from.
+
+    Args:
+        iterations: Number or policy, as in RunSpec.
+        target: The target of the run.
+        ends_itself: The run's arithmetic tells how many iterations it takes.
+
+    Raises:
+        OptionError: The target does not allow them.
+    """
+    where, problem = f"iterations {iterations}", target.problem
+    if ends_itself and iterations != "full":
+        parameter = named_kernel(problem.name).iterations_parameter
+        reason = f"with arithmetic {problem.name} stops by itself when it has converged"
+        raise OptionError(where, reason, f"Leave it out, or give --param {parameter}=K")
+    if target.changes and iterations != "full":
+        reason = f"platform {target.platform.name} changes over time, so that iterations need not repeat"
+        raise OptionError(where, reason, "Give full, or leave it out")
+    if iterations in ITERATION_POLICIES:
+        return
+    if not problem.iterative:
+        reason = f"{problem} has no iterations to be counted"
+        raise OptionError(where, reason, f"Give {' or '.join(ITERATION_POLICIES)}")
+    if not isinstance(iterations, int) or not 1 <= iterations <= target.iterations:
+        raise OptionError(
+            "iterations",
+            f"{iterations} is not between 1 and the {target.iterations} of {problem}",
+            f"Give a number in that range, {' or '.join(ITERATION_POLICIES)}",
+        )
+
+
+def check_kernel(*, compute: str, host_speed_flops: float | None) -> None:
+    """Refuse settings that only the user's own programs take.
+
+    Raises:
+        OptionError: Computation of a kernel is to be measured, or a host speed is given for it.
+    """
+    if compute == "measured":
+        raise not_timed()
+    if host_speed_flops is not None:
+        problem = "goes with --compute measured, for programs of your own (--program)"
+        raise OptionError("--host-speed", problem, "Leave it out")
+
+
+def check_own_program(*, mode: str, compute: str, efficiency: float, host_speed_flops: float | None) -> None:
+    """Refuse settings that only kernels take, and a host speed without measured computation or the reverse.
+
+    Raises:
+        OptionError: One of the values is not for a program of the user's own.
+    """
+    if compute == "measured" and host_speed_flops is None:
+        raise OptionError("compute 'measured'", "the speed of this computer is missing", "Give host_speed_flops")
+    if compute != "measured" and host_speed_flops is not None:
+        raise OptionError("--host-speed", "goes with --compute measured", "Give that too")
+    if host_speed_flops is not None and not 0 < host_speed_flops < float("inf"):
+        raise OptionError(f"--host-speed {host_speed_flops / 1e9:g}", "not a speed", "Give Gflop/s, more than 0")
+    if mode != "skeleton":
+        raise OptionError(f"--mode {mode}", "a program of your own has no modes", "Leave it out")
+    if efficiency != 1.0:
+        problem = "a program of your own itself states its computation"
+        raise OptionError(f"--efficiency {efficiency:g}", problem, "Leave it out")
+
+
+def check_engine(engine: str, target: Target, *, mode: str, compute: str, options: Sequence[tuple[str, str]]) -> None:
+    """Refuse an engine that is unknown, or that cannot run the target as asked.
+
+    Raises:
+        OptionError: The engine does not go with the other values.
+    """
+    if engine not in ENGINES:
+        raise OptionError(f"--engine {engine}", "no such engine", f"Known: {', '.join(ENGINES)}")
+    program = target.problem.program
+    if engine == "s4u":
+        check_limits(target, mode=mode, compute=compute, options=options)
+    elif program is not None and program.is_python:
+        raise OptionError(f"--engine {engine}", f"{program.name} is a program in Python", "It needs --engine s4u")
+    else:
+        check_host_names(target.placement)
+
+
+def check_memory_bus(
+    memory_bus: float | str | None, bytes_per_flop: float | None, target: Target, *, engine: str, compute: str
+) -> None:
+    """Refuse a memory bus that does not go with the run.
+
+    Args:
+        memory_bus: Bandwidth of every node, byte/s, or ``platform``, or None for no bus.
+        bytes_per_flop: Bytes per operation instead of those that the kernel declares, or None.
+        target: The target of the run.
+        engine: The engine of the run.
+        compute: How the run computes.
+
+    Raises:
+        OptionError: A value is out of range, or does not go with the others.
+    """
+    if memory_bus is None:
+        if bytes_per_flop is not None:
+            problem, remedy = "goes with --memory-bus", "Give that too, or leave it out"
+            raise OptionError(f"--bytes-per-flop {bytes_per_flop:g}", problem, remedy)
+        return
+    if bytes_per_flop is not None and not 0 <= bytes_per_flop < float("inf"):
+        raise OptionError(f"--bytes-per-flop {bytes_per_flop:g}", "not a number from 0 on", "Give bytes")
+    where, leave_out = "--memory-bus", "Leave it out"
+    if target.problem.program is not None:
+        raise OptionError(where, "a program of your own does not say how many bytes it moves", leave_out)
+    if engine != "smpi":
+        raise OptionError(where, f"engine {engine} has no memory bus", "Take engine smpi")
+    if compute == "none":
+        raise OptionError(where, "with --compute none computation is free, and so is its memory", "Drop one")
+    if isinstance(memory_bus, str):
+        _check_memory_of_platform(memory_bus, target.platform, target.placement)
+    elif not 0 < memory_bus < float("inf"):
+        raise OptionError(f"{where} {memory_bus / 1e9:g}", "not a bandwidth", "Give GB/s, more than 0")
+
+
+def _check_memory_of_platform(word: str, platform: Platform, hosts: Sequence[str]) -> None:
+    """Refuse any other word than ``platform``, and a platform without the memory bandwidth of every host in use."""
+    if word != PLATFORM_MEMORY:
+        remedy = f"Give GB/s of a node, or {PLATFORM_MEMORY}"
+        raise OptionError(f"--memory-bus {word}", "neither a number nor a known word", remedy)
+    for host in dict.fromkeys(hosts):
+        if platform.host(host).memory_Bps is None:
+            problem = f"platform {platform.name} gives no memory bandwidth of host {host}"
+            remedy = "Give GB/s of a node, or memory_gbyte_s in a scenario file, property memory_bandwidth in XML"
+            raise OptionError(f"--memory-bus {PLATFORM_MEMORY}", problem, remedy)
+
+
+def not_timed() -> OptionError:
+    """Return the error for a kernel whose computation is to be measured."""
+    problem = "kernels inject their computation, and a skeleton does none"
+    return OptionError("--compute measured", problem, "It is for programs of your own (--program)")

@@ -1,0 +1,13 @@
+"""Choices that a run's description offers, and the limits of its numbers."""
+
+from __future__ import annotations
+
+MODES = ("skeleton", "verify")
+ENGINES = ("smpi", "s4u")
+KERNEL_COMPUTE = ("injected", "none")
+COMPUTE = ("injected", "measured", "none")  # "measured" is for the user's own programs alone
+ITERATION_POLICIES = ("steady", "full")
+PLATFORM_MEMORY = "platform"  # each host's memory bus has the bandwidth that the platform gives
+# The most iterations of a method that iterates until it converges; a run that needs more has failed.
+MOST_ITERATIONS = 20_000
+LEAST_EFFICIENCY = 1e-9  # share of the peak speed; a smaller one fits no computer, and times overflow

@@ -1,1 +1,0 @@
-"""SUMMA: its C sources, and what a run with arithmetic is compared with."""

@@ -1,0 +1,287 @@
+"""The command-line options for a platform and a placement, shared by all commands."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.errors import PlatformError, UserError, printable
+from platforms.grids.grid import Grid
+from platforms.grids.network import DEFAULT_NETWORK, network_names
+from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
+from platforms.model.frequency import parse_frequency
+from platforms.model.placement import MAPPINGS, Placement, read_host_file
+from platforms.model.platform import Platform
+from platforms.read.clusters import parse_clusters, regroup
+
+if TYPE_CHECKING:
+    from platforms.system.model import System
+
+MOST_RANKS_UNASKED = 4096  # unless --ranks asks for more: SMPI starts 4,096 ranks in 6 s, twice as many in 42 s
+
+
+def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
+    """Add --scenario, --hardware, --network, --speeds and --frequency, which grid_from_arguments reads.
+
+    If ``all_scenarios`` is true, the help says that the command accepts "all" too.
+    """
+    every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if all_scenarios else ""
+    parser.add_argument(
+        "--scenario", metavar="NAME|FILE.toml",
+        help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, a scenario file or a system file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hardware", metavar="FILE", action="append",
+        help="with a system file: processors, networks and disks of your own (may be given several times)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--network", metavar="NAME",
+        help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
+    )  # fmt: skip
+    parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
+    parser.add_argument(
+        "--frequency", metavar="F|F1,F2,...",
+        help="frequency at which the nodes run: GHz, min or max, one for all clusters or one for each (default: that "
+        "of the scenario, or the highest)",
+    )  # fmt: skip
+
+
+def add_platform_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
+    """Add the options of add_scenario_arguments, --platform and --clusters, which platforms_from_arguments reads."""
+    add_scenario_arguments(parser, all_scenarios=all_scenarios)
+    several = "; several with commas, or the option again" if all_scenarios else ""
+    parser.add_argument(
+        "--platform", metavar="FILE", action="append",
+        help=f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platforms/platform-files.md)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clusters", metavar="NAME=PATTERN,...", action="append",
+        help="with --platform: which hosts make a cluster, by patterns of their names such as left=node-[0-9]*; the "
+        "first match wins, -=PATTERN leaves hosts out (default: the platform's zones, split by speed)",
+    )  # fmt: skip
+
+
+def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --mapping, --hostfile and --ranks-per-host, which placement_from_arguments reads."""
+    parser.add_argument(
+        "--mapping", metavar="NAME", help=f"mapping of ranks to hosts: {', '.join(MAPPINGS)} (default: block)"
+    )
+    parser.add_argument("--hostfile", metavar="FILE", help="instead of a mapping: one host per line, in rank order")
+    parser.add_argument(
+        "--ranks-per-host", metavar="K", type=int,
+        help="with a mapping: ranks on each host, up to its cores (default: 1)",
+    )  # fmt: skip
+
+
+def grid_from_arguments(args: argparse.Namespace) -> Grid:
+    """Return the grid that --scenario, --network, --speeds and --frequency describe.
+
+    Raises:
+        UserError: The options do not describe a grid.
+    """
+    grid = _grid(args)
+    return grid if args.frequency is None else at_frequency(grid, args.frequency)
+
+
+def at_frequency(grid: Grid, text: str) -> Grid:
+    """Return the same grid at the frequencies that a value of --frequency asks for.
+
+    Raises:
+        PlatformError: A frequency is not a level of its cluster.
+    """
+    grid = with_frequencies(grid)
+    levels = [(cluster.name, cluster.frequencies) for cluster in grid.clusters if cluster.frequencies is not None]
+    return grid.at(parse_frequency(text, levels))
+
+
+def system_from_arguments(args: argparse.Namespace) -> System | None:
+    """Return the system that --scenario and --hardware describe, or None if --scenario is not a system file.
+
+    Raises:
+        UserError: The options contradict each other, or the file is wrong.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from platforms.system.description import is_system_file
+    from platforms.system.named import names_file, system_named
+
+    is_file = args.scenario and names_file(args.scenario)
+    if is_file and args.speeds is not None:
+        raise UserError("--speeds", "does not go with a scenario file", "Write speeds into the file")
+    if not (is_file and is_system_file(args.scenario)):
+        if args.hardware:
+            raise UserError("--hardware", "goes with a system file only", "Give one as --scenario, or drop it")
+        return None
+    if args.network is not None:
+        raise UserError("--network", "does not go with a system file", "Write it into the file")
+    return system_named(args.scenario, hardware=args.hardware or ())
+
+
+def _grid(args: argparse.Namespace) -> Grid:
+    # Imported here for a quick start: it is slow to import.
+    from platforms.system.named import names_file
+
+    if not args.scenario:
+        raise UserError("--scenario", "is missing", f"Give one of {', '.join(NAMED)}, or a scenario file")
+    system = system_from_arguments(args)
+    if system is not None:
+        return _grid_of(system)
+    speeds_flops = None if args.speeds is None else _speeds_flops(args.speeds)
+    if names_file(args.scenario):
+        return read_grid(args.scenario, args.network)
+    return named_grid(args.scenario, args.network, speeds_flops)
+
+
+def platform_from_arguments(args: argparse.Namespace) -> Platform:
+    """Return the platform that the options of add_platform_arguments name.
+
+    Raises:
+        UserError: The options contradict each other, a file is wrong, or several files are named.
+    """
+    found = platforms_from_arguments(args)
+    if len(found) > 1:
+        raise UserError("--platform", f"{len(found)} files, but this command takes one", "Name one of them")
+    return found[0]
+
+
+def platforms_from_arguments(args: argparse.Namespace) -> list[Platform]:
+    """Return all platforms that the options of add_platform_arguments name.
+
+    Raises:
+        UserError: The options contradict each other, or a file is wrong.
+    """
+    if args.platform is None:
+        if args.clusters:
+            raise UserError(f"--clusters {args.clusters[0]}", "goes with --platform", "A scenario names its clusters")
+        return [_platform_of_scenario(args)]
+    for option in ("scenario", "network", "speeds", "frequency", "hardware"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option}", "does not go with --platform", "The file defines all of it: drop one")
+    if not all(text.strip() for text in args.clusters or ()):
+        raise UserError("--clusters", "an empty text", "Leave it out to take the platform's zones")
+    return read_platforms(_files(args.platform), ",".join(args.clusters or ()))
+
+
+def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Platform]:
+    """Return the platforms in these files, each under a different name.
+
+    ``clusters`` is a value of --clusters: patterns that define the clusters; "" keeps the clusters of the files.
+
+    Raises:
+        UserError: A file or the patterns are wrong.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import read_platform
+
+    patterns = parse_clusters(clusters) if clusters.strip() else ()
+    paths = [Path(file) for file in dict.fromkeys(map(str, files))]
+    stems = [path.stem for path in paths]
+    names = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
+    found = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
+    return [regroup(platform, patterns) for platform in found] if patterns else found
+
+
+def _files(texts: Sequence[str]) -> list[str]:
+    """Split the values of --platform at commas, except where a value with commas is the name of a file."""
+    files = [name for text in texts for name in ([text] if os.path.isfile(text) else text.split(","))]
+    if not all(name.strip() for name in files):
+        raise UserError(f"--platform {','.join(texts)!r}", "an empty name", "Name files, separated by commas")
+    return [name if os.path.isfile(name) else name.strip() for name in files]
+
+
+def _platform_of_scenario(args: argparse.Namespace) -> Platform:
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import materialise
+
+    if not args.scenario:
+        raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
+    system = system_from_arguments(args)
+    if system is not None and args.frequency is None:
+        # Imported here for a quick start: it is slow to import.
+        from platforms.system.convert import materialise_system
+
+        return materialise_system(system)
+    return materialise(grid_from_arguments(args))
+
+
+def placement_from_arguments(args: argparse.Namespace, platform: Platform, nranks: int | None = None) -> Placement:
+    """Return the placement that --mapping, --ranks-per-host or --hostfile describe.
+
+    Args:
+        args: The options that add_placement_arguments adds.
+        platform: The platform on which the ranks are placed.
+        nranks: Number of ranks.  None means as many as the host file places, or as fit on the hosts if that is at most
+            4,096.  Of a host file with more ranks the first ``nranks`` are used; a host file with fewer is an error and
+            is never repeated.
+
+    Raises:
+        UserError: The options contradict each other or do not fit the platform, or hosts of a user's own platform
+            cannot send messages to each other.
+    """
+    placement = _placement(args, platform, nranks)
+    check_usable(platform, placement)
+    return placement
+
+
+def check_usable(platform: Platform, placement: Placement) -> None:
+    """Check that the hosts of a placement on a user's own platform are on and connected.
+
+    Raises:
+        PlatformError: A host is switched off at the start, or there is no route between two hosts.
+    """
+    if platform.network is not None:
+        return
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import check_connected
+
+    for change in platform.changes_for(placement):
+        if change.kind == "state" and change.resource == "host" and change.from_s == 0:
+            problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
+            raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
+    check_connected(platform.path, placement)
+
+
+def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:
+    if args.hostfile is not None:
+        for option, value in (("--mapping", args.mapping), ("--ranks-per-host", args.ranks_per_host)):
+            if value is not None:
+                raise UserError(option, "does not go with --hostfile", "Drop one")
+        placement = read_host_file(args.hostfile, platform)
+        if nranks is not None and nranks > len(placement):
+            problem = f"{nranks} ranks, but it places {len(placement)}"
+            raise PlatformError(f"host file {args.hostfile}", problem, "Add lines or lower the ranks")
+        return placement[:nranks]
+    mapping = args.mapping or "block"
+    if mapping not in MAPPINGS:
+        raise UserError(f"--mapping {mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+    ranks_per_host = 1 if args.ranks_per_host is None else args.ranks_per_host
+    if nranks is None:
+        nranks = len(platform.hosts) * ranks_per_host
+        if nranks > MOST_RANKS_UNASKED:
+            problem = f"it would take {nranks} ranks to fill it, and a simulation would take long to start them"
+            raise UserError(f"platform {platform.name}", problem, "Give the number of ranks with --ranks")
+    return MAPPINGS[mapping](platform, nranks, ranks_per_host)
+
+
+def _grid_of(system: System) -> Grid:
+    # Imported here for a quick start: it is slow to import.
+    from platforms.system.grids import as_grid
+
+    grid = as_grid(system)
+    if grid is None:
+        problem = "not a grid of clusters, each of a single kind of node with one compute unit"
+        raise UserError(f"system {system.name!r}", problem, "Use a command that takes any platform")
+    return grid
+
+
+def _speeds_flops(text: str) -> list[float]:
+    try:
+        speeds = [float(part) * 1e9 for part in text.split(",")]
+    except ValueError:
+        speeds = []
+    if not speeds or not all(0 < speed < math.inf for speed in speeds):
+        raise UserError(f"--speeds {text}", "not positive numbers", "Write Gflop/s with commas, such as 35,45,55")
+    return speeds

@@ -1,0 +1,124 @@
+"""Temporary folders and files that exist for the duration of one task.
+
+Each is locked (flock) while the process that made it lives, and the operating system releases the lock however that
+process ends.  A folder or file without a lock was therefore left by a killed process, and the next process that works
+in the same place removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from platforms.errors import UserError
+from platforms.files.locks import still_named, try_lock
+
+_PREFIX = "grid-validator-scratch-"
+_NAME = re.compile(rf"\.?{_PREFIX}\w+-[a-z0-9_]{{8}}")  # no folder that a user wants to keep has such a name
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG}
+_swept: set[tuple[int, Path]] = set()  # process id and folder
+
+
+@contextmanager
+def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
+    """Make a new empty folder that is removed at the end of the context.
+
+    Args:
+        kind: A word of the folder's name.
+        parent: The folder in which it is made; by default the system's folder for temporary files (TMPDIR).
+
+    Raises:
+        UserError: The folder cannot be made, or a file in it cannot be written.
+    """
+    # gettempdir alone would silently choose another folder if TMPDIR is full or read-only.
+    place = parent or Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    _sweep_once(place)
+    remedy = f"Make room there, or set {'TMPDIR' if parent is None else 'GRID_VALIDATOR_CACHE'} to another folder"
+    folder, lock = None, None
+    try:
+        folder, lock = _locked_folder(kind, place)
+        yield folder
+    except OSError as err:
+        inside = folder is None or str(err.filename or folder).startswith(str(folder))
+        if err.errno in _NO_ROOM and inside:
+            raise UserError(f"folder {folder or place}", f"cannot be written: {err.strerror}", remedy) from err
+        raise
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+@contextmanager
+def scratch_file(parent: Path) -> Iterator[tuple[int, Path]]:
+    """Make a new empty file in ``parent``; yield its handle, open for writing, and its path.
+
+    The file is removed at the end of the context unless it has been renamed.
+
+    Raises:
+        OSError: The file cannot be made.
+    """
+    _sweep_once(parent)
+    while True:
+        path = parent / f".{_PREFIX}file-{os.urandom(4).hex()}"
+        # Files of tempfile are readable by their owner only, but a group may share the folder.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if try_lock(handle) is not False and still_named(handle, path):
+            break
+        os.close(handle)  # another process removed it before it was locked
+    try:
+        yield handle, path
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+        os.close(handle)
+
+
+def _locked_folder(kind: str, place: Path) -> tuple[Path, int | None]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=place))
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:  # another process removed it before it was locked
+            continue
+        locked = try_lock(handle)
+        if locked is None:  # the file system has no locks, so nothing is ever removed on it
+            os.close(handle)
+            return folder, None
+        if locked and still_named(handle, folder):
+            return folder, handle
+        os.close(handle)
+
+
+def _sweep_once(place: Path) -> None:
+    """Remove what killed processes of the same user have left in a folder, once per process."""
+    key = os.getpid(), place
+    if key in _swept:
+        return
+    _swept.add(key)
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_abandoned(entry)
+
+
+def _remove_abandoned(entry: os.DirEntry[str]) -> None:
+    if entry.stat(follow_symlinks=False).st_uid != os.geteuid() or entry.is_symlink():
+        return
+    handle = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if try_lock(handle) and still_named(handle, Path(entry.path)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+    finally:
+        os.close(handle)

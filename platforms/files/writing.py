@@ -1,0 +1,162 @@
+"""Write output files whole or not at all, and check before a long computation that they can be written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+from platforms.files.scratch import scratch_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
+
+
+def check_writable(option: str, text: str) -> None:
+    """Check that a file can be written at this place; an existing file is not changed.
+
+    Raises:
+        UserError: No file can be written there.
+    """
+    if not text:
+        raise UserError(option, "an empty name", "Name a file")
+    try:
+        path = Path(text).resolve()
+        if not path.exists():
+            path.open("xb").close()
+            path.unlink()
+        elif path.is_file() or path.is_dir():  # opening and closing a pipe would end it for its reader
+            path.open("ab").close()
+    except (OSError, RuntimeError) as err:  # RuntimeError: a loop of symbolic links
+        raise _unwritable(option, text, err) from err
+
+
+def usable_folder(option: str, text: str) -> Path:
+    """Return the folder; make it if it is absent.
+
+    Raises:
+        UserError: The place is not a folder, or no file can be written in it.
+    """
+    if not text:
+        raise UserError(option, "an empty name", "Name a folder")
+    folder = Path(text)
+    probe = folder / ".writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as err:
+        problem = "not a folder" if os.path.exists(folder) and not os.path.isdir(folder) else _refused(err)
+        raise UserError(f"{option} {text}", problem, "Choose another folder") from err
+    return folder
+
+
+@contextmanager
+def written_into(option: str, folder: str | Path) -> Iterator[None]:
+    """Turn errors of writing into the folder within the context into errors for the user.
+
+    Raises:
+        UserError: The context raised OSError.
+    """
+    try:
+        yield
+    except OSError as err:
+        raise UserError(f"{option} {folder}", _refused(err), "Choose another folder") from err
+
+
+def write_text(option: str, path: str, text: str) -> None:
+    """Write a text file, whole or not at all; ``option`` names it in error messages.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    try:
+        write_whole(path, text.encode())
+    except OSError as err:
+        raise _unwritable(option, path, err) from err
+
+
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Replace a file whole or not at all: if writing fails (disk full, kill -9), the old file stays.
+
+    A pipe, a terminal, or a file in a folder that is not writable is written in place.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    place = Path(os.path.realpath(path))  # a symbolic link is kept
+    if place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK)):
+        with open(place, "wb") as stream:
+            stream.write(content)
+        return
+    with scratch_file(place.parent) as (handle, temporary):
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            file.write(content)
+        if place.exists():
+            os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
+        os.replace(temporary, place)
+
+
+def write_csv(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a table without its index, as ``write_whole``."""
+    write_whole(path, table.to_csv(index=False).encode())
+
+
+def check_picture(option: str, text: str) -> None:
+    """Check that a picture can be written at this place.
+
+    Raises:
+        UserError: The ending of the name is not one of PICTURES, or no file can be written there.
+    """
+    if text and _ending(text) not in PICTURES:
+        known = ", ".join(f".{name}" for name in PICTURES)
+        raise UserError(f"{option} {text}", f"no format for the ending {_ending(text)!r}", f"Write one of {known}")
+    check_writable(option, text)
+
+
+def write_picture(option: str, path: str | Path, figure: Figure, *, dpi: int = 150) -> None:
+    """Write a figure in the format of the file's ending; ``dpi`` (dots per inch) applies to .png.
+
+    Raises:
+        UserError: As check_picture, or the file cannot be written.
+    """
+    check_picture(option, str(path))
+    try:
+        save_figure(figure, path, dpi=dpi)
+    except OSError as err:
+        raise _unwritable(option, str(path), err) from err
+
+
+def save_figure(figure: Figure, path: str | Path, *, dpi: int = 150) -> None:
+    """Write a figure so that equal figures give equal bytes: an SVG file has no date.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    # Imported here for a quick start: it is slow to import.
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "figure"}):  # otherwise its identifiers are random
+        content, kind = BytesIO(), _ending(path)
+        figure.savefig(content, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
+    write_whole(path, content.getvalue())
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lstrip(".").lower()
+
+
+def _unwritable(option: str, path: str, err: Exception) -> UserError:
+    return UserError(f"{option} {path}", _refused(err), "Choose another place")
+
+
+def _refused(err: Exception) -> str:
+    return f"cannot be written: {getattr(err, 'strerror', None) or err}"

@@ -1,0 +1,357 @@
+"""Read any SimGrid platform, XML or compiled ``.so``, through SimGrid itself.
+
+A small C++ helper program (``describe.cpp``) loads the platform and describes it as JSON.  The helper is compiled once
+into the cache folder, which also keeps the descriptions by content hash.  The helper is a separate process because
+SimGrid allows only one engine per process.
+"""
+
+import functools
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import PlatformError, printable
+from platforms.files.caching import cache_folder, write_atomically
+from platforms.files.reading import input_bytes
+from platforms.files.scratch import scratch_folder
+from platforms.grids.grid import Grid
+from platforms.grids.xml import platform_xml
+from platforms.model.platform import Change, Host, Link, Platform, Power, PState, Route
+from platforms.read.clusters import by_kind
+from platforms.read.xml_check import MOST_BYTES, MOST_PROFILE_BYTES, check_platform_xml
+from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.repairs import loaded_first, simgrid_identity
+
+TIME_LIMIT_S = 120.0
+_HELPER = Path(__file__).with_name("describe.cpp")
+_NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ESCAPES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ESCAPE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
+_REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(?:Uncaught exception [\w:]+(?: by \S+)?: )?(.+)")
+_EMPTY_REASONS = ("Current backtrace:", "Backtrace:")
+_IN_CONFIG = re.compile(r"-> .*ETag\w*_config\b")  # in the backtrace: the error lies in <config>
+_POINTER = re.compile(r"\s*\(0x[0-9a-f]+\)")
+
+
+def read_platform(path: str | Path, name: str | None = None) -> Platform:
+    """Return the platform in this file; its name is ``name``, or else the file's name without its ending.
+
+    Every zone with hosts is a cluster.  A zone with hosts of different speeds or numbers of cores becomes one cluster
+    per kind, called zone.1, zone.2, ...
+
+    Raises:
+        PlatformError: SimGrid cannot load the file (the message quotes SimGrid's own), or it has no hosts.
+    """
+    path = _existing(path)
+    content_hash = _content_hash(path)
+    description = _describe(path, content_hash, "", "changes")
+    if path.suffix == ".so":  # its code may read other files, so the hash includes the resulting hosts
+        content_hash = hashlib.sha256(f"{content_hash} {json.dumps(description['zones'])}".encode()).hexdigest()
+    zones = [(zone["name"], [_host(entry, path) for entry in zone["hosts"]]) for zone in description["zones"]]
+    clusters = by_kind(zones)
+    if not clusters:
+        raise PlatformError(str(path), "the platform has no hosts", "Give one with at least one host")
+    options = tuple((key, value) for key, value in description["options"])
+    changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda one: one.from_s))
+    return Platform(name or printable(path.stem), path, content_hash, clusters, options=options, changes=changes)
+
+
+def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Route]:
+    """Return the routes of these pairs of host names (source, destination), in the order of the pairs.
+
+    Latencies are those of the platform in s, before any correction factor of a network model.
+
+    Raises:
+        PlatformError: A host is unknown, or SimGrid finds no route.
+    """
+    path = _existing(path)
+    platform = read_platform(path)
+    for pair in pairs:
+        for host in pair:
+            platform.host(host)
+    if not pairs:
+        return []
+    description = _describe(path, platform.content_hash, _lines(pairs))
+    return [_route(entry) for entry in description["routes"]]
+
+
+def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
+    """Check that there is a route from each of these hosts to each other one.
+
+    With more than 512 hosts, only the routes between each host and the first one, and between each host and its
+    predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not every
+    program needs them.
+
+    Raises:
+        PlatformError: A route is missing; the message quotes SimGrid's own.
+    """
+    path = _existing(path)
+    _describe(path, _content_hash(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
+
+
+def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], int, list[Route | None]]:
+    """Return the tree of zones (as describe.cpp writes it), the number of links, and the routes of pairs of hosts.
+
+    A route is None if SimGrid finds none.
+
+    Raises:
+        PlatformError: As read_platform.
+    """
+    path = _existing(path)
+    description = _ask(path, _lines(pairs), "survey")
+    routes = [_route(entry) if "links" in entry else None for entry in description["routes"]]
+    hosts = {zone["name"]: [host["name"] for host in zone["hosts"]] for zone in description["zones"]}
+    return _with_hosts(description["tree"], hosts), description["links"], routes
+
+
+def _with_hosts(tree: dict[str, Any], hosts: dict[str, list[str]]) -> dict[str, Any]:
+    children = [_with_hosts(child, hosts) for child in tree["children"]]
+    return tree | {"hosts": hosts.get(tree["name"], []), "children": children}
+
+
+def materialise(grid: Grid) -> Platform:
+    """Return the platform of a grid.
+
+    Its XML file is kept in the cache folder under its content hash and is read by SimGrid.
+    """
+    return replace(read_platform(kept_file(platform_xml(grid)), grid.name), network=grid.network)
+
+
+def kept_file(content: bytes) -> Path:
+    """Return the path of a platform file with this content in the cache folder; write it if it is not there yet."""
+    path = cache_folder() / "platforms" / f"{hashlib.sha256(content).hexdigest()[:24]}.xml"
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomically(path, content)
+    return path
+
+
+def _existing(path: str | Path) -> Path:
+    """Return the absolute path of a readable file (SimGrid aborts on a relative path of a platform .so)."""
+    path = Path(path).absolute()
+    if not os.path.isfile(path):
+        problem = "not a file" if os.path.exists(path) else "no such file"
+        raise PlatformError(str(path), problem, "Give a SimGrid platform, XML or .so")
+    if not os.access(path, os.R_OK):
+        raise PlatformError(str(path), "cannot be read", "Change its permissions")
+    return path
+
+
+def _content_hash(path: Path) -> str:
+    """Return the SHA-256 of the file and of the files that it names (availability and state profiles)."""
+    try:
+        content = input_bytes(path, most_bytes=MOST_BYTES)
+        digest = hashlib.sha256(content)
+        for name in _named_files(content) if path.suffix != ".so" else ():
+            named = path.parent / name
+            _check_found_first(path, name)
+            if os.path.isfile(named):
+                digest.update(hashlib.sha256(input_bytes(named, most_bytes=MOST_PROFILE_BYTES)).digest())
+    except OSError as err:
+        remedy = "Give a SimGrid platform, XML or .so"
+        raise PlatformError(str(err.filename), f"cannot be read: {err.strerror}", remedy) from err
+    return digest.hexdigest()
+
+
+def profiles(path: Path) -> dict[str, Path]:
+    """Return the files that a platform in XML names (availability and state profiles), by the name that it gives them.
+
+    A name of a file that does not exist is left out; SimGrid reports it.
+    """
+    if path.suffix == ".so":
+        return {}
+    named = {name: path.parent / name for name in _named_files(input_bytes(path, most_bytes=MOST_BYTES))}
+    return {name: file for name, file in named.items() if os.path.isfile(file)}
+
+
+def _named_files(content: bytes) -> list[str]:
+    """Return the names of files in a platform, with XML's escapes replaced; a platform declares no other entities."""
+    texts = (os.fsdecode(match[1] or match[2] or b"") for match in _NAMED_FILES.finditer(content))
+    return [_ESCAPE.sub(_unescaped, text) for text in texts]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    name = match[1]
+    if not name.startswith("#"):
+        return _ESCAPES[name]
+    number = int(name[2:], 16) if name[1] == "x" else int(name[1:])
+    return chr(number) if 0 < number < sys.maxunicode else match[0]
+
+
+def _check_found_first(path: Path, name: str) -> None:
+    """Refuse a profile that SimGrid would not find beside the platform, because it looks in the current folder first.
+
+    Raises:
+        PlatformError: The current folder has another file of this name.
+    """
+    beside, here = path.parent / name, Path.cwd() / name
+    if not name or os.path.isabs(name) or not os.path.exists(here):
+        return
+    if not os.path.isfile(here):
+        return  # refused as such
+    if not os.path.exists(beside) or not os.path.samefile(beside, here):
+        problem = f"it names the profile {name!r}, and SimGrid would read that of the current folder instead"
+        raise PlatformError(str(path), problem, "Start the command in another folder, or name the profile absolutely")
+
+
+def _lines(pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{source}\n{destination}\n" for source, destination in pairs)
+
+
+def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
+    """Return the helper's description of the platform, from memory, from the cache folder, or by running the helper."""
+    if path.suffix == ".so":  # its code may depend on other files, so each process runs the helper anew
+        return _asked(path, content_hash, request, *mode)
+    asked = " ".join([content_hash, _helper_hash(), simgrid_identity(), *mode, request])
+    return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), request, *mode)
+
+
+@functools.lru_cache(maxsize=256)
+def _kept(path: Path, key: str, request: str, *mode: str) -> dict[str, Any]:
+    """Return the description that the cache folder keeps; run the helper if it is absent or damaged.
+
+    The first line of the file is the SHA-256 of the rest.
+    """
+    known = cache_folder() / "descriptions" / f"{key}.json"
+    try:
+        digest, _, kept = known.read_bytes().partition(b"\n")
+        if digest.decode() == hashlib.sha256(kept).hexdigest():
+            whole: dict[str, Any] = json.loads(kept)
+            return whole
+    except (OSError, ValueError):
+        pass
+    description = _ask(path, request, *mode)
+    content = json.dumps(description).encode()
+    write_atomically(known, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+    return description
+
+
+@functools.lru_cache(maxsize=16)
+def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
+    return _ask(path, request, *mode)
+
+
+def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
+    flags = ["-O1", "-std=gnu++17"]
+    options = [] if path.suffix == ".so" else check_platform_xml(path)
+    helper = compile_once("describe", [_HELPER], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
+    command = [
+        str(helper),
+        str(path),
+        *mode,
+        "--log=root.thres:warning",
+        "--log=no_loc",
+        "--log=root.fmt:[%c/%p]%e%m%n",
+    ]
+    try:
+        with scratch_folder("describe") as folder:  # a <config> may make SimGrid write files
+            done = subprocess.run(
+                [*die_with_parent(), *loaded_first(folder), *command], input=request.encode(), cwd=folder,
+                capture_output=True, timeout=TIME_LIMIT_S, check=False,
+            )  # fmt: skip
+    except subprocess.TimeoutExpired as err:
+        problem = f"SimGrid has not loaded it within {TIME_LIMIT_S:g} s"
+        raise PlatformError(str(path), problem, "Give a smaller platform") from err
+    if done.returncode != 0:
+        raise _failure(path, done.stderr.decode("utf-8", "replace"), done.returncode)
+    # A platform .so may print lines of its own; the helper's line is the last.
+    _, begin, rest = done.stdout.rpartition(b'{"zones": ')
+    if not begin:
+        raise PlatformError(str(path), "it ends the process that loads it", "Correct the platform file")
+    try:
+        description: dict[str, Any] = json.loads((begin + rest).decode())
+    except UnicodeDecodeError:
+        raise PlatformError(str(path), "a name in it is not UTF-8 text", "Save it as UTF-8") from None
+    description["options"] = options
+    return description
+
+
+@functools.cache
+def _helper_hash() -> str:
+    files = (_HELPER, Path(__file__), Path(__file__).with_name("xml_check.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _failure(path: Path, log: str, status: int) -> PlatformError:
+    """Return an error with SimGrid's reason in one line, and the requested route if it was loaded that far."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    routes = [line.removeprefix("ROUTE ") for line in lines if line.startswith("ROUTE ")]
+    reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
+    others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
+    reason = (reasons or others or [f"nothing, and ends with status {status}"])[0]
+    if "bad_alloc" in reason:
+        problem = "loading it takes more than 8 GiB of memory, or more than is available"
+        return PlatformError(str(path), problem, "Give a smaller platform")
+    problem = f"SimGrid says: {_POINTER.sub('', reason).rstrip('?')}"
+    if not routes:
+        in_config = any(_IN_CONFIG.search(line) for line in lines)
+        return PlatformError(f"{path}{', <config>' if in_config else ''}", problem, "Correct the platform file")
+    ends = routes[-1].replace("\t", " to ")
+    remedy = "Correct the platform file, or leave such hosts out (--clusters, --hostfile)"
+    return PlatformError(f"{path}, route {ends}", problem, remedy)
+
+
+def _host(entry: dict[str, Any], path: Path) -> Host:
+    where = f"{path}, host {entry['name']!r}"
+    speeds, at = [float(speed) for speed in entry["speeds_flops"]], entry["pstate"]
+    if not speeds[at] > 0:
+        raise PlatformError(where, "its speed is not positive", "Give it a speed")
+    powers = _powers(entry, where)
+    several = len(speeds) > 1
+    pstates = tuple(map(PState, speeds, powers)) if several else ()
+    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, _memory_Bps(entry, where))
+
+
+def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:
+    """Return the value of the property memory_bandwidth in byte/s, or None if it is absent."""
+    text = entry["memory"]
+    try:
+        value = None if text is None else float(text)
+    except ValueError:
+        value = 0.0
+    if value is not None and not 0 < value < math.inf:
+        problem = f"memory_bandwidth {text!r} is not a positive number"
+        raise PlatformError(where, problem, "Give byte/s of the node, without a unit")
+    return value
+
+
+def _powers(entry: dict[str, Any], where: str) -> list[Power | None]:
+    """Return the power of each pstate, from the property wattage_per_state.
+
+    The property has Idle:Epsilon:AllCores or Idle:AllCores for each pstate, separated by commas.
+    """
+    states = len(entry["speeds_flops"])
+    if entry["watts"] is None:
+        return [None] * states
+    powers: list[Power | None] = [_power(text, where) for text in entry["watts"].split(",")]
+    if len(powers) != states:
+        problem = f"wattage_per_state {entry['watts']!r} gives {len(powers)} states, but the host has {states}"
+        raise PlatformError(where, problem, "Give as many as it has speeds")
+    return powers
+
+
+def _power(text: str, where: str) -> Power:
+    try:
+        watts = [float(part) for part in text.split(":")]
+        idle_w, full_w = watts[0], watts[-1]
+        epsilon_w = {2: idle_w, 3: watts[1]}[len(watts)]
+    except (ValueError, KeyError) as err:
+        problem = f"wattage_per_state {text!r} is not Idle:Epsilon:AllCores"
+        raise PlatformError(where, problem, "Write three numbers for each state, in W") from err
+    return Power(idle_w, full_w, epsilon_w)
+
+
+def _route(entry: dict[str, Any]) -> Route:
+    links = tuple(
+        Link(link["name"], float(link["bandwidth_Bps"]), float(link["latency_s"]), link["sharing"])
+        for link in entry["links"]
+    )
+    return Route(entry["source"], entry["destination"], float(entry["latency_s"]), links)

@@ -1,0 +1,140 @@
+"""The files that a compiler reads for a source: the source itself and all that it includes, as the compiler says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError
+from platforms.files.caching import cache_folder, write_atomically
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.child import clean_environment, die_with_parent
+from platforms.simgrid.compiling import (
+    COMPILER_VARIABLES,
+    TIME_LIMIT_S,
+    check_passable,
+    compiler_stamps,
+    failed,
+    file_name,
+    find_compiler,
+    not_finished,
+    real_compiler,
+)
+from platforms.simgrid.installed import simgrid_version
+
+_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
+_SMPI_FOLDERS = ("-I/usr/include", "-I/usr/include/smpi")
+_NAMED = re.compile(
+    rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
+)
+_COMPUTED = re.compile(rb"#\s*include(?:_next)?\s+[A-Za-z_]")  # the name comes from a macro
+_FOLDERS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # where the compiler looks besides
+
+
+def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) -> dict[Path, str]:
+    """Return the fingerprints of all files that the compiler reads for a source, the source first.
+
+    The list is kept in the cache folder, beside the compiled programs.  It is made anew when one of its files has
+    changed, or when a file has appeared that an ``#include`` could mean instead.
+
+    Args:
+        source: The source file.
+        compiler: Name of the compiler: smpicc, smpicxx or smpif90.
+        flags: Its flags.
+
+    Raises:
+        UserError: The compiler is missing, or it cannot preprocess the source.
+    """
+    source = source.absolute()
+    program = find_compiler(compiler)
+    decides = [str(source), *compiler_stamps(program), *flags, *(os.environ.get(name) for name in COMPILER_VARIABLES)]
+    key = hashlib.sha256(repr((decides, simgrid_version())).encode()).hexdigest()[:24]
+    path = cache_folder() / "compiled" / f"{file_name(source.stem)}-{key}.includes"
+    kept = _kept(path)
+    if kept is not None:
+        return kept
+    names = _listed(source, program, flags)
+    files = {name: _fingerprint(name) for name in names}
+    contents = {name: name.read_bytes() for name in names if not is_system(name)}
+    if not any(_COMPUTED.search(content) for content in contents.values()):
+        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents)}
+        write_atomically(path, json.dumps(told).encode())
+    return files
+
+
+def _kept(path: Path) -> dict[Path, str] | None:
+    """Return the kept list if it still holds, else None."""
+    try:
+        told: Any = json.loads(path.read_bytes())
+        files = {Path(name): str(mark) for name, mark in told["files"].items()}
+        holds = all(_fingerprint(name) == mark for name, mark in files.items())
+        absent = not any(os.path.lexists(name) for name in told["absent"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return files if holds and absent else None
+
+
+def is_system(path: Path) -> bool:
+    """Return whether a file belongs to a package of the system."""
+    return str(path).startswith(_SYSTEM)
+
+
+def _fingerprint(path: Path) -> str:
+    if is_system(path):
+        status = path.stat()
+        return f"{status.st_mtime_ns} {status.st_size}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _instead(contents: Mapping[Path, bytes]) -> list[str]:
+    """Return the files that do not exist, and that the includes in these files would mean if they did."""
+    folders = dict.fromkeys(path.parent for path in contents)
+    for variable in _FOLDERS:
+        folders.update(dict.fromkeys(Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part))
+    names = {os.fsdecode(one[1] or one[2]) for content in contents.values() for one in _NAMED.finditer(content)}
+    wanted: Iterable[str] = (str(folder / name) for folder in folders for name in sorted(names))
+    return [name for name in wanted if not os.path.lexists(name)]
+
+
+def _listed(source: Path, program: Path, flags: Sequence[str]) -> list[Path]:
+    """Ask the compiler (-M).
+
+    smpif90 adds an output file, which does not go with -M: the compiler behind it is asked with the same folders.
+    Module files that the source itself makes are left out.
+    """
+    check_passable(program.name, [source])
+    command = [str(program), *flags, "-M", "-MT", "listed", str(source)]
+    if program.name == "smpif90":
+        command = [str(real_compiler(program)), *flags, *_SMPI_FOLDERS, "-cpp", "-M", str(source)]  # it ignores -MT
+    with scratch_folder("including") as work:
+        try:
+            done = subprocess.run(
+                [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape",
+                timeout=TIME_LIMIT_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as err:
+            raise not_finished(source.stem) from err
+        if done.returncode != 0:
+            raise failed(source.stem, done, command, cache_folder() / "compiled" / f"{file_name(source.stem)}.log")
+        target = ": " if program.name == "smpif90" else "listed: "
+        _, found_it, listed = done.stdout.replace("\\\n", " ").partition(target)
+        if not found_it:
+            raise UserError(f"compiling {source.stem}", "the compiler does not list its files", "Rename the source")
+        files = [Path(os.path.join(work, name)) for name in _words(listed)]
+        found = [name for name in files if work not in name.parents]
+    return list(dict.fromkeys([source, *found]))
+
+
+def _words(listed: str) -> list[str]:
+    """Split a list of files as make does."""
+    words = shlex.shlex(listed.replace("$$", "$"), posix=True)
+    words.whitespace_split, words.commenters, words.quotes = True, "", ""
+    return list(words)

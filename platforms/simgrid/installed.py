@@ -1,0 +1,188 @@
+"""The installed SimGrid: its version, and the check at start-up that it can be used."""
+
+import functools
+import importlib.machinery
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from platforms.errors import UserError
+from platforms.files.caching import cache_folder, write_atomically
+
+OLDEST = (3, 32)
+INSTALL = "Run: apt-get install libsimgrid-dev python3-simgrid"
+_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_ASK_PYTHON = "import simgrid; print(simgrid.simgrid_version)"
+
+
+@functools.cache
+def simgrid_version() -> str:
+    """Return the version of the smpirun on the PATH, such as "3.32".
+
+    Raises:
+        UserError: There is no smpirun, or it prints no version.
+    """
+    smpirun = _smpirun()
+    return _remembered(_fingerprint(smpirun)) or _ask_smpirun(smpirun)
+
+
+def version_numbers() -> tuple[int, ...]:
+    """Return (major, minor, patch) of the installed version."""
+    return _numbers(simgrid_version())
+
+
+def check_simgrid() -> None:
+    """Check that the installed SimGrid can be used.
+
+    The Python module ``simgrid`` may be absent.  The result is kept in the cache folder until one of the examined files
+    changes, so that a check takes a few milliseconds.
+
+    Raises:
+        UserError: smpirun is missing or older than 3.32, headers are missing or of another version, or the Python
+            module ``simgrid`` is of another version.
+    """
+    smpirun = _smpirun()
+    fingerprint = _fingerprint(smpirun)
+    if _remembered(fingerprint):
+        return
+    version = _ask_smpirun(smpirun)
+    if _numbers(version)[:2] < OLDEST:
+        raise UserError(f"SimGrid {version} ({smpirun})", "too old, 3.32 or newer is needed", INSTALL)
+    header = _header(smpirun)
+    if header is None or shutil.which("smpicc") is None:
+        raise UserError("SimGrid", "its headers and smpicc are not installed", INSTALL)
+    _check_same(version, _header_version(header), f"the headers ({header})")
+    module = _python_module()
+    if module is not None:
+        _check_same(version, _ask_python_module(module), f"Python's module simgrid ({module})")
+    write_atomically(_memory(), json.dumps({"fingerprint": fingerprint, "version": version}).encode())
+
+
+def _smpirun() -> Path:
+    found = shutil.which("smpirun")
+    if found is None:
+        raise UserError("SimGrid", "smpirun is not on the PATH", INSTALL)
+    return Path(found).resolve()
+
+
+def compiler_flags() -> list[str]:
+    """Return the compiler flags with which a program is compiled, linked and run with the SimGrid of the PATH.
+
+    The list is empty for a SimGrid in a standard place.  Without the flags, the compiler would use a SimGrid of the
+    distribution instead of a newer one that was built by hand.
+    """
+    prefix = _smpirun().parent.parent
+    if prefix == Path("/usr") or not (prefix / "include" / "simgrid" / "version.h").is_file():
+        return []
+    return [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
+
+
+@functools.cache
+def library_folders() -> tuple[str, ...]:
+    """Return the folders in which smpirun lets the loader look for libraries first."""
+    told = re.search(r'^export LD_LIBRARY_PATH="([^"$]*)', _smpirun().read_text("utf-8", "replace"), re.MULTILINE)
+    return tuple(dict.fromkeys(filter(None, told[1].split(os.pathsep)))) if told else ()
+
+
+def _ask_smpirun(smpirun: Path) -> str:
+    try:
+        answer = subprocess.run([smpirun, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise UserError(str(smpirun), f"does not run: {err}", INSTALL) from err
+    return _version_in(answer.stdout, str(smpirun))
+
+
+def _version_in(text: str, where: str) -> str:
+    match = _VERSION.search(text)
+    if match is None:
+        raise UserError(where, "does not say its SimGrid version", INSTALL)
+    return match.group(0)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return (major, minor, patch); an absent patch level is 0."""
+    match = _VERSION.search(version)
+    if match is None:
+        raise ValueError(f"not a version: {version!r}")
+    return tuple(int(part or 0) for part in match.groups())
+
+
+def _check_same(version: str, other: str, what: str) -> None:
+    if _numbers(version) != _numbers(other):
+        raise UserError("SimGrid", f"smpirun has version {version}, but {what} {other}", INSTALL)
+
+
+def _header(smpirun: Path) -> Path | None:
+    """Return the path of SimGrid's version.h: beside smpirun, else where the compiler looks for headers."""
+    folders = [smpirun.parent.parent / "include"]
+    for variable in ("CPATH", "CPLUS_INCLUDE_PATH"):
+        folders += [Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part]
+    folders += [Path("/usr/local/include"), Path("/usr/include")]
+    return next((path for path in (folder / "simgrid" / "version.h" for folder in folders) if path.is_file()), None)
+
+
+def _header_version(header: Path) -> str:
+    numbers = dict(re.findall(r"#define SIMGRID_VERSION_(MAJOR|MINOR|PATCH)\s+(\d+)", header.read_text("utf-8")))
+    if not {"MAJOR", "MINOR"} <= numbers.keys():
+        raise UserError(str(header), "does not say its SimGrid version", INSTALL)
+    return f"{numbers['MAJOR']}.{numbers['MINOR']}.{numbers.get('PATCH', 0)}"
+
+
+def _python_module() -> Path | None:
+    """Return the file that ``import simgrid`` would load, without loading it.
+
+    PathFinder does not look among this project's modules.
+    """
+    spec = importlib.machinery.PathFinder.find_spec("simgrid")
+    return Path(spec.origin) if spec is not None and spec.origin else None
+
+
+def _ask_python_module(module: Path) -> str:
+    """Return the version of the module, asked in a child process.
+
+    Importing the module prints a line, and a process can hold only one engine.
+    """
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", _ASK_PYTHON], capture_output=True, text=True, timeout=60, check=False, cwd="/"
+        )
+    except (OSError, subprocess.TimeoutExpired) as err:
+        raise UserError(str(module), f"cannot be imported: {err}", INSTALL) from err
+    if answer.returncode != 0:
+        reason = (answer.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UserError(str(module), f"cannot be imported: {reason}", INSTALL)
+    return _version_in(answer.stdout.strip().splitlines()[-1] if answer.stdout.strip() else "", str(module))
+
+
+def _fingerprint(smpirun: Path) -> list[str]:
+    """Return path, time and size of the files that decide the result of the check."""
+    smpicc = shutil.which("smpicc")
+    files = [smpirun, Path(smpicc) if smpicc else None, _header(smpirun), _python_module(), Path(sys.executable)]
+    return [_stamp(file) for file in files]
+
+
+def _stamp(file: Path | None) -> str:
+    if file is None:
+        return "absent"
+    status = file.stat()
+    return f"{file} {status.st_mtime_ns} {status.st_size}"
+
+
+def _memory() -> Path:
+    return cache_folder() / "simgrid-check.json"
+
+
+def _remembered(fingerprint: list[str]) -> str | None:
+    """Return the kept version if it was found for this fingerprint, else None."""
+    try:
+        known = json.loads(_memory().read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(known, dict) or known.get("fingerprint") != fingerprint:
+        return None
+    version = known.get("version")
+    return version if isinstance(version, str) else None

@@ -1,0 +1,4 @@
+"""Survey what a platform holds and what its hosts reach.
+
+Public faces: ``survey.survey``, ``connections.connections``, ``quantities``.
+"""

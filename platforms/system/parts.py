@@ -1,0 +1,143 @@
+"""Parts of a system of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from platforms.grids.grid import WanLink, Wire
+from platforms.model.platform import Link, Power
+from platforms.system.database import DiskArray
+
+ANY = "*"  # the label of slots that take processes of any label
+
+
+@dataclass(frozen=True)
+class ComputeUnit:
+    """Processors of a node that share memory: the CPUs of its sockets, or one GPU."""
+
+    name: str  # unique in its node, such as "cpu" or "gpu2"
+    kind: str  # "cpu" or "gpu"
+    processor: str  # name in the hardware database
+    speed_flops: float  # of one core, flop/s; a GPU counts as one core
+    cores: int = 1
+    threads: int = 1  # hardware threads, >= cores
+    power: Power | None = None  # of the unit
+    bus: Wire | None = None  # between the unit and the node; None: the unit is at the end of the node's network link
+    slots: tuple[tuple[str, int], ...] = ()  # (label, most processes of it on the unit); ANY: all labels together
+    price_usd: float | None = None
+
+    @property
+    def unit_flops(self) -> float:
+        """Speed of all cores together, flop/s."""
+        return self.speed_flops * self.cores
+
+
+@dataclass(frozen=True)
+class Node:
+    """A group of ``count`` equal nodes of a LAN."""
+
+    name: str  # of the group; its hosts are called name-0, name-1, ..., or name-0-unit with several units per node
+    count: int  # >= 1
+    units: tuple[ComputeUnit, ...]
+    link: Wire  # to the switch, each direction
+    memory: Wire | None = None  # crossed by messages of a host to itself; None: they cross the link up and down
+    disks: tuple[DiskArray, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        """True if a node is one host, that is a single unit at the end of the node's link."""
+        return len(self.units) == 1 and self.units[0].bus is None
+
+    @property
+    def plain(self) -> bool:
+        """True if the nodes of this group can be written as one <cluster>."""
+        return self.single and (self.memory is None or not self.disks)
+
+    def host_name(self, number: int, unit: ComputeUnit) -> str:
+        """Return the name of the host of a unit of node ``number``, 0 to count - 1."""
+        return f"{self.name}-{number}" if self.single else f"{self.name}-{number}-{unit.name}"
+
+    def link_name(self, number: int) -> str:
+        """Return SimGrid's name of the node's link without _UP and _DOWN."""
+        return f"{self.name}_link_{number}"
+
+    def bus_name(self, number: int, unit: ComputeUnit) -> str:
+        """Return SimGrid's name of a unit's bus without _UP and _DOWN."""
+        return f"{self.name}_bus_{number}_{unit.name}"
+
+    def disk_name(self, number: int, disk: DiskArray) -> str:
+        """Return SimGrid's name of a disk of node ``number``."""
+        return f"{self.name}-{number}-{disk.name}"
+
+
+@dataclass(frozen=True)
+class Level:
+    """A LAN, which contains nodes, or a WAN, which contains other levels."""
+
+    name: str
+    kind: str  # "lan" or "wan"
+    levels: tuple[Level, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    shape: str = "star"  # of a WAN: "star", each level has a link to a hub; "mesh", each pair of levels has one
+    links: tuple[WanLink, ...] = ()  # of a WAN: exactly the links that the shape needs
+    fabric: Wire | None = None  # of a LAN: shared by all messages through its switch; None: the switch limits nothing
+
+    @property
+    def alone(self) -> bool:
+        """True if the level is a LAN with one group of single-host nodes, as in ``platforms.grids.grid``."""
+        return len(self.nodes) == 1 and self.nodes[0].plain
+
+    @property
+    def zone(self) -> str:
+        """The level's name in the platform file and in names of links; it is its only group's name, else its own."""
+        return self.nodes[0].name if self.alone else self.name
+
+    def lans(self) -> Iterator[Level]:
+        """Yield the LANs at and below this level, in order."""
+        if self.kind == "lan":
+            yield self
+        for level in self.levels:
+            yield from level.lans()
+
+
+@dataclass(frozen=True)
+class UnitGroup:
+    """The equal units of one kind on all nodes of a group; unit i is on node i."""
+
+    lan: Level
+    node: Node
+    unit: ComputeUnit
+
+    @property
+    def name(self) -> str:
+        """Name of the node group, followed by the unit's name if a node has several units."""
+        return self.node.name if self.node.single else f"{self.node.name}.{self.unit.name}"
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return self.node.count
+
+    def host(self, number: int) -> str:
+        """Return the name of the host of unit ``number``, 0 to units - 1."""
+        return self.node.host_name(number, self.unit)
+
+
+@dataclass(frozen=True)
+class Way:
+    """The links that a message crosses from one unit to another, before any correction factor of a network model."""
+
+    kind: str  # the lowest level that contains both: "unit" (a unit to itself), "node", "lan" or "wan"
+    level: str  # name of that level
+    links: tuple[Link, ...]
+
+    @property
+    def latency_s(self) -> float:
+        """Sum of the links' latencies, s."""
+        return sum(link.latency_s for link in self.links)
+
+    @property
+    def bandwidth_Bps(self) -> float:
+        """Bandwidth of the narrowest link, byte/s."""
+        return min(link.bandwidth_Bps for link in self.links)

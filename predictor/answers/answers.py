@@ -1,0 +1,111 @@
+"""Ask predictors about targets, and complete what they answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from apps.errors import SimulationError
+from apps.spec.target import Target
+from platforms.errors import UserError
+from predictor.answers.energy import with_energy
+from predictor.answers.platform_changes import with_changes
+from predictor.answers.regime import with_error_range
+from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a predictor for one target."""
+
+    predictor: str
+    target: Target
+    prediction: Prediction | None  # None: the target is out of the model's range
+    refusal: str | None  # why there is no prediction
+    evidence: tuple[Evidence, ...]  # all evidence that the predictor asked for, for all its targets
+    wall_s: float  # elapsed time on this computer for the prediction, without gathering evidence
+
+
+def fit(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> tuple[Model, tuple[Evidence, ...]]:
+    """Gather the evidence for these targets; return the fitted model and the evidence."""
+    evidence = tuple(broker.gather(model.requests(targets)))
+    while more := model.further(targets, evidence):
+        evidence += tuple(broker.gather(more))
+    return model.fit(evidence), evidence
+
+
+def predict(
+    model: Predictor,
+    targets: Sequence[Target],
+    broker: Gatherer,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Answer]:
+    """Return the model's answers, in the order of the targets; a target out of its range gets the reason instead.
+
+    Args:
+        model: The predictor.
+        targets: The targets to predict.
+        broker: Gathers the evidence.
+        progress: Called after each answer with a description, the number of answers so far, and their total number.
+    """
+    fitted, evidence = fit(model, targets, broker)
+    answers = []
+    for target, (made, wall_s) in zip(targets, _made(fitted, targets), strict=True):
+        started = time.perf_counter()
+        prediction: Prediction | None = None
+        refusal: str | None = None
+        try:
+            if isinstance(made, OutOfRange):
+                raise made
+            prediction = with_error_range(with_energy(made, target), model.name, target)
+            prediction = with_changes(prediction, target)
+        except OutOfRange as err:
+            refusal = str(err)
+        wall_s += time.perf_counter() - started
+        answers.append(Answer(model.name, target, prediction, refusal, evidence, wall_s))
+        if progress is not None:
+            progress(f"{model.name}, {target.problem}", len(answers), len(targets))
+    return answers
+
+
+def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> list[Answer]:
+    """Return the answers of ``predict``, or answers that only hold the reason where its evidence cannot be gathered.
+
+    Evidence cannot be gathered where it would be a run of the target itself, or where a simulation fails.
+    """
+    try:
+        return predict(model, targets, broker)
+    except (UserError, SimulationError) as err:
+        return [Answer(model.name, one, prediction=None, refusal=str(err), evidence=(), wall_s=0.0) for one in targets]
+
+
+def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction | OutOfRange, float]]:
+    """Yield the model's result for each target and the seconds it took; targets predicted together share the time."""
+    started = time.perf_counter()
+    if isinstance(fitted, ModelOfMany):
+        all_made = fitted.predict_many(targets)
+        each_s = (time.perf_counter() - started) / max(1, len(targets))
+        yield from ((one, each_s) for one in all_made)
+        return
+    for target in targets:
+        started = time.perf_counter()
+        made: Prediction | OutOfRange
+        try:
+            made = fitted.predict(target)
+        except OutOfRange as err:
+            made = err
+        yield made, time.perf_counter() - started
+
+
+def names(text: str, option: str) -> list[str]:
+    """Split the comma-separated list given to ``option``; each name is returned once.
+
+    Raises:
+        UserError: The list is empty.
+    """
+    parts = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not parts:
+        raise UserError(f"{option} {text!r}", "an empty list", "Name at least one, separated by commas")
+    return parts

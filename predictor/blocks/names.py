@@ -1,0 +1,8 @@
+"""Names of blocks, of power laws, and of the models that use a system's own data."""
+
+from __future__ import annotations
+
+COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
+COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in
+HARDWARE, SIMGRID = "hardware", "simgrid"  # models based on the system's own data; all others are block models
+POWER_LAWS = ("monotone", "printed")

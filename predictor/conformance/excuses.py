@@ -1,0 +1,87 @@
+"""Why a predictor may fail a check: every excuse names its predictors, its check and its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from predictor.base import Predictor
+
+ANSWERS = "answers"  # the check that a predictor answers the targets of a case
+BLIND = "blind"  # the check that it never sees the run of the target
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """The reason why some predictors may fail a check."""
+
+    check: str
+    predictors: tuple[str, ...]
+    reason: str
+    most: float | None = None  # largest relative deviation that is excused; None: any
+
+
+EXCUSES = (
+    Excuse(
+        ANSWERS,
+        ("extrap", "extrap-effort", "extrap-default"),
+        "Extra-P is not installed: `make extrap`.",
+    ),
+    Excuse(
+        "interval",
+        ("hcf-printed", "hcf"),
+        "The interval is the true times that the errors in the validity map allow, and in every "
+        "case of the map with so little computation their times were too long.",
+    ),
+    Excuse(
+        "permuted",
+        ("hcf-printed", "hcf", "hcf-constant"),
+        "The probe has a rank on the first node of every cluster, in the order of the file, which the paper leaves "
+        "open: in another order other ranks of the probe are neighbours.",
+        most=0.05,
+    ),
+    Excuse(
+        "permuted",
+        ("dpgraph",),
+        "The capacities and penalties of links are found by a search that ends at a relative width of 1e-8.",
+        most=1e-8,
+    ),
+    Excuse(
+        "permuted",
+        ("structural",),
+        "The links are fitted one after the other, in the order of the file, to messages that begin within a "
+        "nanosecond of each other.",
+        most=1e-6,
+    ),
+    Excuse(
+        "scales",
+        ("dpgraph-known",),
+        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise; it does not read "
+        "that option.",
+        most=1e-5,
+    ),
+    Excuse(
+        "scales",
+        ("dpgraph",),
+        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which a measured "
+        "network does not tell; measured messages begin at times rounded to 1 ns.",
+        most=1e-5,
+    ),
+    Excuse(
+        "scales",
+        ("structural",),
+        "Measured messages begin at times rounded to 1 ns.",
+        most=1e-6,
+    ),
+)
+
+
+def excuse(predictor: Predictor, check: str) -> Excuse | None:
+    """Return the excuse of a predictor for a check: of this table, or of the predictor's own attribute ``excuses``."""
+    for one in EXCUSES:
+        if one.check == check and predictor.name in one.predictors:
+            return one
+    own = getattr(predictor, "excuses", {})
+    if isinstance(own, Mapping) and isinstance(own.get(check), str) and own[check].strip():
+        return Excuse(check, (predictor.name,), own[check])
+    return None

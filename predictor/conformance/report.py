@@ -1,0 +1,79 @@
+"""Verdicts as text and JSON, and the tables of docs/predictors/conformance.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from platforms.terminal.table import table_lines
+from predictor.conformance.checks import CHECKS
+from predictor.conformance.excuses import ANSWERS, EXCUSES
+from predictor.conformance.judge import EXCUSED, FAILS, PASSES, UNJUDGED, Verdict
+
+_COLUMNS = (ANSWERS, *(check.name for check in CHECKS))
+_FINDINGS_SHOWN = 3  # of each failed check, in the text
+
+
+def as_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as JSON values."""
+    return {
+        "predictor": verdict.predictor,
+        "check": verdict.check,
+        "outcome": verdict.outcome,
+        "findings": list(verdict.findings),
+        "reason": verdict.reason,
+        "deviation": verdict.deviation,
+    }
+
+
+def text_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return a table with a row for each predictor, the excuses by number, and what the failed checks found."""
+    excuses = {(one.check, one.reason): None for one in verdicts if one.outcome == EXCUSED}
+    number = {excuse: i for i, excuse in enumerate(excuses, 1)}
+    cells = {(one.predictor, one.check): _cell(one, number) for one in verdicts}
+    rows = [
+        (name, *(cells.get((name, column), "-") for column in _COLUMNS))
+        for name in dict.fromkeys(one.predictor for one in verdicts)
+    ]
+    lines = table_lines([("predictor", *_COLUMNS), *rows], left={0})
+    lines += [""] * bool(excuses)
+    lines += [f"({i}) {check}: {reason}" for (check, reason), i in number.items()]
+    for one in verdicts:
+        if one.outcome == FAILS:
+            shown, more = one.findings[:_FINDINGS_SHOWN], len(one.findings) - _FINDINGS_SHOWN
+            lines += ["", f"{one.predictor} fails {one.check}: {_meaning(one.check)}", *(f"    {it}" for it in shown)]
+            lines += [f"    and {more} more"] * (more > 0)
+    return lines
+
+
+def _cell(one: Verdict, number: dict[tuple[str, str], int]) -> str:
+    if one.outcome == EXCUSED:
+        return f"({number[one.check, one.reason]})"
+    return {PASSES: "ok", FAILS: "FAILS", UNJUDGED: "-"}[one.outcome]
+
+
+def _meaning(name: str) -> str:
+    if name == ANSWERS:
+        return "it has to answer the targets of a case"
+    (meaning,) = (check.meaning for check in CHECKS if check.name == name)
+    return meaning
+
+
+def page_tables() -> str:
+    """Return the tables of docs/predictors/conformance.md: the checks, and the excuses."""
+    return "\n".join([*_checks(), "", *_excuses()]) + "\n"
+
+
+def _checks() -> Iterator[str]:
+    yield "| check | meaning | how it is judged |"
+    yield "|---|---|---|"
+    for check in CHECKS:
+        yield f"| `{check.name}` | {check.meaning} | {check.judged} |"
+
+
+def _excuses() -> Iterator[str]:
+    yield "| check | predictors | excused up to | reason |"
+    yield "|---|---|---|---|"
+    for one in EXCUSES:
+        most = "-" if one.most is None else f"{one.most:g}"
+        yield f"| `{one.check}` | {', '.join(f'`{name}`' for name in one.predictors)} | {most} | {one.reason} |"

@@ -1,0 +1,4 @@
+"""Gather evidence for predictors, and charge them for it.
+
+Public faces: ``broker.Broker``, ``targets``.
+"""

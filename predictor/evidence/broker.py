@@ -1,0 +1,166 @@
+"""Gather evidence for predictors, charge its cost, and refuse evidence that gives away the target's time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.recording.events import Kind, Recording
+from apps.results.record import RunRecord
+from apps.runs.engines import run_identity
+from apps.runs.neutral import recording_identity
+from apps.runs.record_events import record_events
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.store.identity import identity_hash
+from platforms.errors import UserError
+from predictor.base import Cost, Declared, Evidence, EvidenceRequest
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+
+
+class RefusedEvidence(UserError):
+    """A predictor asked for evidence that it may not have, such as a run of the target itself."""
+
+
+class Broker:
+    """Answers requests for evidence through ``record``, ``recording`` and ``measure``.
+
+    The runner of apps/runs/runner.py provides these three and makes each run, recording and measurement once.
+
+    ``targets`` are the targets that are to be predicted.  A request for a run of one of them is refused, regardless of
+    the order of its hosts and of the number of iterations that is asked for.  ``start`` is called with all runs of a
+    gathering before the first is waited for, so that the runs may go in parallel.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        targets: Sequence[Target],
+        *,
+        record: Callable[[RunSpec], RunRecord],
+        recording: Callable[[RunSpec, int], Recording] = record_events,
+        measure: Callable[[NetworkPlan | BlockPlan], Measurement] = carry_out,
+        identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
+        start: Callable[[list[RunSpec]], None] | None = None,
+    ):
+        self._settings = settings
+        self._forbidden = {_essence(target) for target in targets}
+        self._record = record
+        self._make_recording = recording
+        self._measure = measure
+        self._identify = identify
+        self._start = start
+
+    @classmethod
+    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner) -> Broker:
+        """Return a broker that takes its evidence from a runner, so that nothing is run twice."""
+        return cls(
+            settings,
+            targets,
+            record=runner.record,
+            recording=runner.recording,
+            measure=runner.measure,
+            start=runner.start,
+        )
+
+    def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
+        """Return the evidence, in the order of the requests.
+
+        Errors of the engine in a run that fails are passed on.
+
+        Raises:
+            RefusedEvidence: A request asks for a run of a target.
+        """
+        specs = self.specs(requests)
+        if self._start is not None:
+            self._start(specs)
+        return [_ANSWERS[request.kind](self, request) for request in requests]
+
+    def specs(self, requests: Sequence[EvidenceRequest]) -> list[RunSpec]:
+        """Return the runs that the requests need.
+
+        Raises:
+            RefusedEvidence: A request asks for a run of a target.
+        """
+        for request in requests:
+            self._check(request)
+        return [self._settings.spec(request.target) for request in requests if request.kind == "run"]
+
+    def _check(self, request: EvidenceRequest) -> None:
+        if request.kind not in _ANSWERS:
+            raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
+        if request.kind == "run" and _essence(request.target) in self._forbidden:
+            raise RefusedEvidence(
+                str(request.target),
+                "the evidence asked for is a run of the target itself",
+                "Predict a target that is larger than the predictor's probe",
+            )
+        if request.kind == "recording" and self._settings.memory_bus is not None:
+            raise RefusedEvidence(
+                f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
+                "the evidence asked for is a recording, which does not include the effect of a memory bus",
+                "Use another predictor, or leave the bus out",
+            )
+
+    def _run(self, request: EvidenceRequest) -> Evidence:
+        spec = self._settings.spec(request.target)
+        record = self._record(spec)
+        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
+        return Evidence(request, record, identity_hash(self._identify(spec)), cost)
+
+    def _recording(self, request: EvidenceRequest) -> Evidence:
+        """Gather a recording; its cost is the recorded computation, on the target's nodes."""
+        if request.iterations is None:
+            raise ValueError("a request of kind 'recording' needs the number of iterations")
+        spec = self._settings.spec(request.target)
+        started = time.perf_counter()
+        recording = self._make_recording(spec, request.iterations)
+        wall_s = time.perf_counter() - started
+        platform = request.target.platform
+        node_s = sum(
+            float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+            for host, events in zip(request.target.placement, recording.events, strict=True)
+        )
+        identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
+        return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
+
+    def _experiments(self, request: EvidenceRequest) -> Evidence:
+        if request.plan is None:
+            raise ValueError(f"a request of kind {request.kind!r} needs a plan")
+        plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
+        measurement = self._measure(plan)
+        cost = Cost(measurement.node_s, measurement.wall_s)
+        return Evidence(request, measurement, identity_hash(plan.identity()), cost)
+
+    def _declared(self, request: EvidenceRequest) -> Evidence:
+        options = {**dict(request.target.platform.options), **dict(self._settings.options)}
+        declared = Declared(tuple(sorted(options.items())))
+        return Evidence(request, declared, identity_hash({"options": options}), Cost())
+
+
+# The method that gathers each kind of evidence; EvidenceRequest describes the kinds.
+_ANSWERS = {
+    "run": Broker._run,
+    "recording": Broker._recording,
+    "exchange": Broker._experiments,
+    "blocks": Broker._experiments,
+    "declared": Broker._declared,
+}
+
+
+def _essence(target: Target) -> tuple[Hashable, ...]:
+    """Return the properties that decide whether a run gives away the target's time.
+
+    These are the problem, the platform and the number of ranks on each host, but not which rank is on which host.
+    """
+    hosts = frozenset(Counter(target.placement).items())
+    problem = target.problem
+    return problem.name, problem.params, problem.program, target.platform.content_hash, hosts

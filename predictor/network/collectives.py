@@ -1,0 +1,169 @@
+"""The sends and receives of which the MPI library makes each collective.
+
+The algorithms are those of SMPI's selector ``default`` (SimGrid's manual, "Simulating MPI applications", collectives).
+A step is a list of operations that begin together and are then all waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from apps.recording.events import Op
+from apps.s4u.collectives import all_to_all_algorithm
+from platforms.errors import UserError
+
+SELECTOR = "default"  # the value of smpi/coll-selector that this module represents
+
+
+@dataclass(frozen=True)
+class Call:
+    """One rank's call of a collective.  Ranks are numbered within the communicator."""
+
+    op: Op
+    rank: int
+    ranks: int
+    root: int  # -1: the operation has no root
+    size_bytes: int
+    counts: Sequence[int]  # bytes by member, for vector variants
+
+
+@dataclass(frozen=True)
+class Step:
+    """Operations (is a send, partner, bytes) that begin in this order and are then all waited for."""
+
+    operations: tuple[tuple[bool, int, int], ...]
+
+
+def _send(partner: int, size_bytes: int) -> tuple[bool, int, int]:
+    return True, partner, size_bytes
+
+
+def _receive(partner: int) -> tuple[bool, int, int]:
+    return False, partner, 0
+
+
+def steps(call: Call) -> Iterator[Step]:
+    """Yield the steps of one rank's part in a collective; a communicator of one rank has none."""
+    if call.ranks > 1:
+        yield from _ALGORITHMS[call.op](call)
+
+
+def _others(call: Call) -> list[int]:
+    return [rank for rank in range(call.ranks) if rank != call.rank]
+
+
+def _to_root(call: Call) -> Iterator[Step]:
+    """All ranks send to the root at once (reduce, gather)."""
+    if call.rank == call.root:
+        yield Step(tuple(_receive(rank) for rank in _others(call)))
+    else:
+        yield Step((_send(call.root, call.size_bytes),))
+
+
+def _from_root(call: Call) -> Iterator[Step]:
+    """The root sends to all other ranks at once (scatter)."""
+    if call.rank == call.root:
+        sizes = call.counts if len(call.counts) else [call.size_bytes] * call.ranks
+        yield Step(tuple(_send(rank, sizes[rank]) for rank in _others(call)))
+    else:
+        yield Step((_receive(call.root),))
+
+
+def _barrier(call: Call) -> Iterator[Step]:
+    """Linear barrier: all ranks send to rank 0, then rank 0 sends to all."""
+    if call.rank == 0:
+        yield Step(tuple(_receive(rank) for rank in _others(call)))
+        yield Step(tuple(_send(rank, 0) for rank in _others(call)))
+    else:
+        yield Step((_send(0, 0),))
+        yield Step((_receive(0),))
+
+
+def _broadcast(call: Call) -> Iterator[Step]:
+    """Binomial tree: a rank that has the vector sends it to the place 2^k further on, largest k first."""
+    place = (call.rank - call.root) % call.ranks
+    reach = 1
+    while reach < call.ranks and not place & reach:
+        reach *= 2
+    if place:
+        yield Step((_receive((call.rank - reach) % call.ranks),))
+    while reach > 1:
+        reach //= 2
+        if place + reach < call.ranks:
+            yield Step((_send((call.rank + reach) % call.ranks, call.size_bytes),))
+
+
+def _all_reduce(call: Call) -> Iterator[Step]:
+    """A reduction to rank 0, then a broadcast."""
+    rooted = Call(call.op, call.rank, call.ranks, 0, call.size_bytes, ())
+    yield from _to_root(rooted)
+    yield from _broadcast(rooted)
+
+
+def _all_gather(call: Call) -> Iterator[Step]:
+    """Every rank sends to every other at once, in the order of the ranks."""
+    operations = []
+    for rank in _others(call):
+        operations += [_send(rank, call.size_bytes), _receive(rank)]
+    yield Step(tuple(operations))
+
+
+def _all_to_all(call: Call) -> Iterator[Step]:
+    """All at once, Bruck's algorithm, or one partner after the other, by block size and number of ranks."""
+    P, size_bytes = call.ranks, call.size_bytes
+    chosen = all_to_all_algorithm(P, size_bytes)
+    if chosen == "bruck":
+        reach = 1
+        while reach < P:
+            blocks = sum(1 for block in range(1, P) if block & reach)
+            yield Step((_send((call.rank + reach) % P, blocks * size_bytes), _receive((call.rank - reach) % P)))
+            reach *= 2
+    elif chosen == "pairwise":
+        if P & (P - 1):
+            problem = f"SMPI has no algorithm for blocks of {size_bytes} bytes among {P} ranks and would stop"
+            raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")
+        for step in range(1, P):
+            yield Step((_send(call.rank ^ step, size_bytes), _receive(call.rank ^ step)))
+    else:
+        ahead = [(call.rank + step) % P for step in range(1, P)]
+        yield Step(tuple(map(_receive, ahead)) + tuple(_send(rank, size_bytes) for rank in reversed(ahead)))
+
+
+def _all_to_all_v(call: Call) -> Iterator[Step]:
+    others = _others(call)
+    yield Step(tuple(map(_receive, others)) + tuple(_send(rank, call.counts[rank]) for rank in others))
+
+
+def _reduce_scatter(call: Call) -> Iterator[Step]:
+    """Reduce to rank 0, then scatter, for equal blocks.  SMPI uses another algorithm for unequal blocks."""
+    if len(set(call.counts)) > 1:
+        problem = "SMPI's messages for blocks of unequal size are not modelled"
+        raise UserError("MPI_Reduce_scatter", problem, "Use equal blocks, or another predictor")
+    yield from _to_root(Call(call.op, call.rank, call.ranks, 0, sum(call.counts), ()))
+    yield from _from_root(Call(call.op, call.rank, call.ranks, 0, 0, call.counts))
+
+
+def _scan(call: Call) -> Iterator[Step]:
+    """Every rank sends to all higher ranks at once."""
+    below = tuple(_receive(rank) for rank in range(call.rank))
+    yield Step(below + tuple(_send(rank, call.size_bytes) for rank in range(call.rank + 1, call.ranks)))
+
+
+_ALGORITHMS = {
+    Op.BARRIER: _barrier,
+    Op.BCAST: _broadcast,
+    Op.REDUCE: _to_root,
+    Op.ALLREDUCE: _all_reduce,
+    Op.GATHER: _to_root,
+    Op.GATHERV: _to_root,
+    Op.SCATTER: _from_root,
+    Op.SCATTERV: _from_root,
+    Op.ALLGATHER: _all_gather,
+    Op.ALLGATHERV: _all_gather,
+    Op.ALLTOALL: _all_to_all,
+    Op.ALLTOALLV: _all_to_all_v,
+    Op.REDUCE_SCATTER: _reduce_scatter,
+    Op.SCAN: _scan,
+    Op.EXSCAN: _scan,
+}

@@ -1,0 +1,304 @@
+"""The messages that measure a network, and the lines of time over size that they show.
+
+Ping-pongs between two nodes of each cluster, between each pair of clusters and from a node to itself give latency and
+rate by size.  Shared links show only under load: messages from one node, to one node, both ways, around a cluster,
+between clusters one way and both ways, and from a cluster to all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, permutations
+
+import numpy as np
+
+from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from platforms.model.platform import Platform
+from predictor.base import OutOfRange
+from predictor.network.segments import Piece, pieces
+
+LARGE_BYTES = 8_000_000  # size of messages under load, whose time is long against latencies
+_RATIO = 1.05  # ratio of consecutive sizes
+_DENSE_UP_TO_BYTES = 150_000
+_LARGEST_BUFFERED_BYTES = 2**22  # largest size for which it is tested whether a sender waits for its receiver
+_SIZES_PER_GAP = 15  # number of sizes that one plan measures around the end of a line
+_EXACT = 1e-4  # relative: the end of a line need not be known more exactly
+
+
+@cache
+def sizes_bytes() -> tuple[int, ...]:
+    """Return the sizes of the ping-pongs: dense where protocols change, then doubling."""
+    dense = np.unique(np.round(np.geomspace(1, _DENSE_UP_TO_BYTES, int(np.log(_DENSE_UP_TO_BYTES) / np.log(_RATIO)))))
+    return tuple(int(size) for size in dense) + tuple(2**power for power in range(18, 24))
+
+
+@dataclass(frozen=True)
+class HostsByCluster:
+    """The hosts in use, cluster by cluster."""
+
+    hosts: dict[str, tuple[str, ...]]  # by cluster
+
+    @property
+    def classes(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Two hosts for each kind of path, with key (c, c) in a cluster and (c, d) between two clusters."""
+        found = {(name, name): (hosts[0], hosts[1]) for name, hosts in self.hosts.items() if len(hosts) > 1}
+        for c, d in combinations(self.hosts, 2):
+            found[c, d] = (self.hosts[c][0], self.hosts[d][0])
+        return found
+
+    @property
+    def series(self) -> dict[tuple[str, str] | str, tuple[str, str]]:
+        """The two hosts of the ping-pongs of each class of paths and, from a host to itself, of each cluster."""
+        selves = ((c, (hosts[0], hosts[0])) for c, hosts in self.hosts.items())
+        return dict([*self.classes.items(), *selves])
+
+    def pairs(self, c: str, d: str) -> list[tuple[str, str]]:
+        """Return disjoint pairs of hosts, with one host in each cluster."""
+        return list(zip(self.hosts[c], self.hosts[d], strict=False))
+
+    def ring(self, c: str) -> list[tuple[str, str]]:
+        """Return each host of a cluster with the next one, the last with the first."""
+        hosts = self.hosts[c]
+        return list(zip(hosts, hosts[1:] + hosts[:1], strict=True))
+
+    def outside(self, c: str) -> list[tuple[str, str]]:
+        """Return each host of a cluster with a host of another cluster; the other clusters take turns."""
+        others = [host for row in zip_round([h for d, h in self.hosts.items() if d != c]) for host in row]
+        return list(zip(self.hosts[c], others * len(self.hosts[c]), strict=False))
+
+
+def zip_round(groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the first member of each group, then the second of each group that has one, and so on."""
+    return [[group[i] for group in groups if i < len(group)] for i in range(max(map(len, groups), default=0))]
+
+
+def layout(platform: Platform, placement: Sequence[str]) -> HostsByCluster:
+    """Return the hosts of a placement by cluster, in the platform's order."""
+    used = set(placement)
+    found = {c.name: tuple(h.name for h in c.hosts if h.name in used) for c in platform.clusters}
+    return HostsByCluster({name: hosts for name, hosts in found.items() if hosts})
+
+
+def _one_way(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
+    return tuple(Exchange(a, b, LARGE_BYTES, 0) for a, b in pairs)
+
+
+def _both_ways(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
+    return _one_way([pair for a, b in pairs for pair in ((a, b), (b, a))])
+
+
+def loads(where: HostsByCluster) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
+    """Return the experiments under load, by the part that is under load and its clusters."""
+    found: dict[tuple[str, ...], tuple[Exchange, ...]] = {}
+    for c, hosts in where.hosts.items():
+        if len(hosts) > 1:
+            found["both", c] = _both_ways([hosts[:2]])
+            found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], hosts[1])])
+        elif len(where.hosts) > 1:
+            elsewhere = next(members[0] for d, members in where.hosts.items() if d != c)
+            found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], elsewhere)])
+        if len(hosts) > 2:
+            found["out", c] = _one_way([(hosts[0], other) for other in hosts[1:3]])
+            found["in", c] = _one_way([(other, hosts[0]) for other in hosts[1:3]])
+            found["ring", c] = _one_way(where.ring(c))
+        if len(where.hosts) > 1:
+            found["outside", c] = _both_ways(where.outside(c))
+    for c, d in permutations(where.hosts, 2):
+        if len(where.hosts[c]) > 1:
+            near, far = where.hosts[c][:2], (where.hosts[c][0], where.hosts[d][0])
+            found["near and far", c, d] = _one_way([near, far])
+    for c, d in combinations(where.hosts, 2):
+        found["one way", c, d] = _one_way(where.pairs(c, d))
+        found["one way", d, c] = _one_way(where.pairs(d, c))
+        found["two ways", c, d] = _both_ways(where.pairs(c, d))
+    return found
+
+
+def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Measurement] = ()) -> NetworkPlan | None:
+    """Return the next experiments for the hosts of a placement; None if the results suffice.
+
+    The first plan holds all experiments.  Further plans measure sizes around the ends of lines, and around the size
+    from which on a sender waits for its receiver, until these are known to a few bytes.
+
+    Args:
+        platform: The platform.
+        placement: The hosts.
+        results: The results of all plans so far.
+
+    Raises:
+        OutOfRange: The measured times do not lie on lines.
+    """
+    where = layout(platform, placement)
+    if not results:
+        experiments: list[tuple[Exchange, ...]] = []
+        for a, b in where.series.values():
+            experiments += _ping_pongs(a, b, sizes_bytes())
+        return NetworkPlan(platform, (*experiments, *loads(where).values()))
+    survey = Survey(where, results)
+    narrower: list[tuple[Exchange, ...] | LateReceive] = []
+    for gap in survey.open_gaps():
+        narrower += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
+    narrower += survey.late_experiments()
+    return NetworkPlan(platform, tuple(narrower)) if narrower else None
+
+
+def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
+    """Return ping-pongs of these sizes after one that does not count, because earlier messages may still disturb it."""
+    return [(Exchange(a, b, size, size),) for size in (1, *sizes)]
+
+
+class Survey:
+    """The lines of the ping-pongs' times over sizes, and the ends of the lines ("breaks").
+
+    Attributes:
+        row: The number of each class of paths, by its name in HostsByCluster.series.
+        lines: The pieces of each row.
+        loads_s: The seconds of the exchanges of each experiment under load.
+        between: The last size known to lie before each break and the first known to lie after it.  A break's name is
+            the index of the first of sizes_bytes() after it.
+
+    Raises:
+        OutOfRange: The times of a row do not lie on lines, or a line does not rise.
+    """
+
+    def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
+        self._series = where.series
+        self.row = {name: i for i, name in enumerate(self._series)}
+        each, first = 1 + len(sizes_bytes()), results[0].times_s
+        self.lines = [
+            _line(*hosts, _one_way_s(first[i * each : (i + 1) * each])) for i, hosts in enumerate(self._series.values())
+        ]
+        self.loads_s = dict(zip(loads(where), first[len(self._series) * each :], strict=True))
+        self._quickest: dict[int, int] = {}  # by break: the row with the smallest latency that shows it
+        for row, line in enumerate(self.lines):
+            for piece in line[1:]:
+                gap = piece.first
+                other = self._quickest.get(gap, row)
+                if line[0].start_s <= self.lines[other][0].start_s:
+                    self._quickest[gap] = row
+        for gap in sorted(self._quickest):  # some rows may show the same break one point later than others
+            if gap - 1 in self._quickest:
+                del self._quickest[gap]
+        self.between = {gap: (sizes_bytes()[gap - 1], sizes_bytes()[gap]) for gap in sorted(self._quickest)}
+        # The same for the sizes from which on a sender waits for a late receiver, and a message for a late receive.
+        self._late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
+        for result in results[1:]:
+            self._narrow(result)
+
+    @property
+    def waits_from_bytes(self) -> tuple[float, float]:
+        """Sizes from which on a sender waits for its receiver, and a message for its receive."""
+        return _beyond(self._late["sender"]), _beyond(self._late["message"])
+
+    def row_between(self, c: str, d: str) -> int:
+        """Return the row of the paths between two clusters, named in either order, or inside one cluster."""
+        return self.row[c, d] if (c, d) in self.row else self.row[d, c]
+
+    def late_experiments(self) -> list[LateReceive]:
+        """Return messages to a late receiver, of sizes around the one from which on the delay matters."""
+        distances = {name: hosts for name, hosts in self._series.items() if hosts[0] != hosts[1]}
+        if not distances:
+            return []
+        nearest = min(distances, key=lambda name: self.lines[self.row[name]][0].start_s)
+        line = self.lines[self.row[nearest]]
+        return [LateReceive(*distances[nearest], size, _late_us(line, size)) for size in self._late_sizes()]
+
+    def _late_sizes(self) -> list[int]:
+        sizes: set[int] = set()
+        for low, high in self._late.values():
+            if (low, high) == (0, _LARGEST_BUFFERED_BYTES):
+                sizes |= {2**power for power in range(_LARGEST_BUFFERED_BYTES.bit_length())}
+            elif _is_open(low, high):
+                sizes |= _sizes_between(low, high)
+        return sorted(sizes)
+
+    def open_gaps(self) -> list[int]:
+        """Return the breaks that are not known well enough."""
+        return [gap for gap, ends in self.between.items() if _is_open(*ends)]
+
+    def hosts_of(self, gap: int) -> tuple[str, str]:
+        """Return two hosts whose ping-pongs show a break."""
+        return list(self._series.values())[self._quickest[gap]]
+
+    def sizes_in(self, gap: int) -> list[int]:
+        """Return sizes whose ping-pongs narrow down a break."""
+        return sorted(_sizes_between(*self.between[gap]))
+
+    def above_bytes(self, gap: int) -> float:
+        """Return the size at which a break lies."""
+        return float(np.mean(self.between[gap]))
+
+    def _narrow(self, result: Measurement) -> None:
+        times, at = result.times_s, 0
+        late = self.late_experiments()
+        for gap in self.open_gaps():
+            sizes = self.sizes_in(gap)
+            line = self.lines[self._quickest[gap]]
+            after = next(i for i, piece in enumerate(line) if piece.first == gap)
+            low, high = self.between[gap]
+            for size, time_s in zip(sizes, _one_way_s(times[at : at + 1 + len(sizes)]), strict=True):
+                if abs(time_s - line[after - 1].time_s(size)) <= abs(time_s - line[after].time_s(size)):
+                    low = max(low, size)
+                else:
+                    high = min(high, size)
+                    break
+            at += 1 + len(sizes)
+            self.between[gap] = (low, high)
+        for one, (send_s, receive_s) in zip(late, times[at:], strict=True):
+            late_s = one.late_us * 1e-6
+            self._sort("sender", one.size_bytes, waits=send_s > late_s / 2)
+            self._sort("message", one.size_bytes, waits=receive_s > late_s / 20)
+
+    def _sort(self, what: str, size: int, *, waits: bool) -> None:
+        """Record that messages of this size wait for their receiver, or do not."""
+        low, high = self._late[what]
+        self._late[what] = (low, min(high, size)) if waits else (min(max(low, size), high), high)
+
+
+def _is_open(low: int, high: int) -> bool:
+    """Tell whether two sizes are too far apart to locate a change between them."""
+    return high - low > max(1, _EXACT * low)
+
+
+def _sizes_between(low: int, high: int) -> set[int]:
+    """Return some sizes between two others."""
+    return {int(size) for size in np.linspace(low, high, _SIZES_PER_GAP + 2)[1:-1]} - {low, high}
+
+
+def _beyond(between: tuple[int, int]) -> float:
+    """Return the size from which on messages wait, given the largest that did not and the smallest that did."""
+    low, high = between
+    if high == _LARGEST_BUFFERED_BYTES:  # no message was seen to wait
+        return np.inf
+    return 0.0 if low == 0 else (low + high) / 2
+
+
+def alone_s(line: Sequence[Piece], size: int) -> float:
+    """Return the time of a message alone on the network, s."""
+    fitting = [piece for piece in line if sizes_bytes()[piece.first] <= size] or line[:1]
+    return max(1e-12, fitting[-1].time_s(size))
+
+
+def _late_us(line: Sequence[Piece], size: int) -> int:
+    """Return a delay of ten times the message's own time, after which it would long have arrived."""
+    return max(10, int(1e7 * alone_s(line, size)) + 1)
+
+
+def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
+    """Return the one-way times of ping-pongs, of which the first does not count."""
+    return np.array([time[0] for time in times[1:]]) / 2
+
+
+def _line(a: str, b: str, time_s: np.ndarray) -> list[Piece]:
+    """Return the pieces of the times from host a to host b; raise OutOfRange if there are none or one does not rise."""
+    line = pieces(np.array(sizes_bytes(), float), time_s) if (time_s > 0).all() else []
+    if not line:
+        problem = "no three of their times lie on a line, so that latency and rate are unknown"
+    elif not all(piece.s_per_byte > 0 for piece in line):
+        problem = "larger messages do not take longer, so that the rate is unknown"
+    else:
+        return line
+    remedy = "Use links whose times the clock can resolve, or dpgraph-known, which measures nothing"
+    raise OutOfRange(f"dpgraph, messages from {a} to {b}", problem, remedy)

@@ -1,0 +1,23 @@
+"""Programs drawn at random: none is silently wrong, and those that repeat are extrapolated."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.adversary.programs import drawn
+from tests.adversary.trial import Report, tried
+
+FIRST, NUMBER = 100_000, 30  # none of those of `make adversary`
+
+
+def test_no_drawn_program_is_silently_wrong(tmp_path):
+    report = Report()
+    with ThreadPoolExecutor(2) as pool:
+        report.add(pool.map(lambda seed: tried(seed, tmp_path), range(FIRST, FIRST + NUMBER)))
+    assert not [trial.seed for trial in report.trials if trial.wrong], report.text()
+    repeating = [trial for trial in report.trials if trial.program.repeats]
+    assert sum(trial.extrapolated for trial in repeating) >= 0.8 * len(repeating), report.text()
+    assert len(repeating) >= 5 and not all(trial.extrapolated for trial in report.trials)
+
+
+def test_a_seed_always_draws_the_same_program():
+    assert drawn(7) == drawn(7)
+    assert len({drawn(seed).source for seed in range(50)}) == 50

@@ -1,0 +1,43 @@
+"""The platform file and its profiles reach a worker that has a disk of its own."""
+
+import shutil
+
+import pytest
+
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.runs.dask_cluster import _files_to_send, _simulate_there
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.read.read import read_platform
+
+
+def platform_with(folder, profile):
+    folder.mkdir(exist_ok=True)
+    (folder / "p.xml").write_text(
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\"><platform version='4.1'>"
+        f"<zone id='w' routing='Full'><host id='a' speed='1Gf' speed_file='{profile}'/></zone></platform>"
+    )
+    return folder / "p.xml"
+
+
+def test_profiles_travel_with_the_platform(tmp_path):
+    path = platform_with(tmp_path / "there", "sub/half.txt")
+    (tmp_path / "there" / "sub").mkdir()
+    (tmp_path / "there" / "sub" / "half.txt").write_text("0 0.5\n")
+    (tmp_path / "work.py").write_text("def main(rank):\n    rank.compute(4e9)\n")
+    target = Target(own_problem(read_program(tmp_path / "work.py")), read_platform(path), ("a",))
+    spec, files = RunSpec(target, engine="s4u"), _files_to_send(path)
+    assert files.keys() == {"p.xml", "sub/half.txt"}
+    shutil.rmtree(tmp_path / "there")
+    record = _simulate_there(spec, files, None)
+    assert record.time_s == pytest.approx(4e9 / (0.5 * 1e9))
+
+
+@pytest.mark.parametrize("name", ["../half.txt", "{folder}/half.txt"])
+def test_a_profile_elsewhere_is_refused(tmp_path, name):
+    (tmp_path / "half.txt").write_text("0 0.5\n")
+    path = platform_with(tmp_path / "there", name.format(folder=tmp_path))
+    with pytest.raises(UserError, match="does not reach the workers"):
+        _files_to_send(path)

@@ -1,0 +1,143 @@
+"""Times measured on a real machine, used as truth instead of simulated ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from apps.results.record import RunRecord
+from apps.runs.engines import run_identity
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.files.reading import input_bytes
+
+N = TypeVar("N", int, float)
+_Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
+_NEEDED = ("platform", "ranks", "time_s")
+_NAMES = ("app", "program")  # either
+
+
+@dataclass(frozen=True)
+class MeasuredTimes:
+    """Measured run times, s, of programs on platforms."""
+
+    source: str  # the file
+    times_s: Mapping[_Key, float]
+
+    def record(self, spec: RunSpec) -> RunRecord:
+        """Return a record with the measured time of the spec's target and nothing else about the run.
+
+        Raises:
+            UserError: The target was not measured.
+        """
+        time_s = self._time_s(spec.target)
+        if time_s is None:
+            raise UserError(self.source, f"no measured time of {_case(spec.target)}", "Add a row, or leave it out")
+        return _record(spec, time_s)
+
+    def knows(self, target: Target) -> bool:
+        """Return whether the target was measured."""
+        return self._time_s(target) is not None
+
+    def _time_s(self, target: Target) -> float | None:
+        app, where = target.problem.name, (target.platform.name, target.nranks)
+        of_class = self.times_s.get((app, target.problem.label, *where))
+        return self.times_s.get((app, None, *where)) if of_class is None else of_class
+
+
+def read_measured(path: str | Path) -> MeasuredTimes:
+    """Read measured times from a CSV file with the columns app (or program), platform, ranks, time_s, optionally class.
+
+    Column ``platform`` is the name of the scenario or of the platform file; ``app`` is the name of the kernel or of the
+    program's file without its extension.  Several rows of one case are repeated runs, whose median is taken.
+
+    Raises:
+        UserError: The file cannot be read or a line is wrong; the error names the line.
+    """
+    where = f"--truth {path}"
+    try:
+        with io.StringIO(input_bytes(path).decode("utf-8-sig"), newline="") as file:
+            reader = csv.DictReader(file)
+            columns = [name.strip() for name in reader.fieldnames or ()]
+            reader.fieldnames = columns
+            missing = [name for name in _NEEDED if name not in columns]
+            if not any(name in columns for name in _NAMES):
+                missing.insert(0, " or ".join(_NAMES))
+            if missing:
+                raise UserError(where, f"no column {', '.join(missing)}", "Name the columns in the first line")
+            runs: dict[_Key, list[float]] = {}
+            for row in reader:
+                key, time_s = _row(row, f"{where}, line {reader.line_num}")
+                runs.setdefault(key, []).append(time_s)
+    except OSError as err:
+        raise UserError(where, f"cannot be read: {err.strerror}", "Name a CSV file") from err
+    except (UnicodeDecodeError, csv.Error) as err:
+        raise UserError(where, f"not a CSV file: {err}", "Name a CSV file") from err
+    if not runs:
+        raise UserError(where, "no times", "Give at least one row")
+    return MeasuredTimes(str(path), {key: statistics.median(times) for key, times in runs.items()})
+
+
+def _row(row: Mapping[str, str | None], where: str) -> tuple[_Key, float]:
+    values = {name: (value or "").strip() for name, value in row.items() if isinstance(value, str)}
+    app = next((values[name] for name in _NAMES if values.get(name)), "")
+    if not app or not values.get("platform"):
+        raise UserError(where, "no app or program, or no platform", "Fill in every column")
+    ranks = _number(values.get("ranks", ""), int, f"{where}, ranks")
+    time_s = _number(values.get("time_s", ""), float, f"{where}, time_s")
+    return (app, values.get("class") or None, values["platform"], ranks), time_s
+
+
+def _number(text: str, kind: Callable[[str], N], where: str) -> N:
+    value: N | None
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not 0 < value < math.inf:
+        raise UserError(
+            where, f"{text!r} is not a positive number", "Give seconds" if kind is float else "Give a count"
+        )
+    return value
+
+
+def _case(target: Target) -> str:
+    return str(target)
+
+
+def _record(spec: RunSpec, time_s: float) -> RunRecord:
+    unknown: dict[str, Any] = {
+        name: ()
+        for prefix in ("", "iteration_")
+        for name in (prefix + part for part in ("messages", "bytes", "self_messages", "self_bytes"))
+    }
+    return RunRecord(
+        identity=run_identity(spec),
+        time_s=time_s,
+        simulated_s=0.0,
+        compute_s=(),
+        comm_s=(),
+        flops=0.0,
+        rank_flops=(),
+        **unknown,
+        collectives={},
+        iteration_collectives={},
+        iteration_flops=(),
+        host=spec.target.placement,
+        iteration_s=(),
+        iteration_compute_s=(),
+        verified=None,
+        checks={},
+        wall_s=0.0,
+        timed_wall_s=0.0,
+        peak_memory_bytes=0,
+        command=(),
+        source="measurement",
+    )

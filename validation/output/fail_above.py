@@ -1,0 +1,61 @@
+"""Option --fail-above: an exit status of its own for errors above a limit, for continuous integration."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING
+
+from platforms.command import EXIT_STATUSES
+from platforms.errors import UserError
+from validation.comparison.metrics import ALL_APPS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOO_WRONG = 3  # exit status
+EXIT_STATUSES_AND_LIMIT = f"{EXIT_STATUSES} Also: {TOO_WRONG} the error of a predictor exceeds --fail-above."
+
+
+def add_fail_above_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option --fail-above, which ``limit_from_arguments`` reads."""
+    parser.add_argument(
+        "--fail-above", metavar="PCT",
+        help=f"exit with status {TOO_WRONG} if the mean absolute error of a predictor over all targets exceeds PCT %%, "
+        "or if a predictor has no answer; the statuses of a failed run (1) and of bad input (2) take precedence",
+    )  # fmt: skip
+
+
+def limit_from_arguments(args: argparse.Namespace) -> float | None:
+    """Return the limit in %, or None without the option.
+
+    Raises:
+        UserError: The option is not a number from 0 on.
+    """
+    if args.fail_above is None:
+        return None
+    try:
+        limit_pct = float(args.fail_above)
+    except ValueError:
+        limit_pct = math.nan
+    if not 0 <= limit_pct < math.inf:
+        raise UserError(f"--fail-above {args.fail_above}", "not a number from 0 on", "Give %, such as 5")
+    return limit_pct
+
+
+def too_wrong(summary: pd.DataFrame, limit_pct: float) -> str | None:
+    """Return one line on the predictors whose mean absolute error over all apps exceeds the limit, or None.
+
+    The line gives the errors by app.  A predictor without any answer counts as too wrong, because nothing is known of
+    its error.
+    """
+    said = []
+    for predictor, rows in summary.groupby("predictor", sort=False):
+        errors = rows.set_index("app")["mean_abs_error_pct"]
+        over_all = errors.pop(ALL_APPS)
+        if math.isnan(over_all):
+            said.append(f"{predictor} has no answer")
+        elif over_all > limit_pct:
+            by_app = ", ".join(f"{app} {error:.4g} %" for app, error in errors.dropna().items())
+            said.append(f"{predictor} {over_all:.4g} %" + (f" ({by_app})" if len(errors) > 1 else ""))
+    return f"--fail-above {limit_pct:g}: mean absolute error too large: {'; '.join(said)}" if said else None

@@ -1,0 +1,48 @@
+"""The Pareto front: predictors that no other predictor dominates in error and cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COSTS = ("evidence_share", "wall_s")  # columns of the ranking that are compared with the error
+PARETO_COLUMNS = ("cost", "predictor", "mean_abs_error_pct", "value", "on_front", "dominated_by")
+
+
+def pareto(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ranked predictors for each of COSTS, the cheapest first.
+
+    Column ``value`` has the cost that column ``cost`` names.  A predictor dominates another one if it is worse neither
+    in error nor in cost and better in at least one of them.  ``dominated_by`` is the dominating predictor with the
+    smallest error, the first by name if there are several; it is missing on the front.
+
+    Here b costs more and has a larger error than a:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "predictor": ["a", "b", "c"], "rank": [2, 3, 1], "mean_abs_error_pct": [5.0, 9.0, 1.0],
+    ...     "evidence_share": [0.1, 0.2, 0.9], "wall_s": [1.0, 2.0, 9.0],
+    ... })
+    >>> front = pareto(table)
+    >>> list(front["predictor"][(front["cost"] == "evidence_share") & front["on_front"]])
+    ['a', 'c']
+
+    Args:
+        table: The ranking, as ``ranking`` returns it.
+    """
+    # Imported here for a quick start: it is slow to import.
+    import pandas as pd
+
+    ranked = table[table["rank"].notna()]
+    rows = []
+    for cost in COSTS:
+        for one in ranked.sort_values([cost, "mean_abs_error_pct"]).itertuples():
+            error, value = one.mean_abs_error_pct, getattr(one, cost)
+            no_worse = (ranked["mean_abs_error_pct"] <= error) & (ranked[cost] <= value)
+            better = (ranked["mean_abs_error_pct"] < error) | (ranked[cost] < value)
+            above = ranked[no_worse & better].sort_values(["mean_abs_error_pct", "predictor"])
+            by = None if above.empty else above["predictor"].iloc[0]
+            rows.append((cost, one.predictor, error, value, by is None, by))
+    return pd.DataFrame(rows, columns=list(PARETO_COLUMNS))

@@ -1,0 +1,89 @@
+"""Placement of labels of points without overlaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+_DISTANCES_PT = (7, 16, 28, 42, 60, 80, 105, 130)
+_DIRECTIONS = np.deg2rad([30, -30, 150, -150, 90, -90, 0, 180, 60, -60, 120, -120])
+_MARKER_PT = 5  # half width of a marker
+_GAP_PT = 1  # around a label
+_FARTHER = 1e-3  # penalty per point of distance, in units of the label's area
+
+
+def place_labels(axes: Axes) -> None:
+    """Move the annotations of a drawn axes so that they do not overlap.
+
+    Starting from the topmost, each annotation moves to the nearest place to its point that is inside the axes and
+    covers neither points nor labels already placed; if there is none, to the place that covers least.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.text import Annotation, Text
+
+    labels = sorted((text for text in axes.texts if isinstance(text, Annotation)), key=lambda label: -label.xy[1])
+    if not labels:
+        return
+    pixels = axes.figure.dpi / 72
+    frame = np.array(axes.get_window_extent().extents)
+    points = axes.transData.transform([label.xy for label in labels])
+    half = _MARKER_PT * pixels
+    taken = [np.array([x - half, y - half, x + half, y + half]) for x, y in points]
+    for label, (x, y) in zip(labels, points, strict=True):
+        extent = Text.get_window_extent(label)  # extent of the text, without the line to the point
+        size = np.array([extent.width, extent.height]) + 2 * _GAP_PT * pixels
+        others = taken[: len(points)]  # markers
+        boxes = [(distance, _box((x, y), size, distance * pixels, angle)) for distance, angle in _places()]
+        _, box = min(
+            boxes,
+            key=lambda one: _covered(one[1], taken, frame) + _crossed((x, y), one[1], others) + _FARTHER * one[0],
+        )
+        taken.append(box)
+        label.set_horizontalalignment("left")
+        label.set_verticalalignment("bottom")
+        label.set_position((box[:2] - (x, y)) / pixels + _GAP_PT)
+
+
+def _places() -> list[tuple[float, float]]:
+    return [(distance, angle) for distance in _DISTANCES_PT for angle in _DIRECTIONS]
+
+
+def _box(
+    point: tuple[float, float], size: npt.NDArray[np.float64], distance: float, angle: float
+) -> npt.NDArray[np.float64]:
+    """Return left, bottom, right and top of a label whose nearest edge or corner has this distance from the point."""
+    towards = np.array([np.cos(angle), np.sin(angle)])
+    corner = np.array(point) + distance * towards
+    low = corner - size * (1 - np.where(abs(towards) < 0.1, 0, np.sign(towards))) / 2
+    return np.concatenate([low, low + size])
+
+
+def _covered(
+    box: npt.NDArray[np.float64], taken: list[npt.NDArray[np.float64]], frame: npt.NDArray[np.float64]
+) -> float:
+    """Return the share of a box that covers other boxes or is outside the frame."""
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    return float((sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)) / area)
+
+
+def _crossed(point: tuple[float, float], box: npt.NDArray[np.float64], markers: list[npt.NDArray[np.float64]]) -> float:
+    """Return how many markers of other points the line from the point to the box crosses."""
+    start = np.array(point)
+    end = np.clip(start, box[:2], box[2:])
+    line = start + np.linspace(0, 1, 12)[:, None] * (end - start)
+    inside = [((line >= m[:2]) & (line <= m[2:])).all(axis=1).any() for m in markers if not _holds(m, start)]
+    return float(sum(inside))
+
+
+def _holds(box: npt.NDArray[np.float64], point: npt.NDArray[np.float64]) -> bool:
+    return bool((point >= box[:2]).all() and (point <= box[2:]).all())
+
+
+def _overlap(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+    width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    return max(float(width), 0.0) * max(float(height), 0.0)

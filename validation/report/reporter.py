@@ -1,0 +1,145 @@
+"""Collect the content of a report during a validation, and write the report at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from apps.results.cautions import Cautions
+from platforms.errors import UserError
+from platforms.files.writing import check_writable, write_text
+from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
+
+if TYPE_CHECKING:
+    from apps.results.record import RunRecord
+    from apps.spec.settings import Settings
+    from apps.spec.target import Target
+    from predictor.answers.answers import Answer
+    from validation.comparison.compare import Failure, Result
+
+OPTION = "--report"
+
+
+class Reporter:
+    """Context manager that collects the outcomes of a validation and writes the report on exit.
+
+    After an error or interrupt, the report has the outcomes so far.
+
+    Args:
+        path: File of the report; None: nothing is collected or written.
+        invocation: The command.
+        cautions: The cautions about the runs, complete when the context ends; None: none.
+
+    Raises:
+        UserError: The file cannot be written or is not named .html; raised before anything is run.
+    """
+
+    def __init__(self, path: str | None, invocation: Invocation, cautions: Cautions | None = None):
+        if path is not None:
+            check_writable(OPTION, path)
+            if not path.lower().endswith((".html", ".htm")):
+                raise UserError(f"{OPTION} {path}", "a report is an HTML page", "Name it .html")
+        self._path = path
+        self._gathered = Gathered(invocation)
+        self._cautions = Cautions() if cautions is None else cautions
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def witness(self, settings: Settings) -> Callable[[Answer, RunRecord, Result], None] | None:
+        """Return the witness for comparison.compare.validate under these settings; None: nothing is collected."""
+        if self._path is None:
+            return None
+        if settings not in self._gathered.settings:
+            self._gathered.settings.append(settings)
+        return lambda answer, truth, result: self._add(answer, truth, result, settings)
+
+    def add(self, outcome: Result | Failure) -> None:
+        """Keep the error of a failed target; results come through the witness."""
+        # Imported here for a quick start: it is slow to import.
+        from validation.comparison.compare import Failure
+
+        if isinstance(outcome, Failure):
+            self._gathered.failures.append((_named(outcome.target), str(outcome.error)))
+
+    def _add(self, answer: Answer, truth: RunRecord, result: Result, settings: Settings) -> None:
+        # Imported here for a quick start: it is slow to import.
+        from apps.results.record import RunRecord
+
+        gathered = self._gathered
+        gathered.rows.append(result.to_json())
+        gathered.notes.append(
+            PredictionNote(
+                case=self._case(answer.target, truth, result.mapping, settings),
+                parts={} if answer.prediction is None else dict(answer.prediction.parts),
+                refusal=answer.refusal,
+                evidence=tuple(one.request.kind for one in answer.evidence),
+            )
+        )
+        for one in answer.evidence:
+            if one.request.kind == "run" and isinstance(one.answer, RunRecord):
+                self._run(one.request.target, settings, one.answer, answer.predictor)
+
+    def _case(self, target: Target, truth: RunRecord, mapping: str, settings: Settings) -> int:
+        key = ("case", _key(target), settings, mapping)
+        if key not in self._known:
+            self._known[key] = len(self._gathered.cases)
+            measured, how = truth.source == "measurement", truth.extrapolation
+            self._gathered.cases.append(
+                Case(
+                    target=target,
+                    mapping=mapping,
+                    measured=measured,
+                    time_s=truth.time_s,
+                    compute_s=max(truth.compute_s) if truth.compute_s else None,
+                    period_s=None if how is None else how.period_s / how.period,
+                    run=None if measured else self._run(target, settings, truth, ""),
+                )
+            )
+        return self._known[key]
+
+    def _run(self, target: Target, settings: Settings, record: RunRecord, asked_by: str) -> ListedRun:
+        key = ("run", _key(target), settings)
+        if key not in self._known:
+            self._known[key] = len(self._gathered.runs)
+            spec, how = settings.spec(target), record.extrapolation
+            iterations = spec.full_iterations if how is None else how.simulated
+            missing = 0 if how is None else how.iterations - how.simulated
+            messages = sum(record.messages) - missing * sum(record.iteration_messages)
+            self._gathered.runs.append(ListedRun(spec, iterations, record.time_s, messages, record.command, asked_by))
+        place, runs = self._known[key], self._gathered.runs
+        if not asked_by:
+            runs[place] = replace(runs[place], asked_by="")  # a run that was evidence for another target is a truth too
+        return runs[place]
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if self._path is None or (kind is not None and not self._gathered.rows):
+            return
+        if kind is not None:
+            self._gathered.interrupted = str(error) or kind.__name__
+        self._gathered.run_cautions = self._cautions.lines()
+        # Imported here for a quick start: it is slow to import.
+        from validation.report.page import page
+
+        started = time.perf_counter()
+        text = page(self._gathered, progress=_progress)
+        write_text(OPTION, self._path, text)
+        size_kb = len(text.encode()) / 1000
+        print(f"report: {self._path}, {size_kb:,.0f} kB, in {time.perf_counter() - started:.1f} s", file=sys.stderr)
+
+
+def _progress(what: str) -> None:
+    print(f"report: {what}", file=sys.stderr, flush=True)
+
+
+def _key(target: Target) -> tuple[Any, ...]:
+    """Return a key of the target that is fast to compare, since platforms may have thousands of hosts."""
+    return target.problem, target.platform.name, target.platform.content_hash, target.placement
+
+
+def _named(target: Target) -> str:
+    return str(target)
