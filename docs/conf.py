@@ -30,6 +30,7 @@ myst_heading_anchors = 4  # with the names that GitHub gives them
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
+autodoc_preserve_defaults = True  # as written, not a page of values
 napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100
 add_module_names = False
