@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
 from pictures.runs import Case, case, open_runner  # noqa: E402 (found by the line above)
-from pictures.style import BLUE, GREEN, GREY, INK, NOTE, RED, card, percent, plain_log, seconds, style, svg  # noqa: E402
+from pictures.style import BLUE, GREEN, INK, RED, card, percent, plain_log, seconds, style, svg  # noqa: E402
 
 PICTURE = ROOT / "docs" / "first-result.svg"
 APPS = ("cg", "mg", "lu")

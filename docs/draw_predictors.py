@@ -16,17 +16,24 @@ from matplotlib.figure import Figure
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from apps.runs.runner import Runner  # noqa: E402 (found by the line above)
-from pictures import hcf, laws  # noqa: E402
+from pictures import blocks, graph, hcf, hierarchical, laws, li, npt, structural  # noqa: E402
 from pictures.runs import open_runner  # noqa: E402
 from pictures.style import style, svg  # noqa: E402
+
+from apps.runs.runner import Runner  # noqa: E402 (found by the line above)
 
 FOLDER = ROOT / "docs" / "predictors"
 # By page: the function that draws its picture, and the text for readers who do not see it.
 PICTURES: Mapping[str, tuple[Callable[[Runner], Figure], str]] = {
     "hcf": (hcf.draw, hcf.TITLE),
     "hcf-nnls": (laws.draw_nnls, "HCF with a fitted communication: communication over the number of ranks"),
+    "structural": (structural.draw, structural.TITLE),
+    "dpgraph": (graph.draw, graph.TITLE),
+    "dpgraph-li": (li.draw, li.TITLE),
+    "npt": (npt.draw, npt.TITLE),
+    "hierarchical": (hierarchical.draw, hierarchical.TITLE),
     "regression": (laws.draw_regression, "Three laws through the times of smaller runs, and the target's time"),
+    "blocks": (blocks.draw, blocks.TITLE),
     "extrap": (laws.draw_extrap, "Extra-P's models of the times of smaller runs, and the target's time"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def _spread(values: Sequence[float], least: float) -> list[float]:
     order = np.argsort(values)
     placed = np.array(values, float)
     for _ in range(50):
-        for low, high in zip(order[:-1], order[1:], strict=True):
+        for low, high in pairwise(order):
             if (lacking := least - (placed[high] - placed[low])) > 0:
                 placed[low] -= lacking / 2
                 placed[high] += lacking / 2

@@ -85,9 +85,11 @@ def percent(error_pct: float) -> str:
     """Return a signed error in two or three digits.
 
     >>> percent(-0.694), percent(683.26), percent(1.27), percent(0.004)
-    ('-0.69 %', '+683 %', '+1.3 %', '+0.00 %')
+    ('-0.69 %', '+683 %', '+1.3 %', 'error below 0.01 %')
     """
     size = abs(error_pct)
+    if size < 0.01:
+        return "error below 0.01 %"
     return f"{error_pct:+.{2 if size < 1 else 1 if size < 10 else 0}f} %"
 
 
