@@ -17,7 +17,7 @@ from matplotlib.patches import FancyBboxPatch
 WIDTH_IN = 8.6  # 826 px: the width of a page on GitHub
 INK, GREY, PALE = "#1f2933", "#7b8794", "#d5dbe1"
 # Colours of Okabe and Ito, which colour-blind readers can distinguish; purple is darker, to be read as text.
-RED, BLUE, GREEN, PURPLE, ORANGE, SKY = "#D55E00", "#0072B2", "#009E73", "#A0568A", "#E69F00", "#56B4E9"
+RED, BLUE, GREEN, PURPLE, ORANGE = "#D55E00", "#0072B2", "#009E73", "#A0568A", "#E69F00"
 COMPUTATION, COMMUNICATION = BLUE, ORANGE
 FONT, FONTS = "DejaVu Sans", "'DejaVu Sans', Verdana, sans-serif"  # other fonts are narrower: they leave more room
 NOTE = 9.0  # pt, the smallest text
