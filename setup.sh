@@ -19,7 +19,7 @@ case "${1-}" in
     fuzz) extras="test,fuzz" ;;
     docs) extras="test,docs" ;;
     slow) command -v valgrind >/dev/null || tools="valgrind" ;;
-    browser) browser="chromium chromium-driver" extras="test,browser" ;;
+    browser) browser="chromium chromium-driver" extras="test,browser,docs" ;;
     simgrid4)
         command -v cmake >/dev/null && command -v make >/dev/null || tools="cmake make"
         [ -f /usr/include/boost/version.hpp ] || tools="$tools libboost-dev"

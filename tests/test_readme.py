@@ -1,4 +1,4 @@
-"""The README is correct."""
+"""The README is correct, short, and shows what the commands print."""
 
 import re
 from pathlib import Path
@@ -13,8 +13,13 @@ def test_it_begins_with_the_two_commands():
     assert README.index("make run ") < README.index("make test ") < README.index("## ")
 
 
-def test_its_scenario_is_the_example_file():
-    block = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1]
+def test_it_is_short():
+    assert len(README.split()) <= 700
+
+
+def test_the_scenario_on_the_page_of_platforms_is_the_example_file():
+    page = (ROOT / "docs" / "platforms" / "own-platform.md").read_text()
+    block = re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1]
     example = ROOT / "examples" / "two-sites.toml"
     assert block == example.read_text()
     assert [(c.name, c.nodes, c.cores) for c in read_grid(example).clusters] == [("old", 12, 1), ("new", 4, 8)]

@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 from sphinx.application import Sphinx
 
@@ -50,6 +51,13 @@ def _plain(text: str) -> str:
     return "".join(said)
 
 
+def _text(text: str) -> str:
+    """Return a description as Markdown: indented paragraphs are code, the others are escaped."""
+    parts = re.split(r"((?:^ {4,}.*\n?(?:\n+(?= {4}))?)+)", text, flags=re.MULTILINE)
+    said = [f"```text\n{dedent(part).rstrip()}\n```" if i % 2 else _plain(part.strip()) for i, part in enumerate(parts)]
+    return "\n\n".join(one for one in said if one)
+
+
 def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     """Return the help text of an option with its defaults filled in."""
     formatter = parser._get_formatter()
@@ -69,11 +77,11 @@ def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
     """Yield the Markdown of a command and its subcommands, with headings from ``level`` on."""
     yield f"{'#' * level} {parser.prog.removeprefix('python -m ')}\n"
     if parser.description:
-        yield f"{_plain(parser.description)}\n"
+        yield f"{_text(parser.description)}\n"
     yield f"```text\n{parser.format_usage().removeprefix('usage: ').rstrip()}\n```\n"
     yield from _entries(parser)
     if parser.epilog and level == 2:
-        yield f"{_plain(parser.epilog)}\n"
+        yield f"{_text(parser.epilog)}\n"
     for one in subcommands(parser).values():
         yield from _section(one, level + 1)
 

@@ -1,6 +1,28 @@
-"""Make markdown_pages.py and the site's extensions importable for the tests of the documentation."""
+"""Make markdown_pages.py and the site's extensions importable for the tests of the documentation; build the site."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "docs" / "_extensions")]
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path[:0] = [str(Path(__file__).parent), str(DOCS / "_extensions")]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """Return the folder of the site."""
+    if built := os.environ.get("DOCS_SITE"):  # make docs has just built it
+        return ROOT / built
+    for module in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(module, reason="make docs installs it")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", folder / "doctrees", DOCS, folder / "html"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"

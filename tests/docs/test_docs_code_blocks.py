@@ -32,6 +32,11 @@ def test_every_block_says_its_language():
     assert [str(block) for block in all_blocks() if block.language not in known] == []
 
 
+def test_commands_fit_the_width_of_a_page():
+    long = [f"{block}: {line}" for block in all_blocks("sh") for line in block.text.splitlines() if len(line) > 100]
+    assert long == [], "break it after an option, with a backslash"
+
+
 def commands(text):
     """Return the words of every command in a shell text, without redirections."""
     found = []

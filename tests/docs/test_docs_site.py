@@ -1,35 +1,16 @@
 """Test the site: it builds without a warning, fetches nothing from the network, and is complete."""
 
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from lxml import html
-from markdown_pages import DOCS, ROOT
 
-pytest.importorskip("sphinx", reason="make docs installs it")
-pytest.importorskip("myst_parser", reason="make docs installs it")
-pytest.importorskip("furo", reason="make docs installs it")
+for module in ("sphinx", "myst_parser", "furo"):
+    pytest.importorskip(module, reason="make docs installs it")
 
 # Elements that a browser fetches automatically, unlike links, which the reader has to click.
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    if built := os.environ.get("DOCS_SITE"):  # make docs has just built it
-        return ROOT / built
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-b", "html"]
-    done = subprocess.run(
-        [*command, "-d", folder / "doctrees", DOCS, folder / "html"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return folder / "html"
 
 
 @pytest.mark.slow
@@ -89,6 +70,13 @@ def test_a_type_that_does_not_exist_is_told_from_one_that_is_not_documented():
     assert exists("Runner", "predictor.evidence.broker")
     assert not exists("Runer", "predictor.evidence.broker")
     assert not exists("validation.comparison.metrics.Nothing", "validation.comparison.metrics")
+
+
+def test_indented_lines_of_a_description_are_code_as_they_are():
+    from command_pages import _text
+
+    described = _text('The file:\n\n    apps = ["cg"]  # a_b\n\n    more = 1\n\nIts *end*.')
+    assert described == 'The file:\n\n```text\napps = ["cg"]  # a_b\n\nmore = 1\n```\n\nIts \\*end\\*.'
 
 
 def test_texts_of_parsers_are_no_markup_but_name_pages():

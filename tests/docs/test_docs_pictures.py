@@ -1,0 +1,121 @@
+"""Test the pictures of README and of the predictors' pages: they are there, small, and show what the code gives now.
+
+Texts are compared, not bytes: other versions of matplotlib draw the same with other bytes.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from markdown_pages import DOCS, ROOT, tokens
+
+sys.path.insert(0, str(DOCS))
+
+import draw_first_result
+import draw_predictors
+from pictures.runs import case, open_runner
+from pictures.style import card, style, svg
+
+PREDICTORS = DOCS / "predictors"
+LARGEST_BYTES = 100_000
+WITHOUT = {"index", "conformance"}  # pages that are about no single predictor
+DRAWN = [draw_first_result.PICTURE, *(PREDICTORS / f"{name}.svg" for name in draw_predictors.PICTURES)]
+
+
+def texts(drawn: str) -> list[str]:
+    """Return the texts of a picture in their order."""
+    return [" ".join(one.itertext()) for one in etree.fromstring(drawn.encode()).iter("{*}text")]
+
+
+def pictures(page: Path) -> list[tuple[str, str, str]]:
+    """Return the section, the file and the description of each picture of a page."""
+    found, section = [], ""
+    for number, token in enumerate(tokens(page)):
+        if token.type == "heading_open":
+            section = tokens(page)[number + 1].content
+        for child in token.children or ():
+            if child.type == "image":
+                found.append((section, str(child.attrs["src"]), child.content))
+    return found
+
+
+def test_the_script_draws_the_pictures_of_all_pages_of_predictors():
+    pages = {page.stem for page in PREDICTORS.glob("*.md")} - WITHOUT
+    assert set(draw_predictors.PICTURES) == pages
+
+
+@pytest.mark.parametrize("name", draw_predictors.PICTURES)
+def test_the_model_of_a_page_has_its_picture_and_a_caption(name):
+    page = PREDICTORS / f"{name}.md"
+    shown = [(section, file) for section, file, text in pictures(page) if text]
+    assert shown == [("The model", f"{name}.svg")]
+    _, _, after = page.read_text().partition(f"({name}.svg)\n\n")
+    assert len(after.partition("\n\n")[0].split()) >= 30, "a caption says what one sees, and what follows"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=lambda page: page.name)
+def test_readme_and_the_first_page_begin_with_the_first_result(page):
+    (_, file, text), *_ = pictures(page)
+    assert (page.parent / file).resolve() == draw_first_result.PICTURE
+    assert text
+
+
+@pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.stem)
+def test_a_picture_is_small_and_has_a_title_its_own_background_and_no_date(path):
+    assert path.stat().st_size < LARGEST_BYTES
+    root = etree.fromstring(path.read_bytes())
+    assert root.findtext("{*}title")
+    assert "fill: #ffffff" in path.read_text()
+    assert not re.search(r"<dc:date>|\b20\d\d-\d\d-\d\d", path.read_text())
+    sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", path.read_text())]
+    assert min(sizes) >= 8  # of a picture 619 wide
+
+
+def test_the_same_picture_gives_the_same_bytes():
+    def drawn() -> str:
+        with style():
+            figure = card(2.0)
+            axes = figure.add_subplot()
+            axes.plot([1, 2], [3, 4])
+            axes.fill_between([1, 2], [3, 4])  # has a clip path, whose name is a salted hash
+            return svg(figure, "A line")
+
+    assert drawn() == drawn()
+
+
+def shown_in(made) -> set[str]:
+    """Return the texts about a program in the first result."""
+    return {
+        draw_first_result.truth_label(made),
+        *(draw_first_result.label(made, n) for n in draw_first_result.PREDICTORS),
+    }
+
+
+def test_the_first_result_shows_the_current_times_of_mg():
+    with open_runner() as runner:
+        made = case(runner, tuple(draw_first_result.PREDICTORS), "mg")
+    assert shown_in(made) <= set(texts(draw_first_result.PICTURE.read_text())), "run python docs/draw_first_result.py"
+
+
+@pytest.mark.slow
+def test_the_first_result_is_current():
+    with style():
+        drawn = svg(draw_first_result.drawing(draw_first_result.cases()), draw_first_result.TITLE)
+    assert texts(drawn) == texts(draw_first_result.PICTURE.read_text()), "run python docs/draw_first_result.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", draw_predictors.PICTURES)
+def test_the_pictures_of_the_predictors_are_current(name):
+    if name == "extrap" and draw_predictors.laws.process.python() is None:
+        pytest.skip("Extra-P is not installed: make extrap")
+    with open_runner() as runner:
+        drawn = draw_predictors.drawing(name, runner)
+    assert texts(drawn) == texts((PREDICTORS / f"{name}.svg").read_text()), "run python docs/draw_predictors.py"
+
+
+def test_a_picture_that_does_not_exist_is_refused_in_one_line():
+    with pytest.raises(SystemExit, match=r"^error: hfc: no such picture\. Known: hcf, "):
+        draw_predictors.main(["hfc"])
