@@ -241,7 +241,8 @@ class _Fit:
         if self.capacity_Bps[inside[0]] == np.inf and self.capacity_Bps[outside[0]] < np.inf:
             shared = self.capacity_Bps[outside[0]]
             self.capacity_Bps[inside[0]] = shared
-            if ("ring", c) in self.loads_s and self._excess(("ring", c)) < -_UNSHARED:
+            inner = [load for load in (("ring", c), ("inside and outside", c)) if load in self.loads_s]
+            if any(self._excess(load) < -_UNSHARED for load in inner):
                 self.capacity_Bps[inside[0]] = np.inf
 
     def _fit_wide_area(self, c: str, d: str) -> None:

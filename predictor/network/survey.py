@@ -2,7 +2,8 @@
 
 Ping-pongs between two nodes of each cluster, between each pair of clusters and from a node to itself give latency and
 rate by size.  Shared links show only under load: messages from one node, to one node, both ways, around a cluster,
-between clusters one way and both ways, and from a cluster to all others.
+between clusters one way and both ways, and from a cluster to all others, in a cluster of two nodes also together with
+messages inside it.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ def loads(where: HostsByCluster) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
             found["ring", c] = _one_way(where.ring(c))
         if len(where.hosts) > 1:
             found["outside", c] = _both_ways(where.outside(c))
+            if len(hosts) == 2:  # too few for a ring that loads the cluster more than its messages to others do
+                found["inside and outside", c] = _both_ways([hosts, *where.outside(c)])
     for c, d in permutations(where.hosts, 2):
         if len(where.hosts[c]) > 1:
             near, far = where.hosts[c][:2], (where.hosts[c][0], where.hosts[d][0])

@@ -1,5 +1,6 @@
 """Networks found by messages, against the platforms that were simulated."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from three_clusters import three_clusters
 
 from apps.probes.network.measure import Measurement, measure
+from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -22,9 +24,10 @@ BREAKS = [257, 732, 1426, 3484, 5776, 9376, 15424, 65472]
 
 @cache
 def measured(options=()):
-    from dataclasses import replace
+    return network_of(materialise(three_clusters()), options)
 
-    platform = materialise(three_clusters())
+
+def network_of(platform, options=()):
     placement, results = block(platform, len(platform.hosts)), []
     while plan := next_plan(platform, placement, results):
         results.append(measure(replace(plan, options=options)))
@@ -71,6 +74,16 @@ def test_capacities_show_under_load():
     between = min(capacity["c1 and c2"], capacity["c1 to c2"], capacity["c2 to c1"])
     assert between == pytest.approx(40e6 * LARGE_FACTOR / 1.05, rel=1e-3)
     assert capacity["c2 and c3"] == np.inf  # 10 GB/s between one node and three cannot be seen, and need not
+
+
+def test_a_slow_link_between_pairs_of_nodes_is_no_limit_inside_a_pair():
+    # Two links of 125e6 bytes/s, one in each direction, between two clusters of two nodes each.
+    grid = named_grid("grid2x2", "gigabit", (40e9, 70e9))
+    link = replace(grid.wan_links[0], wire=Wire(125e6, 1e-4), duplex=True)
+    capacity = network_of(materialise(replace(grid, wan_links=(link,)))).capacity_Bps
+    assert capacity["in c1"] == capacity["in c2"] == np.inf
+    between = min(capacity["c1 to c2"], capacity["out of c1"])
+    assert between == pytest.approx(125e6 * LARGE_FACTOR, rel=0.06)  # acknowledgements take up to 5 %
 
 
 def test_acknowledgements_are_seen_on_the_way_back():
