@@ -17,8 +17,8 @@ from platforms.files.reading import input_bytes
 from platforms.files.writing import check_writable, write_picture, write_text
 
 if TYPE_CHECKING:
-    from apps.calibration.platform_file import Cluster
     from apps.calibration.points import Measured
+    from apps.calibration.readers.sample import Sample
     from apps.calibration.report import Calibration
 
 _DESCRIPTION = """Calibrate a SimGrid platform of one cluster from measured times of MPI calls between two of its nodes:
@@ -100,12 +100,13 @@ def calibrated(args: argparse.Namespace) -> Calibration:
     from apps.calibration.picture import calibration_figure
     from apps.calibration.platform_file import Cluster, platform_file, smpi_options
     from apps.calibration.points import fitted_and_held_out, held_out_sizes
-    from apps.calibration.readers.reading import read_measured
+    from apps.calibration.readers.reading import measured_of, read_samples
     from apps.calibration.replay import replayed
     from apps.calibration.report import Calibration
     from platforms.read.read import kept_file, read_platform
 
-    measured = read_measured(args.p2p, args.cluster)
+    samples = read_samples(args.p2p, args.cluster)
+    measured = measured_of(samples, ", ".join(args.p2p))
     fit, held_out = fitted_and_held_out(measured, held_out_sizes(measured, args.hold_out))
     model = model_of(fit, async_bytes=args.async_small_thresh, detached_bytes=args.send_is_detached_thresh)
     cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops * 1e9)
@@ -114,7 +115,7 @@ def calibrated(args: argparse.Namespace) -> Calibration:
     errors = replayed(read_platform(kept_file(content), args.cluster), measured, held_out)
     files = _files(args.out)
     write_text("--out", files["platform"], content.decode())
-    write_text("--out", files["data"], _data(cluster, measured))
+    write_text("--out", files["data"], _data(args.cluster, samples))
     write_picture("--out", files["picture"], calibration_figure(args.cluster, model, fit, errors))
     return Calibration(cluster, model, options, fit, errors, files)
 
@@ -177,10 +178,7 @@ def _provenance(args: argparse.Namespace, fit: Measured, held_out: Measured) -> 
     ]
 
 
-def _data(cluster: Cluster, measured: Measured) -> str:
+def _data(cluster: str, samples: Sequence[Sample]) -> str:
     """Return the measured times as CSV, in the form that the command reads."""
-    rows = ["cluster,call,size_bytes,time_s"]
-    for call, points in measured.items():
-        for size, time_s in zip(points.sizes, points.times_s, strict=True):
-            rows.append(f"{cluster.name},{call},{size:.0f},{time_s:.9g}")
-    return "\n".join(rows) + "\n"
+    rows = [f"{cluster},{one.call},{one.size_bytes},{one.time_s:.9g}\n" for one in samples]
+    return "".join(["cluster,call,size_bytes,time_s\n", *rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from apps.calibration.points import CALLS, Measured, points_of
 from apps.calibration.readers.benchmark_output import (
@@ -23,26 +23,41 @@ FEWEST_SIZES = 8  # of a call: fewer tell too little of its curve
 _Reader = Callable[[str, str], Iterator[Sample]]
 
 
-def read_measured(paths: Sequence[str], cluster: str) -> Measured:
-    """Return the points of one cluster by call, in the order of CALLS.
+def read_samples(paths: Sequence[str], cluster: str) -> list[Sample]:
+    """Return the measured times of one cluster, in the order of the files.
 
     Args:
         paths: Files, each with times of any calls.
         cluster: Name of the cluster; rows that name another one are left out.
 
     Raises:
-        UserError: A file cannot be read, a line is wrong, the cluster is not in the files, there is no ping-pong, or a
-            call has less than FEWEST_SIZES sizes.
+        UserError: A file cannot be read, a line is wrong, or the cluster is not in the files.
     """
     samples = [sample for path in paths for sample in _samples(path)]
     clusters = dict.fromkeys(sample.cluster for sample in samples if sample.cluster is not None)
     if clusters and cluster not in clusters:
         raise UserError(f"--cluster {cluster}", f"not in {', '.join(paths)}", nearest(cluster, clusters))
+    return [sample for sample in samples if sample.cluster in (None, cluster)]
+
+
+def read_measured(paths: Sequence[str], cluster: str) -> Measured:
+    """Return the points of one cluster by call, in the order of CALLS; see read_samples."""
+    return measured_of(read_samples(paths, cluster), ", ".join(paths))
+
+
+def measured_of(samples: Iterable[Sample], where: str) -> Measured:
+    """Return the points of samples by call, in the order of CALLS.
+
+    Args:
+        samples: Measured times of one cluster.
+        where: Their files, for error messages.
+
+    Raises:
+        UserError: There is no ping-pong, or a call has less than FEWEST_SIZES sizes.
+    """
     values: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for one in samples:
-        if one.cluster is None or one.cluster == cluster:
-            values[one.call].append((one.size_bytes, one.time_s))
-    where = ", ".join(paths)
+        values[one.call].append((one.size_bytes, one.time_s))
     if "pingpong" not in values:
         raise UserError(where, "no times of a ping-pong", "Give them too: they tell latency and bandwidth")
     measured = {call: points_of(values[call]) for call in CALLS if call in values}
