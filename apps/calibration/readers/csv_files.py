@@ -48,7 +48,7 @@ def named_samples(path: str, text: str) -> Iterator[Sample]:
         raise UserError(path, f"no column {missing[0]!r}", remedy)
     for line, row in rows:
         call, size, time = (row[name] or "" for name in COLUMNS)
-        yield sample(f"{path}:{line}", call.strip(), size, time, cluster=row.get("cluster"))
+        yield sample(f"{path}:{line}", call.strip(), size, time, cluster=(row.get("cluster") or "").strip() or None)
 
 
 def calibration_samples(path: str, text: str) -> Iterator[Sample]:

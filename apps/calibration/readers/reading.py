@@ -40,11 +40,6 @@ def read_samples(paths: Sequence[str], cluster: str) -> list[Sample]:
     return [sample for sample in samples if sample.cluster in (None, cluster)]
 
 
-def read_measured(paths: Sequence[str], cluster: str) -> Measured:
-    """Return the points of one cluster by call, in the order of CALLS; see read_samples."""
-    return measured_of(read_samples(paths, cluster), ", ".join(paths))
-
-
 def measured_of(samples: Iterable[Sample], where: str) -> Measured:
     """Return the points of samples by call, in the order of CALLS.
 
