@@ -67,8 +67,8 @@ def test_few_points_give_one_segment(count):
 def machine(*, async_bytes, detached_bytes, noise=0.0):
     """The measured times of a machine with known parts: SMPI's equations, as its code and the model's docstring say."""
     send, receive, isend = 4e-7 + 1e-10 * SIZES, 8e-7 + 2e-10 * SIZES, 6e-7 + 5e-11 * SIZES
-    transfer = np.where(SIZES < async_bytes, 3e-6, 9e-6) + SIZES / 1e9
-    eager, detached = SIZES < async_bytes, SIZES < detached_bytes
+    transfer = np.where(async_bytes > SIZES, 3e-6, 9e-6) + SIZES / 1e9
+    eager, detached = async_bytes > SIZES, detached_bytes > SIZES
     half = np.where(detached, send, 0) + transfer + np.where(eager, receive, 0)
     times = {
         "send": np.where(detached, send, transfer),
@@ -80,7 +80,7 @@ def machine(*, async_bytes, detached_bytes, noise=0.0):
 
 
 def neighbours(size):
-    return SIZES[SIZES < size][-1], SIZES[SIZES >= size][0]
+    return SIZES[size > SIZES][-1], SIZES[size <= SIZES][0]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_known_thresholds_are_kept():
 
 
 def test_times_that_contradict_each_other_share_the_error():
-    # By hand: MPI_Send 4 us and MPI_Recv 2 us, but half a ping-pong of 3 us, with next to no time on the wire.  With the
-    # same relative error e, (1 - e) 6 = (1 + e) 3, so e = 1/3: 2.67, 1.33 and 4 us.
+    # By hand: MPI_Send 4 us and MPI_Recv 2 us, but half a ping-pong of 3 us, with next to no time on the wire.  With
+    # the same relative error e, (1 - e) 6 = (1 + e) 3, so e = 1/3: 2.67, 1.33 and 4 us.
     flat = np.ones(len(SIZES))
     times = {"send": 4e-6 * flat, "recv": 2e-6 * flat, "pingpong": 6e-6 + 2e-12 * SIZES}
     measured = {call: Points(SIZES, times_s) for call, times_s in times.items()}

@@ -109,5 +109,5 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, content):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(UserError, match="none.csv: cannot be read: No such file"):
+    with pytest.raises(UserError, match=r"none\.csv: cannot be read: No such file"):
         read(tmp_path / "none.csv")
