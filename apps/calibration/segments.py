@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
 from scipy.optimize import least_squares
 
 Array: TypeAlias = NDArray[np.float64]
@@ -137,7 +136,8 @@ def _between(below: float, above: float) -> int:
 def _tamed(y: Array) -> tuple[Array, Array]:
     """Return the running median, and the points with outliers moved to the edge of the usual range around it."""
     logs = np.log(y)
-    middle = median_filter(logs, size=min(_WINDOW, len(y)), mode="nearest")
+    padded = np.pad(logs, _WINDOW // 2, mode="edge")
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, _WINDOW), axis=1)
     away = logs - middle
     edge = max(0.02, _OUTLIER * 1.4826 * float(np.median(np.abs(away))))
     return np.exp(middle), np.exp(middle + np.clip(away, -edge, edge))
