@@ -174,7 +174,7 @@ def _provenance(args: argparse.Namespace, fit: Measured, held_out: Measured) -> 
     return [
         "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
         *(f"Measured times: {name}" for name in names),
-        f"Cluster {args.cluster}; sizes fitted + held out (every {args.hold_out}th): {sizes}",
+        f"Cluster {args.cluster}; sizes fitted + held out (one in {args.hold_out}): {sizes}",
     ]
 
 
