@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from apps.calibration.points import Measured
 from apps.calibration.segments import Array, Curve, Segment, fitted, simplified
@@ -25,7 +26,7 @@ from apps.calibration.segments import Array, Curve, Segment, fitted, simplified
 NEVER = 2**31 - 1  # a threshold above all messages: SMPI reads them as an int
 SMPI_DEFAULT_BYTES = 65536  # smpi/send-is-detached-thresh
 _NOTABLE_JUMP = 1.25  # a received message that had to travel takes at least so much longer
-_MOST_ERROR = 0.95  # that a contradiction is shared in
+_MOST_ERROR = 0.95  # relative error that a contradiction may give to each time
 _NOTABLE_GAIN = 0.005  # mean relative error that a range of detached messages has to save
 _NOTABLE_DIFFERENCE = 0.02  # mean relative error by which one jump explains the times better than a higher one
 HEADER_BYTES = 16  # that SMPI adds to each message
@@ -153,21 +154,30 @@ class _Ways:
 
     def explained(self, thresholds: tuple[int, int]) -> tuple[Array, Array, Array, Array]:
         """Return os, or, T and the relative error with these thresholds of eager and detached messages."""
-        eager, detached = thresholds
-        way = np.where(self.sizes < eager, 0, np.where(self.sizes < detached, 1, 2))
+        way = self._way(thresholds)
         parts = zip(self.eager(), self.detached(), self.rendezvous(), strict=True)
         send, receive, transfer, error = (np.choose(way, part) for part in parts)
         return send, receive, transfer, error
 
+    @cached_property
+    def errors(self) -> Array:
+        """Relative errors of the three ways by size."""
+        return np.array([self.eager()[3], self.detached()[3], self.rendezvous()[3]])
+
     def cost(self, thresholds: tuple[int, int]) -> float:
         """Return the mean relative error with these thresholds."""
-        return float(np.mean(self.explained(thresholds)[3]))
+        return float(np.mean(np.choose(self._way(thresholds), self.errors)))
 
     def contradictions(self) -> list[int]:
         """Return the sizes at which eager messages begin or end to contradict the measured times."""
         contradicted = self.eager()[3] > 0
         places = np.flatnonzero(contradicted[1:] != contradicted[:-1])
         return [int((self.sizes[place] + self.sizes[place + 1]) / 2) for place in places]
+
+    def _way(self, thresholds: tuple[int, int]) -> NDArray[np.int_]:
+        """Return 0 for the sizes of eager messages, 1 for detached ones, 2 for rendezvous."""
+        eager, detached = thresholds
+        return np.where(self.sizes < eager, 0, np.where(self.sizes < detached, 1, 2))
 
     def _or_zero(self, times: Array | None) -> Array:
         return np.zeros(len(self.sizes)) if times is None else times
@@ -188,17 +198,26 @@ def _async_threshold(ways: _Ways, detached_bytes: int | None) -> tuple[int, str]
     told_by = "recv" if ways.receive is not None else "pingpong"
     most = NEVER if detached_bytes is None else detached_bytes
     jumps = [(size, by) for size, by in ways.curves[told_by].jumps() if by >= _NOTABLE_JUMP and size <= most]
-    if not jumps and told_by == "pingpong":
-        return min(
-            SMPI_DEFAULT_BYTES, most
-        ), "assumed: SimGrid's smpi/send-is-detached-thresh; no measured time tells it"
     if not jumps:
-        return most, "absent: messages of all measured sizes are received as if they had arrived"
+        return _without_jump(ways, most)
     costs = [ways.cost((size, _detached_threshold(ways, size)[0])) for size, _ in jumps]
     plausible = [jump for jump, cost in zip(jumps, costs, strict=True) if cost <= min(costs) + _NOTABLE_DIFFERENCE]
     size, factor = max(plausible, key=lambda jump: jump[1])
     what = "receiving" if told_by == "recv" else "a ping-pong"
     return size, f"found: {what} takes {factor:.2g} times as long from here"
+
+
+def _without_jump(ways: _Ways, most: int) -> tuple[int, str]:
+    """Return the threshold of eager messages, at most ``most``, where no time jumps, and the reason."""
+    if ways.receive is None:
+        size = min(SMPI_DEFAULT_BYTES, most)
+        return size, "assumed: SimGrid's smpi/send-is-detached-thresh; no measured time tells it"
+    candidates = [most, *(int(size) for size in ways.sizes if size < most)]
+    costs = [ways.cost((size, most if most < NEVER else size)) for size in candidates]
+    best = int(np.argmin(costs))
+    if costs[0] - costs[best] < _NOTABLE_DIFFERENCE:
+        return most, "absent: messages of all measured sizes are received as if they had arrived"
+    return candidates[best], f"found: the calls' times contradict each other least, {costs[best]:.1%} in the mean"
 
 
 def _detached_threshold(ways: _Ways, async_bytes: int) -> tuple[int, str]:
@@ -233,7 +252,7 @@ def _parts(ways: _Ways, thresholds: Thresholds) -> tuple[Curve | None, Curve | N
                     least_per_byte_s=least_per_byte_s,
                 )
                 segments += smooth.segments
-            elif inside and way == present:
+            elif inside and (way == present or not segments):
                 segments.append(Segment(low, 0.0, 0.0))
         return Curve(tuple(segments))
 

@@ -59,7 +59,7 @@ def platform_file(cluster: Cluster, model: Model, options: dict[str, str], prove
     config = etree.SubElement(root, "config")
     for key, value in options.items():
         etree.SubElement(config, "prop", id=key, value=value)
-    zone = etree.SubElement(root, "zone", id="calibrated", routing="Full")
+    zone = etree.SubElement(root, "zone", id=f"{cluster.name}.zone", routing="Full")
     etree.SubElement(
         zone,
         "cluster",

@@ -118,6 +118,22 @@ def test_a_machine_without_rendezvous_has_no_thresholds():
     assert (model.thresholds.async_bytes, model.thresholds.detached_bytes) == (NEVER, NEVER)
 
 
+def test_a_rendezvous_without_a_jump_is_found_by_its_times():
+    # MPI_Recv takes or = 1 us + 1 ns per byte below 65,536 bytes and T = 1 us + 1 ns per byte from there on.
+    eager, line = SIZES < 65536, 1e-6 + 1e-9 * SIZES
+    send = np.where(eager, 5e-7, line)
+    times = {"send": send, "recv": line, "pingpong": 2 * np.where(eager, send + 2 * line, line)}
+    thresholds = model_of({call: Points(SIZES, times_s) for call, times_s in times.items()}).thresholds
+    assert neighbours(65536)[0] < thresholds.async_bytes <= neighbours(65536)[1]
+    assert thresholds.async_bytes == thresholds.detached_bytes
+
+
+def test_thresholds_of_zero_make_every_message_wait():
+    model = model_of(machine(async_bytes=65536, detached_bytes=65536), async_bytes=0, detached_bytes=0)
+    assert model.predicted("send", SIZES) == pytest.approx(model.predicted("recv", SIZES))
+    assert model.predicted("pingpong", SIZES) == pytest.approx(2 * model.predicted("send", SIZES))
+
+
 def test_a_ping_pong_alone_gives_latency_and_bandwidth_and_says_that_thresholds_are_assumed():
     model = model_of({"pingpong": Points(SIZES, 2 * (5e-6 + SIZES / 1e9))})
     assert model.latency_s == pytest.approx(5e-6, rel=0.01)
