@@ -6,12 +6,13 @@ import argparse
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import PlatformError, UserError, printable
 from platforms.grids.grid import Grid
-from platforms.grids.network import DEFAULT_NETWORK, network_names
+from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
 from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
 from platforms.model.frequency import parse_frequency
 from platforms.model.placement import MAPPINGS, Placement, read_host_file
@@ -25,7 +26,7 @@ MOST_RANKS_UNASKED = 4096  # unless --ranks asks for more: SMPI starts 4,096 ran
 
 
 def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
-    """Add --scenario, --hardware, --network, --speeds and --frequency, which grid_from_arguments reads.
+    """Add --scenario, --hardware, --network, --factors, --speeds and --frequency, which grid_from_arguments reads.
 
     If ``all_scenarios`` is true, the help says that the command accepts "all" too.
     """
@@ -41,6 +42,11 @@ def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios:
     parser.add_argument(
         "--network", metavar="NAME",
         help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--factors", choices=tuple(FACTORS),
+        help="factors of latency and bandwidth by message size: neutral for none, simgrid for SimGrid's defaults "
+        "(default: those of the network)",
     )  # fmt: skip
     parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
     parser.add_argument(
@@ -78,12 +84,14 @@ def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def grid_from_arguments(args: argparse.Namespace) -> Grid:
-    """Return the grid that --scenario, --network, --speeds and --frequency describe.
+    """Return the grid that --scenario, --network, --factors, --speeds and --frequency describe.
 
     Raises:
         UserError: The options do not describe a grid.
     """
     grid = _grid(args)
+    if args.factors is not None:
+        grid = replace(grid, options=with_factors(grid.options, args.factors))
     return grid if args.frequency is None else at_frequency(grid, args.frequency)
 
 
@@ -115,8 +123,9 @@ def system_from_arguments(args: argparse.Namespace) -> System | None:
         if args.hardware:
             raise UserError("--hardware", "goes with a system file only", "Give one as --scenario, or drop it")
         return None
-    if args.network is not None:
-        raise UserError("--network", "does not go with a system file", "Write it into the file")
+    for option in ("network", "factors"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option}", "does not go with a system file", "Write it into the file")
     return system_named(args.scenario, hardware=args.hardware or ())
 
 
@@ -157,7 +166,7 @@ def platforms_from_arguments(args: argparse.Namespace) -> list[Platform]:
         if args.clusters:
             raise UserError(f"--clusters {args.clusters[0]}", "goes with --platform", "A scenario names its clusters")
         return [_platform_of_scenario(args)]
-    for option in ("scenario", "network", "speeds", "frequency", "hardware"):
+    for option in ("scenario", "network", "factors", "speeds", "frequency", "hardware"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option}", "does not go with --platform", "The file defines all of it: drop one")
     if not all(text.strip() for text in args.clusters or ()):

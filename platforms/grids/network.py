@@ -2,6 +2,7 @@
 
 import functools
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,13 @@ from platforms.errors import PlatformError, nearest
 from platforms.grids.grid import Wire
 
 DEFAULT_NETWORK = "gigabit"
+
+# Factors of SMPI by message size, which replace those of a network.  SimGrid's own were measured on one cluster with
+# Gigabit Ethernet (networks.toml, gigabit); neutral ones leave latencies and bandwidths as the links have them.
+FACTORS: Mapping[str, Mapping[str, str]] = {
+    "neutral": {"smpi/bw-factor": "0:1", "smpi/lat-factor": "0:1"},
+    "simgrid": {},
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,21 @@ def named_network(name: str) -> Network:
         options=tuple(entry.get("options", {}).items()),
         source=entry["source"],
     )
+
+
+def with_factors(options: Iterable[tuple[str, str]], name: str) -> tuple[tuple[str, str], ...]:
+    """Return the SimGrid options of a grid with its factors by message size replaced by a set of FACTORS.
+
+    Raises:
+        PlatformError: The name is unknown.
+
+    >>> with_factors((("network/TCP-gamma", "0"), ("smpi/bw-factor", "0:0.9")), "neutral")
+    (('network/TCP-gamma', '0'), ('smpi/bw-factor', '0:1'), ('smpi/lat-factor', '0:1'))
+    """
+    if name not in FACTORS:
+        raise PlatformError(f"factors {name!r}", "no such set", nearest(name, FACTORS))
+    others = {key: value for key, value in options if key not in FACTORS["neutral"]}
+    return tuple({**others, **FACTORS[name]}.items())
 
 
 def network_names() -> tuple[str, ...]:

@@ -28,6 +28,8 @@
 #include <typeinfo>
 #include <unistd.h>
 
+extern "C" void smpi_init_options(); // declares options of MPI programs (smpi/os, ...), which a <config> may set; smpi.h
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -418,6 +420,7 @@ int main(int argc, char** argv)
   const std::string mode = argc > 2 ? argv[2] : "";
   const bool survey = mode == "survey";
   s4u::Engine engine(&argc, argv);
+  smpi_init_options();
   engine.load_platform(argv[1]);
   engine.seal_platform(); // as a run does: computes loopbacks and the routing tables of Floyd and Dijkstra zones
   check_usable(engine);

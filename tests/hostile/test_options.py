@@ -13,6 +13,7 @@ KERNEL = "--app cg --class S"
 CHOICE = "--scenario ichikawa --app hpl --size 960 --no-store"
 FAILURES = "--node-mtbf-years 5 --checkpoint 600 --work 3e9 --serial 1e-5 --nodes 1:10"
 MODEL = "--system bwUniCluster --app hpl --n 2000"
+TIMES = ROOT / "tests" / "apps" / "data" / "calibration" / "platform-calibration.csv"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
 # Arguments that a command needs before it examines the option; by command and subcommand.
 COMMANDS = {
@@ -20,6 +21,7 @@ COMMANDS = {
     ("platforms.inspect.cli", ""): f"{EXAMPLES}/platforms/campus.xml",
     ("platforms.system.cli", ""): f"{EXAMPLES}/systems/kask.toml",
     ("apps.calibrate", ""): "",
+    ("apps.calibration.cli", ""): f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
     ("apps.run", ""): f"{KERNEL} --ranks 2 --scenario grid4x2",
     ("apps.store.cli", "list"): "",
     ("apps.store.cli", "show"): "KEY",

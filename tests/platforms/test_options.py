@@ -44,6 +44,18 @@ def test_a_scenario_by_name_by_speeds_and_by_file(tmp_path):
     assert (other.name, other.network) == ("lab", "ideal")
 
 
+def test_factors_replace_those_of_the_network_and_nothing_else():
+    # networks.toml gives infiniband factors of 0.986 and 3, no window and no cross traffic.
+    others = {"network/TCP-gamma": "0", "network/crosstraffic": "no"}
+    for words, factors in (
+        ((), {"smpi/bw-factor": "0:0.986", "smpi/lat-factor": "0:1;65536:3"}),
+        (("--factors", "neutral"), {"smpi/bw-factor": "0:1", "smpi/lat-factor": "0:1"}),
+        (("--factors", "simgrid"), {}),
+    ):
+        found = platform_from_arguments(parsed("--scenario", "grid4x2", "--network", "infiniband", *words))
+        assert dict(found.options) == {**others, **factors}
+
+
 def test_a_folder_or_file_called_like_a_scenario_does_not_hide_it(tmp_path, monkeypatch):
     (tmp_path / "grid3x9").write_text("results of mine")
     monkeypatch.chdir(tmp_path)
@@ -56,6 +68,8 @@ def test_a_folder_or_file_called_like_a_scenario_does_not_hide_it(tmp_path, monk
         ("", "Give --scenario NAME or --platform FILE"),
         ("--scenario grid3x9 --platform x.xml", "--scenario: does not go with --platform"),
         ("--network metro --platform x.xml", "--network: does not go with --platform"),
+        ("--factors neutral --platform x.xml", "--factors: does not go with --platform"),
+        (f"--scenario {MERPSYS} --factors neutral", "--factors: does not go with a system file"),
         ("--speeds 1,2 --platform x.xml", "--speeds: does not go with --platform"),
         ("--platform x.xml", "no such file"),
         ("--scenario x.toml --speeds 1", "--speeds: does not go with a scenario file"),

@@ -55,6 +55,26 @@ def test_options_of_a_platform_are_known(data):
     }
 
 
+def config(**options):
+    props = "".join(f'<prop id="{key}" value="{value}"/>' for key, value in options.items())
+    return (
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        f'<config>{props}</config><zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone></platform>'
+    )
+
+
+def test_options_of_mpi_programs_are_known_too(tmp_path):
+    options = {"smpi/os": "0:1e-6:0", "smpi/coll-selector": "ompi", "smpi/async-small-thresh": "65536"}
+    (tmp_path / "mpi.xml").write_text(config(**options))
+    assert dict(read_platform(tmp_path / "mpi.xml").options) == options
+
+
+def test_an_option_that_simgrid_does_not_have_is_refused(tmp_path):
+    (tmp_path / "mpi.xml").write_text(config(**{"smpi/no-such-option": "1"}))
+    with pytest.raises(PlatformError, match="Bad config key: smpi/no-such-option"):
+        read_platform(tmp_path / "mpi.xml")
+
+
 @pytest.mark.parametrize(
     ("name", "ends", "latency_s", "bandwidth_Bps"),
     [

@@ -54,7 +54,7 @@ def platform_words(args: argparse.Namespace) -> tuple[str, ...]:
     if getattr(args, "scenario", None) in (None, "all"):
         return ()
     words = []
-    for option in ("scenario", "network", "speeds", "frequency"):
+    for option in ("scenario", "network", "factors", "speeds", "frequency"):
         if getattr(args, option) is not None:
             words += [f"--{option}", getattr(args, option)]
     for path in args.hardware or ():

@@ -1,0 +1,184 @@
+"""The command ``python -m apps.calibration``, which calibrates a platform from measured times."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apps.arguments.exit_status import exit_status
+from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import UserError, printable
+from platforms.files.reading import input_bytes
+from platforms.files.writing import check_writable, write_picture, write_text
+
+if TYPE_CHECKING:
+    from apps.calibration.points import Measured
+    from apps.calibration.readers.sample import Sample
+    from apps.calibration.report import Calibration
+
+_DESCRIPTION = """Calibrate a SimGrid platform of one cluster from measured times of MPI calls between two of its nodes:
+MPI_Send, MPI_Isend, MPI_Recv of a message that has arrived, and ping-pongs. The platform carries all factors of SMPI in
+its <config>. It is judged by repeating the measurement in SMPI at sizes that were not fitted."""
+COLLECTIVES = ("ompi", "mpich", "mvapich2", "impi", "default")  # values of smpi/coll-selector
+MOST_NODES = 1_000_000
+MOST_CORES = 1_000_000
+_ENDING = ".xml"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this command's options."""
+    parser = CommandParser(
+        prog="python -m apps.calibration",
+        description=_DESCRIPTION,
+        epilog=f"docs/platforms/calibration.md. {EXIT_STATUSES}",
+    )
+    parser.add_argument(
+        "--p2p", metavar="FILE", nargs="+", required=True,
+        help="measured times: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
+        "platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", metavar="NAME", required=True, help="name of the cluster, and of its rows in the CSV"
+    )
+    parser.add_argument("--nodes", metavar="N", type=int, required=True, help="number of its nodes, at least 2")
+    parser.add_argument("--cores", metavar="N", type=int, default=1, help="cores of a node (default: %(default)s)")
+    parser.add_argument("--core-gflops", metavar="G", type=float, required=True, help="speed of a core in Gflop/s")
+    parser.add_argument(
+        "--out", metavar="FILE.xml", required=True,
+        help="platform to write; FILE.p2p.csv with the measured times and FILE.png with plots are written beside it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hold-out", metavar="K", type=int, default=4,
+        help="judge by every K-th size, and fit the others (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--async-small-thresh", metavar="BYTES", type=int,
+        help="size from which messages travel only when they are received, if it is known (default: found)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--send-is-detached-thresh", metavar="BYTES", type=int,
+        help="size from which MPI_Send waits for the receiver, if it is known (default: found)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--collectives", choices=COLLECTIVES, default="ompi",
+        help="whose algorithms SMPI's collectives follow (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    _check(args)
+    # Imported here for a quick start: they are slow to import.
+    from apps.calibration.report import as_json, as_text
+
+    found = calibrated(args)
+    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
+    return 0
+
+
+def calibrated(args: argparse.Namespace) -> Calibration:
+    """Calibrate as the options say, and write the files.
+
+    Raises:
+        UserError: A file cannot be read or written, or its content is wrong.
+        SimulationError: The replay does not succeed.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from apps.calibration.model import model_of
+    from apps.calibration.picture import calibration_figure
+    from apps.calibration.platform_file import Cluster, platform_file, smpi_options
+    from apps.calibration.points import fitted_and_held_out, held_out_sizes
+    from apps.calibration.readers.reading import measured_of, read_samples
+    from apps.calibration.replay import replayed
+    from apps.calibration.report import Calibration
+    from platforms.read.read import kept_file, read_platform
+
+    samples = read_samples(args.p2p, args.cluster)
+    measured = measured_of(samples, ", ".join(args.p2p))
+    fit, held_out = fitted_and_held_out(measured, held_out_sizes(measured, args.hold_out))
+    model = model_of(fit, async_bytes=args.async_small_thresh, detached_bytes=args.send_is_detached_thresh)
+    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops * 1e9)
+    options = smpi_options(model, args.collectives)
+    content = platform_file(cluster, model, options, _provenance(args, fit, held_out))
+    errors = replayed(read_platform(kept_file(content), args.cluster), measured, held_out)
+    files = _files(args.out)
+    write_text("--out", files["platform"], content.decode())
+    write_text("--out", files["data"], _data(args.cluster, samples))
+    write_picture("--out", files["picture"], calibration_figure(args.cluster, model, fit, errors))
+    return Calibration(cluster, model, options, fit, errors, files)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Check the options before anything is read.
+
+    Raises:
+        UserError: An option has a wrong value, or a file cannot be written.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from platforms.grids.grid import SPEED_RANGE_FLOPS
+
+    for option, value, least, most in (
+        ("--nodes", args.nodes, 2, MOST_NODES),
+        ("--cores", args.cores, 1, MOST_CORES),
+        ("--hold-out", args.hold_out, 2, 1000),
+        ("--async-small-thresh", args.async_small_thresh, 0, 2**31 - 1),
+        ("--send-is-detached-thresh", args.send_is_detached_thresh, 0, 2**31 - 1),
+    ):
+        if value is not None and not least <= value <= most:
+            raise UserError(f"{option} {value}", "out of range", f"Give a number from {least} to {most}")
+    low, high = (flops / 1e9 for flops in SPEED_RANGE_FLOPS)
+    if not low <= args.core_gflops <= high:
+        raise UserError(
+            f"--core-gflops {args.core_gflops:g}", "out of range", f"Give a number from {low:g} to {high:g}"
+        )
+    small, detached = args.async_small_thresh, args.send_is_detached_thresh
+    if small is not None and detached is not None and small > detached:
+        remedy = "Give at most that: a message that travels at once does not make its sender wait"
+        raise UserError(f"--async-small-thresh {small}", f"above --send-is-detached-thresh {detached}", remedy)
+    if not args.cluster.replace("-", "a").replace("_", "a").isidentifier() or not args.cluster.isascii():
+        raise UserError(
+            f"--cluster {args.cluster}", "not a name that SimGrid can use", "Use letters, digits, '_' and '-'"
+        )
+    if Path(args.out).suffix != _ENDING:
+        raise UserError(f"--out {args.out}", "its name does not end with .xml", "Write for example --out dahu.xml")
+    for file in _files(args.out).values():
+        check_writable("--out", file)
+        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in args.p2p):
+            raise UserError(f"--out {args.out}", f"it would replace {file}, which is read", "Choose another name")
+
+
+def _files(out: str) -> dict[str, str]:
+    stem = out.removesuffix(_ENDING)
+    return {"platform": out, "data": f"{stem}.p2p.csv", "picture": f"{stem}.png"}
+
+
+def _provenance(args: argparse.Namespace, fit: Measured, held_out: Measured) -> list[str]:
+    """Return lines that say where the platform comes from."""
+    names = [
+        f"{printable(os.path.basename(path))}, sha256 {hashlib.sha256(input_bytes(path)).hexdigest()[:16]}"
+        for path in args.p2p
+    ]
+    sizes = ", ".join(f"{call} {len(points)} + {len(held_out[call])}" for call, points in fit.items())
+    return [
+        "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
+        *(f"Measured times: {name}" for name in names),
+        f"Cluster {args.cluster}; sizes fitted + held out (one in {args.hold_out}): {sizes}",
+    ]
+
+
+def _data(cluster: str, samples: Sequence[Sample]) -> str:
+    """Return the measured times as CSV, in the form that the command reads."""
+    rows = [f"{cluster},{one.call},{one.size_bytes},{one.time_s:.9g}\n" for one in samples]
+    return "".join(["cluster,call,size_bytes,time_s\n", *rows])
