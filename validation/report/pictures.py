@@ -43,6 +43,7 @@ class Picture:
     caption: str
     data: Table | None = None
     themed: bool = True  # drawn in the page's colours; otherwise on white
+    timeline: str = ""  # data with which the page's script draws the figure anew (validation/report/intervals.py)
 
     @property
     def width(self) -> str:
