@@ -49,7 +49,7 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     from matplotlib.patches import Patch
 
     count = sum(len(group.bars) for group in groups) + 0.8 * len(groups)
-    figure = Figure(figsize=(7.2, 1.1 + 0.235 * count), layout="constrained")
+    figure = Figure(figsize=(6.4, 1.1 + 0.235 * count), layout="constrained")
     axes = figure.add_subplot()
     y, ticks, shown = 0.0, [], set()
     longest = max((bar.time_s / group.bars[0].time_s for group in groups for bar in group.bars), default=1.0)
