@@ -17,6 +17,7 @@ from validation.presentation.tables import told_apart_by, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -158,10 +159,10 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
 
 def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     """Add one legend for all panels, below them."""
-    entries = {}
+    entries: dict[str, Artist] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
+        entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True)}
     columns = min(len(entries), _LEGEND_COLUMNS * max(1, round(figure.get_figwidth() / _WIDTH)))
     figure.legend(
         list(entries.values()), list(entries), fontsize=9.5, loc="outside lower center", ncols=columns, frameon=False
@@ -193,8 +194,8 @@ def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) 
     written = []
     numbers = predictor_numbers(results)
     for quantity in (TIMES, ENERGIES, DELAY_PRODUCTS) if energy else (TIMES,):
-        apps = [app for app, rows in results.groupby("app", sort=False)
-                if quantity is TIMES or rows[quantity.simulated].notna().any()]  # fmt: skip
+        known = results if quantity is TIMES else results[results[quantity.simulated].notna()]
+        apps = [str(app) for app in dict.fromkeys(known["app"])]
         figures = {f"-{app}": results_figure(results, app, quantity, numbers=numbers) for app in apps}
         if len(apps) > 1:
             figures[""] = overview_figure(results[results["app"].isin(apps)], quantity)
