@@ -58,7 +58,7 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
         truth_s = group.bars[0].time_s
         axes.annotate(
             group.label, (0.0, y), xytext=(4, 0), textcoords="offset points", fontsize=9, fontweight="bold",
-            va="center", parse_math=False,
+            va="center", parse_math=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
         y += 0.9
         for bar in group.bars:
