@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Change(IntEnum):
-    """What happens at a moment; several happen in this order at the same moment."""
+    """Kinds of changes at a moment, in the order in which they happen at the same moment."""
 
     RECEIVED = 0  # who: message; before the end of the activity that waits for it
     ACTIVITY_ENDS = 1  # who: rank; value: as when it began
