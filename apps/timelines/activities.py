@@ -62,6 +62,11 @@ class Activities:
     messages: Messages
 
     @property
+    def known_iterations(self) -> int:
+        """Number of iterations whose moments are known."""
+        return max(0, max(len(one.iteration_s) for one in self.ranks) - 1)
+
+    @property
     def scope(self) -> str:
         """The part of the run that is here, in words."""
         if self.simulated == self.iterations:
@@ -70,7 +75,7 @@ class Activities:
 
 
 def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float | None = None) -> Activities:
-    """Return the activities of the iterations that were simulated for the record of this spec.
+    """Simulate once more the iterations that were simulated for the record of this spec, and return their activities.
 
     Raises:
         KernelError: The program refuses the problem, or calls a function that the recorder does not know.

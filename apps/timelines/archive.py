@@ -56,7 +56,7 @@ class _Writer:
             known.region(name, **({"paradigm": otf2.Paradigm.USER} if number == COMPUTATION else mpi))
             for number, name in enumerate(NAMES)
         ]
-        self._iterations = [known.region(f"iteration {one + 1}") for one in range(activities.simulated)]
+        self._iterations = [known.region(f"iteration {one + 1}") for one in range(activities.known_iterations)]
 
     def write(self, moment: Moment) -> None:
         """Write a moment to the events of its rank."""

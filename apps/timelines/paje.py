@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from apps.timelines.activities import COMPUTATION, NAMES, OTHER, PROBE, RECEIVE, SEND, SEND_AND_RECEIVE
 from apps.timelines.moments import Change, Moment, moments
+from platforms.errors import printable
 
 if TYPE_CHECKING:
     from apps.timelines.activities import Activities
@@ -63,7 +64,7 @@ def _definitions(activities: Activities) -> Iterator[str]:
         yield f"{_VALUE} a{number} A {_text(name)} {_text(_COLORS.get(number, _PINK))}\n"
     for number, color in enumerate(("0.85 0.85 0.85", "0.65 0.65 0.65")):  # so that neighbours differ
         yield from (f"{_VALUE} i{one} I {_text(f'iteration {one}')} {_text(color)}\n"
-                    for one in range(1, activities.simulated + 1) if one % 2 == number)  # fmt: skip
+                    for one in range(1, activities.known_iterations + 1) if one % 2 == number)  # fmt: skip
     start = _time(0.0)
     yield f"{_CREATE} {start} g G 0 {_text(f'{activities.what}: {activities.scope}')}\n"
     places = {name: place for place, name in enumerate(dict.fromkeys(activities.clusters))}
@@ -96,4 +97,4 @@ def _time(time_s: float) -> str:
 
 def _text(text: str) -> str:
     """Return a string of the format, which has no way to write a quotation mark."""
-    return '"' + text.replace('"', "'") + '"'
+    return '"' + printable(text).replace('"', "'") + '"'
