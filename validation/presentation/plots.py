@@ -64,7 +64,7 @@ def results_figure(
         figure = Figure(figsize=(_WIDTH, 1.2 + 0.3 * max(1, len(answered))), layout="constrained")
     else:
         entries = -(-(1 + len(answered)) // _LEGEND_COLUMNS)
-        figure = Figure(figsize=(max(_WIDTH, 1.6 + 0.68 * cases), 3.6 + 0.22 * entries), layout="constrained")
+        figure = Figure(figsize=(max(_WIDTH, 1.5 + 0.66 * cases), 3.6 + 0.22 * entries), layout="constrained")
     _draw(figure.add_subplot(), rows, quantity, predictor_numbers(results) if numbers is None else numbers)
     if cases > 1:
         _add_legend(figure, figure.axes)
