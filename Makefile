@@ -19,7 +19,8 @@ test-slow: setup
 	sh setup.sh slow
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
 
-# Installs Chromium from the distribution, then runs the tests of pages in it; they are skipped without Chromium.
+# Installs Chromium and pj_dump from the distribution, then runs the tests of pages and timelines in them; without them
+# the tests are skipped.
 test-browser: setup
 	sh setup.sh browser
 	$(PYTHON) -m pytest -q -m browser $(ARGS)

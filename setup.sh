@@ -5,7 +5,7 @@
 #   mutation mutmut, which changes equations to see whether tests notice (make mutation)
 #   fuzz     atheris, which searches for inputs that break readers (make fuzz)
 #   slow     valgrind, for slow tests (make test-slow)
-#   browser  Chromium and its driver, for the tests of pages (make test-browser)
+#   browser  Chromium with its driver, and pj_dump, for the tests of pages and timelines (make test-browser)
 #   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap, because it needs numpy 1.26
 #   simgrid4 SimGrid 4.1, built from source beside the distribution's (make test-simgrid4), in .venv-simgrid4
 set -eu
@@ -19,7 +19,10 @@ case "${1-}" in
     fuzz) extras="test,fuzz" ;;
     docs) extras="test,docs" ;;
     slow) command -v valgrind >/dev/null || tools="valgrind" ;;
-    browser) browser="chromium chromium-driver" extras="test,browser,docs" ;;
+    browser)
+        browser="chromium chromium-driver" extras="test,browser,docs"
+        command -v pj_dump >/dev/null || tools="pajeng"
+        ;;
     simgrid4)
         command -v cmake >/dev/null && command -v make >/dev/null || tools="cmake make"
         [ -f /usr/include/boost/version.hpp ] || tools="$tools libboost-dev"

@@ -27,6 +27,7 @@ from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
 from apps.spec.choices import MODES
 from apps.spec.target import Target
+from apps.timelines.files import check_timeline, timeline_formats, write_timeline
 from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
@@ -35,6 +36,8 @@ from platforms.arguments import (
 )
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.wording import number_of
+
+_TIMELINE = "--timeline"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,6 +56,11 @@ def build_parser() -> argparse.ArgumentParser:
     add_placement_arguments(parser)
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
+    parser.add_argument(
+        _TIMELINE, metavar="FILE",
+        help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
+        "(docs/programs/timelines.md); the run is simulated once more for it",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
 
@@ -120,6 +128,8 @@ def _run(args: argparse.Namespace) -> int:
         if args.app is None:
             raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
         asked = problem_from_arguments(args, args.app, default_class="S")
+    if args.timeline is not None:
+        check_timeline(_TIMELINE, args.timeline)
     time_limit_s = wall_limit_from_arguments(args)
     settings = settings_from_arguments(args)
     if args.mode not in MODES:
@@ -135,6 +145,8 @@ def _run(args: argparse.Namespace) -> int:
     print(json.dumps(record.to_json()) if args.json else summary(record))
     shown = None if args.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
+    if args.timeline is not None:
+        print(f"timeline: {write_timeline(_TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {asked.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1

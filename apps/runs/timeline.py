@@ -111,22 +111,19 @@ def record_timeline(spec: RunSpec, *, iterations: int = FIRST_TRY, time_limit_s:
 
 def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline:
     """Return the timeline; ``iterations`` is the recording's known number of iterations, 0 for none."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks
-
-    if iterations and marked_iterations(recording) != iterations:
-        found = told_apart(recording, iterations)
-        recording, iterations = (recording, 0) if found is None else (with_marks(recording, found), iterations)
+    if iterations:
+        recording, iterations = with_iterations(recording, iterations)
     at = max(0, iterations - 2)
-    start_s = min(_marks_s(events, Mark.START)[0] for events in recording.events)
+    start_s = min(marks_s(events, Mark.START)[0] for events in recording.events)
     begin_s, end_s = [], []
     for events in recording.events:
-        ends_s = _marks_s(events, Mark.ITERATION)
+        ends_s = marks_s(events, Mark.ITERATION)
         whole = not iterations
-        begin_s.append(_marks_s(events, Mark.START)[0] if whole or at == 0 else ends_s[at - 1])
-        end_s.append(_marks_s(events, Mark.STOP)[0] if whole else ends_s[at])
+        begin_s.append(marks_s(events, Mark.START)[0] if whole or at == 0 else ends_s[at - 1])
+        end_s.append(marks_s(events, Mark.STOP)[0] if whole else ends_s[at])
     lookup = np.full(256, -1, np.int8)
     for kind, activity in _ACTIVITIES.items():
         lookup[kind] = activity
@@ -140,7 +137,18 @@ def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline
     )
 
 
-def _marks_s(events: npt.NDArray[np.void], mark: Mark) -> npt.NDArray[np.float64]:
+def with_iterations(recording: Recording, iterations: int) -> tuple[Recording, int]:
+    """Return the recording with marks of its iterations, found if there are none, and their number; 0: not found."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.iterations import marked_iterations, told_apart, with_marks
+
+    if marked_iterations(recording) == iterations:
+        return recording, iterations
+    found = told_apart(recording, iterations)
+    return (recording, 0) if found is None else (with_marks(recording, found), iterations)
+
+
+def marks_s(events: npt.NDArray[np.void], mark: Mark) -> npt.NDArray[np.float64]:
     """Return the clock at each of these marks, s."""
     clock_s: npt.NDArray[np.float64] = events["clock_s"][(events["kind"] == Kind.MARK) & (events["op"] == mark)]
     return clock_s

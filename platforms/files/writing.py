@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -78,8 +78,17 @@ def write_text(option: str, path: str, text: str) -> None:
     Raises:
         UserError: The file cannot be written.
     """
+    write_lines(option, path, [text])
+
+
+def write_lines(option: str, path: str, lines: Iterable[str]) -> None:
+    """Write a text file from its parts, which are taken one by one, whole or not at all; ``option`` as in write_text.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
     try:
-        write_whole(path, text.encode())
+        _write_parts(path, (line.encode() for line in lines))
     except OSError as err:
         raise _unwritable(option, path, err) from err
 
@@ -92,14 +101,18 @@ def write_whole(path: str | Path, content: bytes) -> None:
     Raises:
         OSError: The file cannot be written.
     """
+    _write_parts(path, [content])
+
+
+def _write_parts(path: str | Path, parts: Iterable[bytes]) -> None:
     place = Path(os.path.realpath(path))  # a symbolic link is kept
     if place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK)):
         with open(place, "wb") as stream:
-            stream.write(content)
+            stream.writelines(parts)
         return
     with scratch_file(place.parent) as (handle, temporary):
         with os.fdopen(handle, "wb", closefd=False) as file:
-            file.write(content)
+            file.writelines(parts)
         if place.exists():
             os.chmod(temporary, stat.S_IMODE(place.stat().st_mode))
         os.replace(temporary, place)

@@ -9,6 +9,7 @@ import re
 import shutil
 import zlib
 from importlib.resources import files
+from itertools import pairwise
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_the_page_never_scrolls_sideways_and_every_picture_has_its_size(visit, s
     driver = visit(size)
     width, window = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
     assert width <= window
-    for figure in driver.find_elements("css selector", "figure"):
+    for figure in driver.find_elements("css selector", "figure:not(.live)"):
         box = figure.find_element("css selector", "svg").rect
         assert box["width"] > 200 and box["height"] > 60
         words = driver.execute_script("return arguments[0].querySelectorAll('svg text').length", figure)
@@ -238,3 +239,122 @@ def test_on_paper_nothing_is_wider_than_the_page(visit):
     # Chromium repeats the headings of a table on every page only if they contain no boxes.
     button = driver.find_element("css selector", "#results-table thead button")
     assert driver.execute_script("return getComputedStyle(arguments[0]).display", button) == "contents"
+
+
+def timeline(driver, place=0):
+    """The canvas of a timeline, in view."""
+    canvas = driver.find_element("css selector", f"#timeline-{place} canvas")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    return canvas
+
+
+def shown(driver, place=0):
+    """What a timeline shows: its moments in ms, and the text beside the mouse."""
+    axis = driver.find_elements("css selector", f"#timeline-{place} .timeline-axis span")
+    said = driver.find_elements("css selector", f"#timeline-{place} .timeline-said div")
+    return [float(one.text) for one in axis], [one.text for one in said]
+
+
+def mouse(driver):
+    from selenium.webdriver import ActionChains
+
+    return ActionChains(driver, duration=0)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_a_timeline_is_as_wide_as_the_page_and_has_a_pixel_for_each_of_its_screen(visit, size):
+    driver = visit(size)
+    canvas = timeline(driver)
+    main = driver.find_element("id", "main").rect["width"]
+    assert canvas.rect["width"] > 0.7 * main
+    assert int(canvas.get_attribute("width")) == round(canvas.rect["width"])
+    assert int(canvas.get_attribute("height")) == 8  # ranks
+    picture = driver.find_element("css selector", "#timeline-0 .picture")
+    assert not picture.is_displayed()
+
+
+def test_values_of_a_timeline_stand_under_the_mouse(visit):
+    driver = visit()
+    canvas = timeline(driver)
+    data = json.loads(driver.execute_script("return document.querySelector('#timeline-0 .timeline-data').textContent"))
+    row = data["rows"][2]
+    # The longest interval of rank 2, which is an activity of its own.
+    at = max(range(len(row["lasts"])), key=row["lasts"].__getitem__)
+    begin, lasts = row["begin"] + sum(row["lasts"][:at]), row["lasts"][at]
+    middle = (begin + lasts / 2) / data["span"]
+    width, height = canvas.rect["width"], canvas.rect["height"]
+    mouse(driver).move_to_element_with_offset(
+        canvas, round((middle - 0.5) * width), round((2.5 / 8 - 0.5) * height)
+    ).perform()
+    name, what, times = shown(driver)[1]
+    assert name == row["name"] and name.startswith("rank 2 on ")
+    (share,) = {max(data["mixes"][row["mix"][at]])}
+    assert share == 100 and what == data["activities"][data["mixes"][row["mix"][at]].index(100)]["name"]
+    begins, _, ends, unit, length, own = re.match(r"(\S+) (to) (\S+) (\S+): (\S+) (\S+)", times).groups()
+    scale = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6}
+    assert float(begins) * scale[unit] == pytest.approx(begin * data["tick_s"], rel=0.01)
+    assert float(ends) * scale[unit] == pytest.approx((begin + lasts) * data["tick_s"], rel=0.01)
+    assert float(length) * scale[own] == pytest.approx(lasts * data["tick_s"], rel=0.01)
+    mouse(driver).move_to_element(driver.find_element("tag name", "h1")).perform()
+    assert not driver.find_element("css selector", "#timeline-0 .timeline-said").is_displayed()
+
+
+def test_a_timeline_zooms_by_buttons_keys_and_dragging(visit):
+    driver = visit()
+    canvas = timeline(driver)
+    whole = shown(driver)[0]
+    pixels = "return arguments[0].toDataURL()"
+    drawn = driver.execute_script(pixels, canvas)
+    driver.find_element("css selector", "#timeline-0 button[title='Zoom in']").click()
+    half = shown(driver)[0]
+    assert whole[0] < half[0] and half[-1] < whole[-1]
+    assert half[-1] - half[0] == pytest.approx((whole[-1] - whole[0]) / 2, rel=0.25)
+    assert driver.execute_script(pixels, canvas) != drawn
+    canvas.send_keys("\ue014")  # right
+    assert shown(driver)[0][0] > half[0]
+    canvas.send_keys("\ue011")  # home
+    assert shown(driver)[0] == whole
+    assert driver.execute_script(pixels, canvas) == drawn
+    width = canvas.rect["width"]
+    drag = mouse(driver).move_to_element_with_offset(canvas, round(-width / 4), 0).click_and_hold()
+    drag.move_to_element_with_offset(canvas, round(-width / 8), 0).release().perform()
+    dragged = shown(driver)[0]
+    assert dragged[0] > whole[0] and dragged[-1] - dragged[0] < (whole[-1] - whole[0]) / 4
+    mouse(driver).double_click(canvas).perform()
+    assert shown(driver)[0] == whole
+
+
+def test_a_pixel_of_a_timeline_mixes_the_activities_in_its_time(visit):
+    driver = visit(SMALL)
+    canvas = timeline(driver)
+    width = int(canvas.get_attribute("width"))
+    data = json.loads(driver.execute_script("return document.querySelector('#timeline-0 .timeline-data').textContent"))
+    red = [int(one["color"][1:3], 16) for one in data["activities"]]
+    script = "return [...arguments[0].getContext('2d').getImageData(0, 3, arguments[0].width, 1).data]"
+    reds = driver.execute_script(script, canvas)[::4]
+    row, part = data["rows"][3], data["span"] / width
+    edges = [row["begin"]]
+    for lasts in row["lasts"]:
+        edges.append(edges[-1] + lasts)
+    assert min(row["lasts"]) < part / 10  # many activities are shorter than a pixel
+    for x in range(0, width, 7):
+        inside = [max(0, min(end, (x + 1) * part) - max(begin, x * part)) for begin, end in pairwise(edges)]
+        mean = sum(
+            time * share / 100 * one
+            for time, mix in zip(inside, row["mix"], strict=True)
+            for share, one in zip(data["mixes"][mix], red, strict=True)
+        )
+        assert reds[x] == pytest.approx(mean / part, abs=2)
+
+
+def test_without_scripts_and_on_paper_a_timeline_is_a_picture(visit, browser):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        driver = visit()
+        assert driver.find_element("css selector", "#timeline-0 .picture svg").rect["width"] > 600
+        assert not driver.find_elements("css selector", "#timeline-0 canvas")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    driver = visit(media="print")
+    assert driver.find_element("css selector", "#timeline-0 .picture").is_displayed()
+    assert not driver.find_element("css selector", "#timeline-0 .timeline").is_displayed()

@@ -1,5 +1,6 @@
 """Parts of a report page: several pictures in one page, shell words, and limits."""
 
+import json
 import re
 import subprocess
 import sys
@@ -16,12 +17,15 @@ from apps.runs.timeline import Timeline
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from validation.arguments import asked_platforms
-from validation.presentation.plots import results_figure, style_of
+from validation.presentation.dots import error_text
+from validation.presentation.plots import overview_figure, results_figure, write_figures
+from validation.presentation.styles import style_of
 from validation.report import tables
 from validation.report.errors import cautions
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.gantt import gantt_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, Bar, Group, parts_figure, parts_of
+from validation.report.intervals import timeline_json
 from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
 from validation.report.repeat import host_words, platform_file
@@ -248,3 +252,92 @@ def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
 def test_hardware_files_are_among_the_words_of_a_platform():
     args = build_parser().parse_args(["--scenario", "own.toml", "--hardware", "cpus.toml"])
     assert platform_words(args) == ("--scenario", "own.toml", "--hardware", "cpus.toml")
+
+
+def test_a_single_target_is_a_dot_plot_with_the_closest_first_and_no_one_who_has_no_answer():
+    results = pd.concat([a_page_of(1, predictors=(name,)) for name in "pqrst"], ignore_index=True)
+    results["predicted_s"] = [1.5, 0.99, np.nan, 3.0, 1.0]  # of 1 s
+    (axes,) = results_figure(results, "cg").axes
+    # By hand: off by 0, 1, 50 and 200 %.
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["t", "q", "p", "s"]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts[0] == "simulated 1 s"
+    assert texts[1:] == ["1 s, <0.01 %", "0.99 s, \N{MINUS SIGN}1.0 %", "1.5 s, +50.0 %", "3 s, +200 %"]
+    dots = {line.get_label(): line.get_xdata()[0] for line in axes.lines if not line.get_label().startswith("_")}
+    assert dots == {"t": 1.0, "q": 0.99, "p": 1.5, "s": 3.0}
+    colors = {line.get_label(): line.get_color() for line in axes.lines}
+    assert colors["s"] == style_of(3)[0]  # that of its place among all predictors
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.00005, "<0.01 %"), (1.004, "+0.40 %"), (0.5, "-50.0 %"), (20, "+1,900 %")]
+)
+def test_errors_at_the_points_have_few_digits(value, text):
+    assert error_text(value, 1.0) == text
+
+
+def test_a_legend_names_those_who_answer_in_the_styles_of_all_figures():
+    results = a_page_of(3, predictors=("x", "p", "q"))
+    results.loc[results["predictor"] == "x", "predicted_s"] = np.nan
+    figure = results_figure(results, "cg")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["simulated", "p", "q"]
+    (line,) = [line for line in figure.axes[0].lines if line.get_label() == "p"]
+    assert line.get_color() == style_of(1)[0]
+
+
+def test_several_programs_are_small_multiples_with_one_legend(tmp_path):
+    results = pd.concat([a_page_of(6, app=app) for app in ("cg", "mg", "lu")], ignore_index=True)
+    figure = overview_figure(results)
+    assert [axes.get_title("left") for axes in figure.axes] == ["CG class S, n", "MG class S, n", "LU class S, n"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["simulated", "p", "q"]
+    written = {path.name for path in write_figures(results, tmp_path) if path.suffix == ".png"}
+    assert written == {"times.png", "times-cg.png", "times-mg.png", "times-lu.png"}
+    assert {path.name for path in write_figures(a_page_of(6), tmp_path)} == {"times-cg.png", "times-cg.svg"}
+
+
+def exact(timeline):
+    return json.loads(timeline_json(timeline, ["h0", "h1"], ["c", "c"]))
+
+
+def test_a_timelines_data_are_its_activities():
+    # By hand: computation, 2 s of messages, computation; the second rank is 1 s in a collective, then idle.
+    timeline = Timeline(
+        iteration=None, simulated=1, clock_s=(np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.0, 1.0])),
+        activity=(np.array([0, 1, 0, -1]), np.array([2, -1])), begin_s=np.zeros(2), end_s=np.array([4.0, 1.0]),
+    )  # fmt: skip
+    data = exact(timeline)
+    first, second = data["rows"]
+    assert first["name"] == "rank 0 on h0" and data["span"] * data["tick_s"] == pytest.approx(4)
+    assert [lasts * data["tick_s"] for lasts in first["lasts"]] == pytest.approx([1, 2, 1])
+    assert [data["mixes"][mix] for mix in first["mix"]] == [[100, 0, 0], [0, 100, 0], [100, 0, 0]]
+    assert [data["mixes"][mix] for mix in second["mix"]] == [[0, 0, 100]]
+    assert [one * data["tick_s"] for one in second["own"]] == pytest.approx([0, 1])
+
+
+def test_more_activities_than_a_page_can_hold_are_aggregated_and_no_time_is_lost(monkeypatch):
+    monkeypatch.setattr("validation.report.intervals.MOST_INTERVALS", 64)
+    # 500 times 1 ms of computation and 3 ms of messages; then 1 s of computation, which stays an activity of its own.
+    clock_s = np.append(np.cumsum(np.tile([0.003, 0.001], 500)) - 0.003, [2.0, 3.0])
+    activity = np.append(np.tile([0, 1], 500), [0, -1])
+    timeline = Timeline(None, 1, (clock_s, clock_s), (activity, activity), np.zeros(2), np.full(2, 3.0))
+    data = exact(timeline)
+    for row in data["rows"]:
+        assert len(row["lasts"]) <= 32
+        mixes = np.array([data["mixes"][mix] for mix in row["mix"]])
+        spent_s = (mixes / 100 * np.array(row["lasts"])[:, None]).sum(axis=0) * data["tick_s"]
+        np.testing.assert_allclose(spent_s, [1.5, 1.5, 0], atol=0.015)  # shares are rounded to 1 %
+        assert list(mixes[-1]) == [100, 0, 0] and row["lasts"][-1] * data["tick_s"] == pytest.approx(1)
+
+
+def test_ranks_that_share_a_row_have_their_mean():
+    ranks = 480
+    clocks_s, computes, waits = np.array([0.0, 1.0]), np.array([0, -1]), np.array([1, -1])
+    timeline = Timeline(
+        None, 1, (clocks_s,) * ranks, (computes, waits) * (ranks // 2), np.zeros(ranks), np.ones(ranks)
+    )  # fmt: skip
+    text = timeline_json(timeline, ["h"] * ranks, ["c</script>"] * ranks)
+    data = json.loads(text)
+    assert len(data["rows"]) == 240 and data["rows"][1]["name"] == "ranks 2 to 3" and data["mixes"] == [[50, 50, 0]]
+    assert "<" not in text and len(text) < 150_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
 from validation.frequency.compare import Row
-from validation.presentation.plots import STYLES
+from validation.presentation.styles import STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,42 +1,31 @@
-"""Figures like figures 3 to 5 of the HCF paper: predicted and simulated times by scenario, one figure per app.
+"""Figures of predicted and true times: by scenario, like figures 3 to 5 of the HCF paper, and of single targets.
 
 Energies and energy-delay products have the same figures.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
+from validation.presentation.dots import draw_dots
+from validation.presentation.styles import label_decades, predictor_numbers, style_of
 from validation.presentation.tables import told_apart_by, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axis import Axis
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
-STYLES = (
-    ("#D55E00", "s", "--"),
-    ("#0072B2", "o", "-."),
-    ("#009E73", "^", ":"),
-    ("#CC79A7", "D", (0, (5, 1))),
-    ("#E69F00", "v", (0, (3, 1, 1, 1))),
-    ("#56B4E9", "P", (0, (1, 1))),
-    ("#F0E442", "X", (0, (5, 1, 1, 1))),
-)
-_MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # when the colours repeat
+_WIDTH = 5.6  # inches, of a figure of a few cases
+_LEGEND_COLUMNS = 4  # columns of the legend of such a figure
+
 # Columns that distinguish the results of one app and predictor.
 CASE_COLUMNS = ("scenario", "network", "class", "ranks", "mapping", "clusters", "efficiency")
-
-
-def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
-    """Return colour, marker and line style of predictor ``number``, from 0; the first fourteen differ in grey too."""
-    color, marker, line = STYLES[number % len(STYLES)]
-    again = number // len(STYLES)
-    return color, marker if again == 0 else _MORE_MARKERS[(number + again - 1) % len(_MORE_MARKERS)], line
 
 
 @dataclass(frozen=True)
@@ -45,63 +34,139 @@ class Quantity:
 
     name: str  # prefix of the file name
     label: str  # label of the axis, with the unit
-    title: str  # comes after the problem and the network
     predicted: str  # column
     simulated: str  # column
 
 
-TIMES = Quantity("times", "execution time, s", "predicted and {truth}", "predicted_s", "simulated_s")
-ENERGIES = Quantity(
-    "energy", "energy of the nodes in use, J", "energy, predicted and {truth}", "energy_predicted_j",
-    "energy_simulated_j",
-)  # fmt: skip
-DELAY_PRODUCTS = Quantity(
-    "edp", "energy-delay product, J s", "energy-delay product, predicted and {truth}", "edp_predicted_js",
-    "edp_simulated_js",
-)  # fmt: skip
+TIMES = Quantity("times", "execution time, s", "predicted_s", "simulated_s")
+ENERGIES = Quantity("energy", "energy of the nodes in use, J", "energy_predicted_j", "energy_simulated_j")
+DELAY_PRODUCTS = Quantity("edp", "energy-delay product, J s", "edp_predicted_js", "edp_simulated_js")
 
 
-def results_figure(results: pd.DataFrame, app: str, quantity: Quantity = TIMES) -> Figure:
-    """Plot the simulated values of ``app`` in black and the predicted ones in colours, on a logarithmic axis.
+def results_figure(
+    results: pd.DataFrame, app: str, quantity: Quantity = TIMES, *, numbers: Mapping[str, int] | None = None
+) -> Figure:
+    """Plot the values of ``app``: of several cases side by side, of a single case as a sorted dot plot.
 
-    Within a scenario the predictors are side by side, so that equal predictions do not hide each other.
+    Args:
+        results: The results.
+        app: The app.
+        quantity: What to plot.
+        numbers: The number of each predictor, which gives its style; None: its place in these results.
     """
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     rows = results[results["app"] == app]
+    cases = _cases(rows)
+    answered = _answered(rows, quantity)
+    if cases == 1:
+        figure = Figure(figsize=(_WIDTH, 1.2 + 0.3 * max(1, len(answered))), layout="constrained")
+    else:
+        entries = -(-(1 + len(answered)) // _LEGEND_COLUMNS)
+        figure = Figure(figsize=(max(_WIDTH, 1.5 + 0.66 * cases), 3.6 + 0.22 * entries), layout="constrained")
+    _draw(figure.add_subplot(), rows, quantity, predictor_numbers(results) if numbers is None else numbers)
+    if cases > 1:
+        _add_legend(figure, figure.axes)
+    return figure
+
+
+def overview_figure(results: pd.DataFrame, quantity: Quantity = TIMES) -> Figure:
+    """Plot small multiples: a panel for each app, with one legend for all."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    apps = list(dict.fromkeys(results["app"]))
+    columns = min(3, len(apps))
+    own = [results[results["app"] == app] for app in apps]
+    most, dots = (
+        max(map(_cases, own)),
+        max((len(_answered(one, quantity)) for one in own if _cases(one) == 1), default=0),
+    )
+    rows = -(-len(apps) // columns)
+    width_in = columns * max(4.6, 1.2 + 0.62 * most)
+    height_in = 0.5 + max(3.4, 1.1 + 0.28 * dots) * rows
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    numbers = predictor_numbers(results)
+    for place, one in enumerate(own, 1):
+        _draw(figure.add_subplot(rows, columns, place), one, quantity, numbers)
+    if most > 1:
+        _add_legend(figure, figure.axes)
+    return figure
+
+
+def _cases(rows: pd.DataFrame) -> int:
+    return int(rows.groupby(list(CASE_COLUMNS), dropna=False).ngroups)
+
+
+def _answered(rows: pd.DataFrame, quantity: Quantity) -> list[str]:
+    """Return the predictors that answer for at least one case."""
+    return list(dict.fromkeys(rows.loc[rows[quantity.predicted].notna(), "predictor"]))
+
+
+def _draw(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Mapping[str, int]) -> None:
+    """Draw the rows of an app."""
+    single = _cases(rows) == 1
+    names = list(dict.fromkeys(_network(name) for name in rows["network"]))
+    if single:
+        names[:0] = case_labels(rows.iloc[:1], told=("scenario", "ranks"))[0].split("\n")
+        _draw_single(axes, rows, quantity, numbers)
+    else:
+        _draw_cases(axes, rows, quantity, numbers)
+    app, presets = rows["app"].iloc[0], list(dict.fromkeys(rows["class"]))
+    program = f"{app.upper()} class {presets[0]}" if len(presets) == 1 and isinstance(presets[0], str) else app
+    title = f"{program}, {', '.join(dict.fromkeys(names))}"
+    axes.set_title(title, fontsize=10.5, loc="left", parse_math=False, pad=20 if single else 6)
+
+
+def _draw_single(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Mapping[str, int]) -> None:
+    truth = float(rows[quantity.simulated].iloc[0])
+    known = rows[rows[quantity.predicted].notna()]
+    predicted = list(zip(known["predictor"], known[quantity.predicted].astype(float), strict=True))
+    unit = quantity.label.rpartition(", ")[2]
+    draw_dots(axes, predicted, truth, truth_name=truth_name(rows), unit=unit, numbers=numbers)
+    axes.set_xlabel(quantity.label)
+
+
+def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Mapping[str, int]) -> None:
+    """Draw the true values of the cases in black and the predicted ones in colours, on a logarithmic axis.
+
+    Within a case the predictors are side by side, so that equal predictions do not hide each other.
+    """
     rows = rows.assign(place=rows.groupby(list(CASE_COLUMNS), sort=False, dropna=False).ngroup())
     cases = rows.drop_duplicates(subset="place")
-    predictors = list(dict.fromkeys(rows["predictor"]))
-    height_in = max(4.2, 1 + 0.2 * (1 + len(predictors)))  # for the legend
-    figure = Figure(figsize=(max(5.5, 2.8 + 0.9 * len(cases)), height_in), layout="constrained")
-    axes = figure.add_subplot()
+    predictors = _answered(rows, quantity)
     axes.hlines(
         cases[quantity.simulated].astype(float), [i - 0.4 for i in range(len(cases))],
         [i + 0.4 for i in range(len(cases))], color="black", linewidth=3, label=truth_name(rows),
     )  # fmt: skip
-    for number, name in enumerate(predictors):
+    for place, name in enumerate(predictors):
         lines = rows[rows["predictor"] == name]
-        color, marker, style = style_of(number)
-        offset = 0.6 * ((number + 0.5) / len(predictors) - 0.5)
+        color, marker, style = style_of(numbers[name])
+        offset = 0.6 * ((place + 0.5) / len(predictors) - 0.5)
         axes.plot(
             offset + lines["place"], lines[quantity.predicted].astype(float), color=color, marker=marker,
             linestyle=style, linewidth=1, markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
         )  # fmt: skip
-    axes.set_xticks(range(len(cases)), case_labels(cases, told=("scenario", "ranks")), parse_math=False)
+    axes.set_xticks(range(len(cases)), case_labels(cases, told=("scenario", "ranks")), fontsize=9, parse_math=False)
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")
     label_decades(axes.yaxis)
     axes.set_ylabel(quantity.label)
-    networks = ", ".join(dict.fromkeys(_network(name) for name in cases["network"]))
-    presets = list(dict.fromkeys(cases["class"]))
-    program = f"{app.upper()} class {presets[0]}" if len(presets) == 1 and isinstance(presets[0], str) else app
-    title = quantity.title.format(truth=truth_name(rows))
-    axes.set_title(f"{program}, {networks}: {title}", fontsize=11, loc="left", parse_math=False)
     axes.grid(axis="y", which="major", color="0.9")
     axes.set_axisbelow(True)
-    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return figure
+
+
+def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Add one legend for all panels, below them."""
+    entries: dict[str, Artist] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True)}
+    columns = min(len(entries), _LEGEND_COLUMNS * max(1, round(figure.get_figwidth() / _WIDTH)))
+    figure.legend(
+        list(entries.values()), list(entries), fontsize=9.5, loc="outside lower center", ncols=columns, frameon=False
+    )
 
 
 def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -> list[str]:
@@ -116,37 +181,27 @@ def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -
     return ["\n".join(parts) for parts in zip(*texts, strict=True)]
 
 
-def label_decades(axis: Axis) -> None:
-    """Label a logarithmic axis, whose limits are set, with plain numbers; fewer decades get more labels each."""
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 6 * low else (1, 2, 5) if high < 1e3 * low else (1,)
-    axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
 def _network(name: object) -> str:
     return name if isinstance(name, str) else "network of the file"
 
 
 def write_figures(results: pd.DataFrame, folder: Path, *, energy: bool = False) -> list[Path]:
-    """Write ``times-APP.png`` and ``.svg`` for every app; with ``energy`` also ``energy-APP`` and ``edp-APP``.
+    """Write ``times-APP.png`` and ``.svg`` for every app, and ``times`` with all apps if there are several.
 
-    An app without any known energy has no energy figures.  Return the paths of the files.
+    With ``energy`` also ``energy`` and ``edp``; an app without any known energy has no such figures.  Return the paths
+    of the files.
     """
     written = []
-    for app in dict.fromkeys(results["app"]):
-        rows = results[results["app"] == app]
-        wanted = [TIMES]
-        if energy:
-            wanted += [one for one in (ENERGIES, DELAY_PRODUCTS) if rows[one.simulated].notna().any()]
-        for quantity in wanted:
-            figure = results_figure(results, app, quantity)
+    numbers = predictor_numbers(results)
+    for quantity in (TIMES, ENERGIES, DELAY_PRODUCTS) if energy else (TIMES,):
+        known = results if quantity is TIMES else results[results[quantity.simulated].notna()]
+        apps = [str(app) for app in dict.fromkeys(known["app"])]
+        figures = {f"-{app}": results_figure(results, app, quantity, numbers=numbers) for app in apps}
+        if len(apps) > 1:
+            figures[""] = overview_figure(results[results["app"].isin(apps)], quantity)
+        for name, figure in figures.items():
             for suffix in ("png", "svg"):
-                path = folder / f"{quantity.name}-{app}.{suffix}"
+                path = folder / f"{quantity.name}{name}.{suffix}"
                 save_figure(figure, path, dpi=150)
                 written.append(path)
     return written

@@ -9,7 +9,7 @@ import numpy as np
 
 from platforms.files.writing import save_figure
 from validation.comparison.metrics import ALL_APPS
-from validation.presentation.plots import STYLES
+from validation.presentation.styles import STYLES
 from validation.ranking.deciding import ALL_HOSTS, CHANCE
 from validation.ranking.labels import place_labels
 from validation.ranking.standing import SIMULATE

@@ -260,7 +260,7 @@ def costs_table(gathered: Gathered) -> Table:
         ]
         for note, row in zip(gathered.notes, gathered.rows, strict=True)
     ]
-    return table("costs", "Costs of the predictions", columns, rows, wide=True)
+    return table("costs", "Evidence and costs of each prediction", columns, rows, wide=True)
 
 
 _KINDS = {

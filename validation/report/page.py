@@ -62,7 +62,7 @@ def page(gathered: Gathered, *, progress: Progress) -> str:
 
 
 def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
-    style, script = (_resource(name) for name in ("style.css", "script.js"))
+    style, script = _resource("style.css"), _resource("script.js") + _resource("timeline.js")
     common = {
         "style": style,
         "script": script,

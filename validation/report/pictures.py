@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from validation.presentation.plots import (
     case_labels,
     results_figure,
 )
+from validation.presentation.styles import predictor_numbers
 from validation.presentation.tables import truth_name
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, OTHERS, Bar, Group, parts_figure, parts_of
@@ -43,6 +44,7 @@ class Picture:
     caption: str
     data: Table | None = None
     themed: bool = True  # drawn in the page's colours; otherwise on white
+    timeline: str = ""  # data with which the page's script draws the figure anew (validation/report/intervals.py)
 
     @property
     def width(self) -> str:
@@ -55,6 +57,7 @@ def times_pictures(results: pd.DataFrame, *, energy: bool) -> Iterator[Picture]:
 
     An app with too many cases has a picture of the distribution of its errors instead.
     """
+    numbers = predictor_numbers(results)
     wanted = (TIMES, ENERGIES, DELAY_PRODUCTS) if energy else (TIMES,)
     for place, app in enumerate(_apps_drawn(results)):
         rows = results[results["app"] == app]
@@ -64,7 +67,7 @@ def times_pictures(results: pd.DataFrame, *, energy: bool) -> Iterator[Picture]:
         for which, (properties, own) in enumerate(groups):
             what = ", ".join([app, *properties])
             for quantity in (one for one in wanted if own[one.simulated].notna().any()):
-                yield _quantity_picture(own, app, what, quantity, f"{quantity.name}-{place}-{which}")
+                yield _quantity_picture(own, what, quantity, f"{quantity.name}-{place}-{which}", numbers)
 
 
 def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFrame]]:
@@ -98,11 +101,15 @@ def _distribution_picture(results: pd.DataFrame, app: str, place: int) -> Pictur
     return Picture(f"errors-{place}", inline_svg(distribution_figure(results, app), f"e{place}", title=title), caption)
 
 
-def _quantity_picture(rows: pd.DataFrame, app: str, what: str, quantity: Quantity, name: str) -> Picture:
+def _quantity_picture(
+    rows: pd.DataFrame, what: str, quantity: Quantity, name: str, numbers: Mapping[str, int]
+) -> Picture:
     truth = truth_name(rows)
+    single = rows.groupby(list(CASE_COLUMNS), dropna=False).ngroups == 1
     title = f"{what}: {quantity.label}, predicted and {truth}"
-    svg = inline_svg(results_figure(rows, app, quantity), name, title=title)
-    caption = f"{title}. The wide line is {truth}; logarithmic axis."
+    svg = inline_svg(results_figure(rows, rows["app"].iloc[0], quantity, numbers=numbers), name, title=title)
+    drawn = f"The line is {truth}; the closest prediction is at the top" if single else f"The wide line is {truth}"
+    caption = f"{title}. {drawn}{'' if single else '; logarithmic axis'}."
     return Picture(name, svg, caption, _values_table(rows, what, quantity, f"{name}-data"))
 
 

@@ -10,6 +10,7 @@ from apps.runs.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from validation.report.figures.gantt import gantt_figure
 from validation.report.gather import Case, Gathered, ListedRun
+from validation.report.intervals import timeline_json
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
@@ -63,7 +64,9 @@ def _picture(timeline: Timeline, case: Case, run: ListedRun, what: str, place: i
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
     title, text = _title_and_caption(timeline, case, run, what)
     svg = inline_svg(gantt_figure(timeline, clusters), f"g{place}", title=title)
-    return Picture(f"timeline-{place}", svg, text, _activity_table(timeline, target.placement, clusters, what, place))
+    data = _activity_table(timeline, target.placement, clusters, what, place)
+    live = timeline_json(timeline, target.placement, clusters)
+    return Picture(f"timeline-{place}", svg, text, data, timeline=live)
 
 
 def _title_and_caption(timeline: Timeline, case: Case, run: ListedRun, what: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from validation.presentation.plots import label_decades, style_of
+from validation.presentation.styles import label_decades, predictor_numbers, style_of
 from validation.presentation.tables import truth_name
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
 
     figure, axes = _axes()
     rows = results[results["app"] == app]
-    for number, name in enumerate(dict.fromkeys(results["predictor"])):
+    for name, number in predictor_numbers(results).items():
         errors_pct = rows.loc[rows["predictor"] == name, "abs_error_pct"].astype(float)
         reached = np.sort(errors_pct.dropna().clip(lower=_LEAST_PCT))
         if not reached.size:
@@ -140,7 +140,7 @@ def _points(
 ) -> None:
     """Plot the points of every predictor in its style, which is the same in all figures of these results."""
     many = len(rows) > _MOST_MARKERS
-    for number, name in enumerate(dict.fromkeys(results["predictor"])):
+    for name, number in predictor_numbers(results).items():
         own = rows["predictor"] == name
         if not own.any():
             continue

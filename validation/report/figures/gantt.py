@@ -21,7 +21,7 @@ LABELS = {
     Activity.COLLECTIVES: "collectives",
 }
 _BINS = 720  # bins of the time axis
-_MOST_ROWS = 240  # rows of the image; with more ranks, neighbouring ranks share a row
+MOST_ROWS = 240  # rows of the image; with more ranks, neighbouring ranks share a row
 _PALE = 0.3  # opacity of neighbouring iterations
 _MOST_CLUSTERS = 12  # clusters that are named
 
@@ -73,7 +73,7 @@ def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     alpha = shares.sum(axis=1).clip(0, 1)
     mixed = np.einsum("rab,ac->rbc", shares, colors) / np.maximum(alpha, 1e-12)[..., None]
     image = np.concatenate([mixed.clip(0, 1), (alpha * np.where(own, 1.0, _PALE))[..., None]], axis=2)
-    per_row = -(-timeline.nranks // _MOST_ROWS)
+    per_row = -(-timeline.nranks // MOST_ROWS)
     if per_row == 1:
         return image
     starts = np.arange(0, timeline.nranks, per_row)

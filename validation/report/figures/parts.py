@@ -49,7 +49,7 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     from matplotlib.patches import Patch
 
     count = sum(len(group.bars) for group in groups) + 0.8 * len(groups)
-    figure = Figure(figsize=(7.2, 1.1 + 0.235 * count), layout="constrained")
+    figure = Figure(figsize=(6.4, 1.1 + 0.235 * count), layout="constrained")
     axes = figure.add_subplot()
     y, ticks, shown = 0.0, [], set()
     longest = max((bar.time_s / group.bars[0].time_s for group in groups for bar in group.bars), default=1.0)
@@ -58,7 +58,7 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
         truth_s = group.bars[0].time_s
         axes.annotate(
             group.label, (0.0, y), xytext=(4, 0), textcoords="offset points", fontsize=9, fontweight="bold",
-            va="center", parse_math=False,
+            va="center", parse_math=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
         y += 0.9
         for bar in group.bars:

@@ -1,0 +1,72 @@
+"""The moments of a run at which a timeline changes, in the order of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from apps.timelines.activities import Activities
+
+
+class Change(IntEnum):
+    """Kinds of changes at a moment, in the order in which they happen at the same moment."""
+
+    RECEIVED = 0  # who: message; before the end of the activity that waits for it
+    ACTIVITY_ENDS = 1  # who: rank; value: as when it began
+    ITERATION_ENDS = 2  # who: rank; value: number of the iteration, from 1
+    ITERATION_BEGINS = 3
+    ACTIVITY_BEGINS = 4  # value: index into activities.NAMES
+    SENT = 5  # who: message; after the beginning of the activity that sends it
+    RECEIVED_AT_ONCE = 6  # who: message, which took no time; after it was sent
+
+
+class Moment(NamedTuple):
+    """A moment; messages are numbered in the order of Activities.messages."""
+
+    time_s: float
+    change: Change
+    who: int
+    value: int
+
+
+def moments(activities: Activities) -> Iterator[Moment]:
+    """Yield everything that happens in the run, in the order of time; what belongs together is nested."""
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    parts = []
+    for rank, one in enumerate(activities.ranks):
+        parts += [
+            _part(one.begin_s, Change.ACTIVITY_BEGINS, rank, one.activity),
+            _part(one.end_s, Change.ACTIVITY_ENDS, rank, one.activity),
+        ]
+        begin_s, end_s = one.iteration_s[:-1], one.iteration_s[1:]
+        numbers = np.flatnonzero(end_s > begin_s)
+        parts += [
+            _part(begin_s[numbers], Change.ITERATION_BEGINS, rank, numbers + 1),
+            _part(end_s[numbers], Change.ITERATION_ENDS, rank, numbers + 1),
+        ]
+    sent_s, received_s = activities.messages.sent_s, activities.messages.received_s
+    places = np.arange(len(sent_s))
+    parts += [
+        _part(sent_s, Change.SENT, places, places),
+        _part(received_s, np.where(received_s > sent_s, Change.RECEIVED, Change.RECEIVED_AT_ONCE), places, places),
+    ]
+    time_s, change, who, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    for at in np.lexsort((change, time_s)):
+        yield Moment(float(time_s[at]), Change(change[at]), int(who[at]), int(value[at]))
+
+
+def _part(
+    time_s: npt.NDArray[np.float64], *columns: int | npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.float64 | np.int64], ...]:
+    """Return columns of equal lengths."""
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    return time_s, *(np.broadcast_to(np.asarray(one, np.int64), time_s.shape) for one in columns)

@@ -1,0 +1,45 @@
+"""Colours, markers and axes that figures share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axis import Axis
+
+# Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
+STYLES = (
+    ("#D55E00", "s", "--"),
+    ("#0072B2", "o", "-."),
+    ("#009E73", "^", ":"),
+    ("#CC79A7", "D", (0, (5, 1))),
+    ("#E69F00", "v", (0, (3, 1, 1, 1))),
+    ("#56B4E9", "P", (0, (1, 1))),
+    ("#F0E442", "X", (0, (5, 1, 1, 1))),
+)
+_MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # when the colours repeat
+
+
+def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
+    """Return colour, marker and line style of predictor ``number``, from 0; the first fourteen differ in grey too."""
+    color, marker, line = STYLES[number % len(STYLES)]
+    again = number // len(STYLES)
+    return color, marker if again == 0 else _MORE_MARKERS[(number + again - 1) % len(_MORE_MARKERS)], line
+
+
+def predictor_numbers(results: pd.DataFrame) -> dict[str, int]:
+    """Return the number of each predictor, which gives its style in all figures of these results."""
+    return {name: number for number, name in enumerate(dict.fromkeys(results["predictor"]))}
+
+
+def label_decades(axis: Axis) -> None:
+    """Label a logarithmic axis, whose limits are set, with plain numbers; fewer decades get more labels each."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    subs = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 6 * low else (1, 2, 5) if high < 1e3 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
