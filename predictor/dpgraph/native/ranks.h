@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-/* Lets all ranks that were woken go on until they wait or end.  Returns DONE or NO_MEMORY. */
+/* Lets all ranks that were woken go on until they wait or end.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 int ranks_run(Graph *graph);
 
 /* Lets a message arrive, and wakes the ranks that wait for it. */
