@@ -88,6 +88,7 @@ bench: setup
 	$(PYTHON) benchmarks/speed.py
 	$(PYTHON) benchmarks/scaling.py
 	$(PYTHON) benchmarks/graph_speed.py
+	$(PYTHON) benchmarks/first_use.py
 
 # Takes an hour: it needs full runs on a hundred random platforms.
 bench-steady: setup

@@ -81,6 +81,8 @@ fi
 .venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.1'
 .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]"
 
+.venv/bin/python -m predictor.prepare
+
 if [ "${1-}" = extrap ]; then
     [ -x .venv-extrap/bin/python ] || /usr/bin/python3 -m venv .venv-extrap
     .venv-extrap/bin/python -m pip install -q --disable-pip-version-check -r predictor/extrap/requirements.txt

@@ -34,7 +34,7 @@ def add_predictor_argument(parser: argparse.ArgumentParser, *, default: Sequence
     parser.add_argument(
         "--predictor", default=",".join(default), metavar="P1,P2,...",
         help=f"{help_text()}; or {ALL} (default: {','.join(default)}); those named dpgraph record the program and "
-        "send messages first, some seconds for each platform, and compile at their very first use",
+        "send messages first, some seconds for each platform",
     )  # fmt: skip
 
 

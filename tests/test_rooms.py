@@ -18,6 +18,7 @@ KERNELS = sorted(path.parent for path in (ROOT / "apps" / "kernels").glob("*/ker
 HARNESS = ROOT / "apps" / "kernels" / "harness"
 COMMON = ROOT / "apps" / "common"
 RECORDER = ROOT / "apps" / "recording" / "recorder"
+NATIVE = sorted((ROOT / "predictor").glob("*/native"))  # C files of a room of the predictor
 MOST_OTHER_FILES = 5  # of a package, beside its rooms and commands
 
 
@@ -146,9 +147,10 @@ def circle_among(sources, objects):
     return None
 
 
-@pytest.mark.parametrize("folder", [COMMON, HARNESS, RECORDER, *KERNELS], ids=room_name)
+@pytest.mark.parametrize("folder", [COMMON, HARNESS, RECORDER, *KERNELS, *NATIVE], ids=room_name)
 def test_no_c_files_use_each_other_in_a_circle(folder, objects):
-    below = {COMMON: [], RECORDER: [COMMON], HARNESS: [COMMON]}.get(folder, [HARNESS, COMMON])
+    alone = {COMMON: [], **{native: [] for native in NATIVE}}
+    below = {**alone, RECORDER: [COMMON], HARNESS: [COMMON]}.get(folder, [HARNESS, COMMON])
     sources = [source for part in (folder, *below) for source in sorted(part.glob("*.c"))]
     assert circle_among(sources, objects) is None
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Instructions of a rank.  fluid.py repeats these numbers and the order of the fields below, because its compiled code
-# depends on them.
+# Instructions of a rank.  native/graph.h has the same numbers, and the same fields of MESSAGE.
 COMPUTE = 0  # value: flops
 SEND = 1  # argument: message
 RECV = 2  # argument: message

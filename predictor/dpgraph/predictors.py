@@ -25,7 +25,7 @@ from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.evidence.targets import one_per_platform
 
-if TYPE_CHECKING:  # these modules import numba, which takes a third of a second
+if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.evaluate import Estimate
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections

@@ -23,7 +23,7 @@ from platforms.model.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, one_per_platform
 
-if TYPE_CHECKING:  # NumPy and numba take long to import
+if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.structural.setting import Setting
 
 NAME = "structural"

@@ -85,14 +85,14 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
         segment=np.cumsum([0, *map(len, segments)]),
         kind=np.array([kinds[type(step)] for step in steps], np.uint8),
         item=np.array([distinct[type(step)][step] for step in steps], np.int64),
-        flops=np.array([c.flops for c in computes]).reshape(-1, nranks),
+        flops=np.array([c.flops for c in computes], float).reshape(-1, nranks),
         first=np.cumsum([0, *[len(m.source) for m in messages]]),
         at_once=np.array([m.at_once for m in messages], bool),
         source=joined("source", np.int32).astype(np.int32),
         destination=joined("destination", np.int32).astype(np.int32),
         size=sizes(joined("size_bytes", np.int64)),
         shape=np.array([(w.width, w.height, w.forward, w.planes) for w in sweeps], np.int64).reshape(-1, 4),
-        plane_flops=np.array([w.flops for w in sweeps]).reshape(-1, nranks),
+        plane_flops=np.array([w.flops for w in sweeps], float).reshape(-1, nranks),
         plane_size=sizes([(w.x_bytes, w.y_bytes) for w in sweeps]).reshape(-1, 2, nranks),
     )
 

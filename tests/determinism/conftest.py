@@ -28,7 +28,7 @@ class Circumstances:
 
 
 def _threads(count):
-    return {f"{name}_NUM_THREADS": str(count) for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+    return {f"{name}_NUM_THREADS": str(count) for name in ("OMP", "OPENBLAS", "MKL")}
 
 
 def _locale():

@@ -37,6 +37,7 @@ COMMANDS = {
     ("predictor.hierarchical.cli", ""): MODEL,
     ("predictor.optimize.cli", ""): CHOICE,
     ("predictor.predict", ""): f"{KERNEL} --scenario grid4x2 --no-store",
+    ("predictor.prepare", ""): "",
     ("predictor.reliability.cli", ""): FAILURES,
     ("validation.blocks.cli", ""): BLOCKS,
     ("validation.campaign", ""): f"{CORPUS}/campaign.toml --no-store",

@@ -222,7 +222,7 @@ def test_runs_are_counted_before_they_begin(run):
 
 def loaded(*arguments):
     """The slow packages that a command has imported when it ends."""
-    heavy = {"numpy", "pandas", "matplotlib", "matplotlib.pyplot", "scipy", "lxml", "numba"}
+    heavy = {"numpy", "pandas", "matplotlib", "matplotlib.pyplot", "scipy", "lxml"}
     script = (
         "import sys\nfrom validation.run import main\n"
         "try:\n    main(sys.argv[1:])\n"

@@ -14,7 +14,7 @@ from apps.spec.settings import Settings
 from platforms.simgrid.installed import simgrid_version
 
 PROJECT = "grid-prediction-validator"
-_PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "numba", "lxml", "jinja2")
+_PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "lxml", "jinja2")
 _MEANINGS = {
     "compute": "computation",
     "efficiency": "efficiency: share of a node's speed that a kernel sustains",

@@ -1,0 +1,80 @@
+/* Only links whose flows together could exceed the capacity matter.  All other links are left out of every solution;
+ * this is exact, and most flows keep their rates. */
+#include "change.h"
+
+#include <math.h>
+
+#include "ends.h"
+#include "links.h"
+#include "share.h"
+
+/* Adds the flows of a link to the change. */
+static void note_sharers(Graph *graph, const Link *link)
+{
+  for (int32_t i = link->head; i != NOTHING; i = graph->entry[i].after) {
+    int32_t slot = graph->entry[i].slot;
+    if (graph->flow[slot].seen != graph->step)
+      change_note(graph, slot);
+  }
+}
+
+/* Adds all flows whose rates may change: those that share a tight link with a flow of the change, transitively. */
+static void spread(Graph *graph)
+{
+  int64_t flows = 0, links = 0;
+  while (flows < graph->changed_count || links < graph->reached_count)
+    if (links < graph->reached_count)
+      note_sharers(graph, graph->reached[links++]);
+    else
+      links_of_path(graph, graph->flow[graph->changed[flows++].slot].path);
+}
+
+/* Moves a flow to this date and schedules its end, unless its rate is the one before. */
+static void reschedule(Graph *graph, Changed changed, double now_s)
+{
+  Flow *flow = &graph->flow[changed.slot];
+  double before = changed.before_Bps;
+  if (fabs(flow->rate - before) <= SAME * flow->rate) {
+    flow->rate = before;
+    return;
+  }
+  flow->remaining -= before * flow->factor * (now_s - flow->since_s);
+  flow->since_s = now_s;
+  double left = flow->remaining > 0.0 ? flow->remaining : 0.0;
+  ends_schedule(&graph->ends, graph->flow, changed.slot, now_s + left / (flow->rate * flow->factor));
+}
+
+/* Returns whether any link limits the flows of the change. */
+static bool is_limited(const Graph *graph)
+{
+  for (int64_t i = 0; i < graph->reached_count; i++)
+    if (graph->reached[i]->tight)
+      return true;
+  return false;
+}
+
+static void give_bounds(Graph *graph)
+{
+  for (int64_t i = 0; i < graph->changed_count; i++) {
+    Flow *flow = &graph->flow[graph->changed[i].slot];
+    flow->rate = flow->path->bound_Bps;
+  }
+}
+
+int change_rates(Graph *graph, double now_s)
+{
+  for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have made room on these links */
+    Link *link = graph->reached[i];
+    link->tight = links_over(link);
+  }
+  if (graph->crowded || graph->reached_count > 0)
+    spread(graph);
+  int result = DONE;
+  if (is_limited(graph))
+    result = share(graph);
+  else
+    give_bounds(graph);
+  for (int64_t i = 0; i < graph->changed_count; i++)
+    reschedule(graph, graph->changed[i], now_s);
+  return result;
+}

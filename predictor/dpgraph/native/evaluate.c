@@ -1,0 +1,93 @@
+/* The loop over the dates of an evaluation. */
+#include <math.h>
+
+#include "change.h"
+#include "ends.h"
+#include "links.h"
+#include "ranks.h"
+#include "room.h"
+#include "starts.h"
+
+/* Returns the date of the next event; infinity if there is none. */
+static double next_date_s(const Graph *graph)
+{
+  double next_s = graph->starts.size > 0 ? graph->starts.event[0].date_s : INFINITY;
+  if (graph->ends.size > 0 && graph->ends.event[0].date_s < next_s)
+    next_s = graph->ends.event[0].date_s;
+  return next_s;
+}
+
+static bool is_due(const Heap *heap, double now_s)
+{
+  return heap->size > 0 && heap->event[0].date_s <= now_s + PRECISION_S;
+}
+
+static void end_flows(Graph *graph, double now_s)
+{
+  while (is_due(&graph->ends, now_s)) {
+    int32_t slot = ends_pop(&graph->ends, graph->flow);
+    graph->free[graph->free_count++] = slot;
+    ranks_arrive(graph, graph->flow[slot].message, now_s);
+    links_leave(graph, slot);
+  }
+}
+
+/* Returns DONE or NO_MEMORY. */
+static int start_flows(Graph *graph, double now_s)
+{
+  while (is_due(&graph->starts, now_s)) {
+    int32_t slot = room_take_slot(graph), number = starts_pop(&graph->starts);
+    if (slot == NOTHING)
+      return NO_MEMORY;
+    const Message *message = &graph->input.message[number];
+    Flow *flow = &graph->flow[slot];
+    flow->message = number;
+    flow->path = &graph->path[message->path];
+    flow->factor = message->factor;
+    flow->remaining = message->amount_bytes;
+    flow->since_s = now_s;
+    flow->rate = 0.0;
+    change_note(graph, slot);
+    links_join(graph, slot);
+  }
+  return DONE;
+}
+
+static void write_ends(const Graph *graph)
+{
+  for (int64_t r = 0; r < graph->input.ranks; r++) {
+    const Rank *rank = &graph->rank[r];
+    graph->input.end_s[r] = rank->at == rank->last ? rank->clock_s : NAN;
+  }
+}
+
+/* Handles all events of a date. */
+static int pass_date(Graph *graph, double now_s)
+{
+  graph->step++;
+  graph->changed_count = graph->reached_count = 0;
+  graph->crowded = false;
+  end_flows(graph, now_s);
+  int result = start_flows(graph, now_s);
+  return result == DONE ? change_rates(graph, now_s) : result;
+}
+
+int graph_run(Graph *graph, int64_t rates)
+{
+  while (rates > 0) {
+    /* Ranks go on until they wait; their clocks may be ahead of the network's date. */
+    int result = ranks_run(graph);
+    if (result != DONE)
+      return result;
+    double now_s = next_date_s(graph);
+    if (now_s == INFINITY) {
+      write_ends(graph);
+      return DONE;
+    }
+    result = pass_date(graph, now_s);
+    if (result != DONE)
+      return result;
+    rates -= 1 + graph->changed_count;
+  }
+  return MORE;
+}

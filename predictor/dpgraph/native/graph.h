@@ -1,0 +1,53 @@
+/* The evaluation of a graph: its input, and its functions.
+ *
+ * predictor/dpgraph/fluid.py calls the functions and declares the same structures. */
+#ifndef PREDICTOR_DPGRAPH_GRAPH_H
+#define PREDICTOR_DPGRAPH_GRAPH_H
+
+#include <stdint.h>
+
+enum { COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP }; /* predictor/dpgraph/instructions.py */
+
+/* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
+enum { DONE = 0, MORE = 1, NO_MEMORY = -1, BAD_INPUT = -2 };
+
+/* A message: MESSAGE of predictor/dpgraph/instructions.py. */
+typedef struct {
+  double amount_bytes, latency_s, factor;
+  int32_t path;
+  uint8_t detached, eager;
+  double sent_s, received_s, done_s;
+  int32_t sender, receiver;
+} Message;
+
+typedef struct {
+  int64_t ranks, instructions, messages, paths, crossings, links, marks;
+  const uint8_t *code; /* by instruction; see Instructions of predictor/dpgraph/instructions.py */
+  const int32_t *argument;
+  const double *value;
+  const int64_t *first;
+  Message *message;
+  const double *bound_Bps; /* by path; see Paths of predictor/dpgraph/instructions.py */
+  const double *penalty;
+  const int64_t *path_first;
+  const int32_t *link; /* by crossing of a link by a path */
+  const double *weight;
+  const double *capacity_Bps;
+  const double *s_per_flop; /* by rank */
+  double *marks_s;          /* ranks x marks */
+  double *end_s;            /* by rank */
+} Input;
+
+typedef struct Graph Graph;
+
+/* Begins an evaluation; *made is NULL unless it returns DONE.  The input has to stay until graph_close(). */
+int graph_open(const Input *input, Graph **made);
+
+/* Evaluates dates until about so many rates of flows have been found; returns MORE if events remain, else DONE, with all
+ * results written. */
+int graph_run(Graph *graph, int64_t rates);
+
+/* Ends an evaluation, if there is one; returns DONE. */
+int graph_close(Graph *graph);
+
+#endif

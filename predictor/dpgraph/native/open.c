@@ -1,0 +1,103 @@
+/* The beginning and the end of an evaluation. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "ranks.h"
+#include "room.h"
+
+static void *array(int64_t count, size_t size)
+{
+  return calloc((size_t)count + 1, size); /* never of size 0 */
+}
+
+static int allocate(Graph *graph)
+{
+  const Input *input = &graph->input;
+  graph->rank = array(input->ranks, sizeof *graph->rank);
+  graph->woken = array(input->ranks, sizeof *graph->woken);
+  graph->path = array(input->paths, sizeof *graph->path);
+  graph->crossing = array(input->crossings, sizeof *graph->crossing);
+  graph->link = array(input->links, sizeof *graph->link);
+  graph->reached = array(input->links, sizeof *graph->reached);
+  if (!graph->rank || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
+    return NO_MEMORY;
+  return DONE;
+}
+
+static void read_paths(Graph *graph)
+{
+  const Input *input = &graph->input;
+  graph->width = 1;
+  for (int64_t p = 0; p < input->paths; p++) {
+    int64_t first = input->path_first[p], crossings = input->path_first[p + 1] - first;
+    double bound = input->bound_Bps[p], penalty = input->penalty[p];
+    graph->path[p] = (Path){bound, penalty, bound * penalty, &graph->crossing[first], (int32_t)crossings};
+    if (crossings > graph->width)
+      graph->width = crossings;
+    for (int64_t k = first; k < first + crossings; k++) {
+      double weight = input->weight[k];
+      graph->crossing[k] = (Crossing){&graph->link[input->link[k]], weight, weight * bound, weight / penalty};
+    }
+  }
+  for (int64_t l = 0; l < input->links; l++) {
+    double capacity = input->capacity_Bps[l];
+    graph->link[l] = (Link){.limit = capacity * SLACK, .head = NOTHING, .capacity = capacity};
+  }
+}
+
+static void begin(Graph *graph)
+{
+  const Input *input = &graph->input;
+  for (int64_t m = 0; m < input->messages; m++) {
+    Message *message = &input->message[m];
+    message->sent_s = message->received_s = message->done_s = NEVER;
+    message->sender = message->receiver = NOBODY;
+  }
+  for (int64_t r = 0; r < input->ranks; r++) {
+    graph->rank[r] = (Rank){.s_per_flop = input->s_per_flop[r], .at = input->first[r], .last = input->first[r + 1]};
+    graph->woken[graph->woken_count++] = (int32_t)r;
+  }
+}
+
+int graph_open(const Input *input, Graph **made)
+{
+  *made = NULL;
+  if (check(input) != DONE)
+    return BAD_INPUT;
+  Graph *graph = calloc(1, sizeof *graph);
+  if (!graph)
+    return NO_MEMORY;
+  graph->input = *input;
+  int result = allocate(graph);
+  if (result == DONE) {
+    read_paths(graph);
+    result = room_for_flows(graph);
+  }
+  if (result != DONE) {
+    graph_close(graph);
+    return result;
+  }
+  begin(graph);
+  *made = graph;
+  return DONE;
+}
+
+int graph_close(Graph *graph)
+{
+  if (!graph)
+    return DONE;
+  free(graph->rank);
+  free(graph->woken);
+  free(graph->path);
+  free(graph->crossing);
+  free(graph->link);
+  free(graph->reached);
+  free(graph->starts.event);
+  free(graph->ends.event);
+  free(graph->flow);
+  free(graph->entry);
+  free(graph->free);
+  free(graph->changed);
+  free(graph);
+  return DONE;
+}

@@ -1,0 +1,35 @@
+/* The messages that are delayed by their latency, as a heap by the dates at which their flows begin. */
+#ifndef PREDICTOR_DPGRAPH_STARTS_H
+#define PREDICTOR_DPGRAPH_STARTS_H
+
+#include "heap.h"
+
+/* Adds a message; there has to be room. */
+static inline void starts_push(Heap *starts, double date_s, int32_t message)
+{
+  Event *event = starts->event;
+  int64_t i = starts->size++;
+  while (i > 0) {
+    int64_t up = (i - 1) >> 1;
+    if (event[up].date_s <= date_s)
+      break;
+    event[i] = event[up];
+    i = up;
+  }
+  event[i] = (Event){date_s, message};
+}
+
+/* Takes the first message and returns it. */
+static inline int32_t starts_pop(Heap *starts)
+{
+  Event *event = starts->event;
+  int32_t first = event[0].what;
+  int64_t i = 0;
+  Event moved = event[--starts->size];
+  for (int64_t below; (below = heap_below(starts, i)) < starts->size && event[below].date_s < moved.date_s; i = below)
+    event[i] = event[below];
+  event[i] = moved;
+  return first;
+}
+
+#endif

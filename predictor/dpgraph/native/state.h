@@ -1,0 +1,115 @@
+/* The state of an evaluation.
+ *
+ * A message begins when both its send and its receive are posted (an eager message when its send is posted).  It is
+ * delayed by its latency and is then a flow in a slot: it crosses links and progresses at `factor` times the rate that
+ * the links give it.
+ *
+ * Data that are used together lie together, because most of the time of an evaluation goes into fetching them. */
+#ifndef PREDICTOR_DPGRAPH_STATE_H
+#define PREDICTOR_DPGRAPH_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "graph.h"
+
+#define SLACK (1 + 1e-9) /* relative: tolerance for the rounding of sums of bounds */
+#define SAME 1e-12       /* relative: rates that differ by less are equal */
+#define NEVER (-1.0)     /* date of an event that has not happened */
+#define PRECISION_S 1e-9 /* events at most this far apart are simultaneous: PRECISION_S of fluid.py */
+#define NOBODY (-1)      /* instead of a rank */
+#define NOTHING (-1)     /* instead of a slot or an index */
+
+typedef struct {
+  double clock_s; /* date that the rank has reached */
+  double s_per_flop;
+  int64_t at, last; /* next instruction, and the end of its instructions */
+  int64_t marked;   /* number of marks so far */
+} Rank;
+
+typedef struct {
+  double demand;    /* sum over its flows of the most that they use */
+  double limit;     /* the capacity, with tolerance */
+  int64_t seen;     /* step in which the link was last reached */
+  int32_t head;     /* entry of its latest flow; NOTHING: none */
+  bool tight;       /* it took part in the latest solution; so after each date if its flows could exceed its capacity */
+  double capacity;
+  double remaining; /* capacity that the solution has not assigned yet */
+  double usage;     /* sum over its flows without a rate of weight / penalty */
+} Link;
+
+/* A link on a path. */
+typedef struct {
+  Link *link;
+  double weight; /* capacity that a flow uses, per rate */
+  double amount; /* weight * bound: the most that a flow uses */
+  double share;  /* weight / penalty */
+} Crossing;
+
+typedef struct {
+  double bound_Bps, penalty;
+  double wish; /* bound * penalty */
+  Crossing *crossing;
+  int32_t crossings;
+} Path;
+
+/* Entry slot * width + k of the links' lists: the flow of the slot, on the k-th link of its path. */
+typedef struct {
+  int32_t before, after; /* entries; NOTHING: none */
+  int32_t slot;
+} Entry;
+
+typedef struct {
+  double remaining; /* bytes that remain at the date `since_s` */
+  double since_s;   /* date of the latest change of the rate */
+  double rate;      /* -1 while the solution has not found it */
+  double factor;    /* progress per rate */
+  const Path *path;
+  int64_t seen; /* step in which the flow was last reached */
+  int32_t message;
+  int32_t place; /* in the heap of ends; NOTHING: not there */
+} Flow;
+
+typedef struct {
+  double date_s;
+  int32_t what; /* a message that starts, or the slot of a flow that ends */
+} Event;
+
+/* Events as a binary heap by date. */
+typedef struct {
+  Event *event;
+  int64_t size;
+} Heap;
+
+typedef struct {
+  int32_t slot;
+  double before_Bps; /* the flow's rate before the change */
+} Changed;
+
+struct Graph {
+  Input input;
+  Rank *rank;
+  int32_t *woken; /* stack of the ranks that can go on */
+  int64_t woken_count;
+  Path *path;
+  Crossing *crossing;
+  Link *link;
+  int64_t width;       /* most links of a path */
+  Heap starts, ends;   /* messages that are delayed by their latency; flows by the date of their end */
+  int64_t starts_room; /* for this many events */
+  Flow *flow;          /* by slot, as the heap of ends, free and changed */
+  Entry *entry;
+  int64_t slots;      /* for which there is room */
+  int64_t used_slots; /* slots from this one on have never had a flow */
+  int32_t *free;      /* stack of the slots below used_slots without a flow */
+  int64_t free_count;
+  /* The flows and links that the events of one date concern. */
+  int64_t step;     /* number of the date */
+  Changed *changed; /* flows whose rates may change */
+  int64_t changed_count;
+  Link **reached;   /* links that limit these flows, or did so before */
+  int64_t reached_count;
+  bool crowded; /* a flow that started crosses a link that limits its flows now or did so before */
+};
+
+#endif

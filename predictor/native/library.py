@@ -1,0 +1,74 @@
+"""Compile C files to a library, and call its functions."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from platforms.files.caching import unusable
+from platforms.simgrid.compiling import compile_once
+
+# Results have to be the same on every machine: no operation is contracted with the next one, and none is reordered.
+FLAGS = ("-O3", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC")
+NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
+
+
+@dataclass(frozen=True)
+class Library:
+    """The C files of a folder, as one library.
+
+    It is compiled when it is first needed and kept in the cache folder; it is compiled anew when a file, the compiler
+    or its flags change.
+    """
+
+    name: str
+    folder: Path
+
+    def call(self, function: str, *arguments: Any) -> int:
+        """Call a function and return its result, which is at least 0.
+
+        Other threads run meanwhile, but Ctrl-C has to wait for the function's end.
+
+        Args:
+            function: Name of the function, which returns an int.
+            arguments: Numbers, passed as int64_t; structures, passed as pointers to them; and what ctypes passes as it
+                is.
+
+        Raises:
+            UserError: The library cannot be compiled or loaded.
+            MemoryError: The function lacks memory.
+            ValueError: The function refuses its arguments.
+        """
+        result: int = getattr(_loaded(self), function)(*map(_passed, arguments))
+        if result == NO_MEMORY:
+            raise MemoryError(f"{function} of {self.name}")
+        if result == BAD_INPUT:
+            raise ValueError(f"{function} of {self.name} refuses its arguments")
+        return result
+
+    def compiled(self) -> Path:
+        """Return the library's file, which is compiled on first use.
+
+        Raises:
+            UserError: The library cannot be compiled.
+        """
+        sources, headers = sorted(self.folder.glob("*.c")), sorted(self.folder.glob("*.h"))
+        return compile_once(self.name, sources, compiler=["gcc"], flags=FLAGS, libraries=["-lm"], headers=headers)
+
+
+def _passed(argument: Any) -> Any:
+    if isinstance(argument, int):
+        return ctypes.c_int64(argument)
+    return ctypes.byref(argument) if isinstance(argument, ctypes.Structure) else argument
+
+
+@cache
+def _loaded(library: Library) -> ctypes.CDLL:
+    path = library.compiled()
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as err:  # such as a cache folder on a file system whose files must not be executed
+        raise unusable(path.parent, str(err)) from err

@@ -1,0 +1,65 @@
+"""Compile ahead of time what predictions need: run by the set-up, and at any time.
+
+Whatever is missing is compiled at its first use just the same, which takes some seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from apps.arguments.exit_status import exit_status
+from apps.child.keeper.program import keeper_program
+from apps.recording.recorder.library import recorder_library
+from platforms.command import CommandParser
+from platforms.files.caching import cache_folder
+from platforms.grids.scenario import named_grid
+from platforms.read.read import materialise
+from platforms.simgrid.installed import check_simgrid
+from predictor.dpgraph import fluid
+from predictor.structural import sharing
+
+_COMPILERS = 2  # at a time
+# The longest first.
+STEPS: tuple[Callable[[], object], ...] = (
+    lambda: materialise(named_grid("grid4x2")).hosts,  # read by a helper
+    sharing.LIBRARY.compiled,
+    fluid.LIBRARY.compiled,
+    keeper_program,
+    recorder_library,
+)
+
+
+def prepare() -> None:
+    """Compile what is missing in the cache folder.
+
+    Raises:
+        UserError: SimGrid or a compiler is missing, compiling fails, or the cache folder cannot be used.
+    """
+    check_simgrid()
+    with ThreadPoolExecutor(_COMPILERS) as pool:
+        for step in [pool.submit(step) for step in STEPS]:
+            step.result()
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    return CommandParser(prog="python -m predictor.prepare", description=__doc__)
+
+
+def _run() -> int:
+    prepare()
+    print(f"what predictions need is compiled in {cache_folder()}")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    build_parser().parse_args(argv)
+    return exit_status(_run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

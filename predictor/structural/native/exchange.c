@@ -1,0 +1,72 @@
+/* A message begins at max(sent, posted).  Its sender goes on at once if the message is buffered, else when the message
+ * has arrived.
+ *
+ * Links that clusters share are queues (Lindley's recursion): the load that an exchange adds to a link begins when the
+ * exchange's first message comes, or when the link's earlier load is through.  A message that comes before that is
+ * delayed, but at most for as long as it would take beside as many other messages of its size as have come since the
+ * link was idle. */
+#include "exchange.h"
+
+#include <math.h>
+
+static void post_receives(Ranks *ranks)
+{
+  for (int64_t r = 0; r < ranks->schedule->ranks; r++)
+    ranks->posted[r] = ranks->arrived[r] = ranks->now[r];
+  for (int64_t l = 0; l < ranks->shares.links; l++)
+    ranks->comes[l] = INFINITY;
+}
+
+/* Returns the time for which a message waits for links; notes that it comes. */
+static double held_s(Ranks *ranks, int64_t m, double begin)
+{
+  double held = 0.0;
+  for (int64_t at = m * MOST_SHARED; at < (m + 1) * MOST_SHARED && ranks->shares.link[at] >= 0; at++) {
+    int32_t link = ranks->shares.link[at];
+    ranks->comes[link] = smaller(ranks->comes[link], begin);
+    held = larger(held, smaller(ranks->free[link] - begin, ranks->others[link] * ranks->shares.own_s[at]));
+  }
+  return held;
+}
+
+static void send(Ranks *ranks, int64_t m, bool at_once)
+{
+  const Schedule *schedule = ranks->schedule;
+  int32_t s = schedule->source[m], d = schedule->destination[m];
+  int mode = ranks->protocol[schedule->size[m]];
+  double sent = mode == EAGER ? ranks->now[s] : larger(ranks->now[s], ranks->posted[d]);
+  double begin = sent + ranks->shares.latency_s[m];
+  double end = begin + held_s(ranks, m, begin) + ranks->shares.flow_s[m];
+  if (mode == SYNCHRONOUS && at_once)
+    ranks->arrived[s] = larger(ranks->arrived[s], end);
+  else if (mode == SYNCHRONOUS)
+    ranks->now[s] = end;
+  ranks->arrived[d] = larger(ranks->arrived[d], end);
+}
+
+static void load_links(Ranks *ranks, int64_t exchange)
+{
+  const Shares *shares = &ranks->shares;
+  for (int64_t l = 0; l < shares->links; l++) {
+    int64_t at = exchange * shares->links + l;
+    if (shares->flows[at] == 0)
+      continue;
+    if (ranks->comes[l] >= ranks->free[l]) {
+      ranks->free[l] = ranks->comes[l];
+      ranks->others[l] = 0;
+    }
+    ranks->free[l] += shares->load_s[at];
+    ranks->others[l] += shares->flows[at];
+  }
+}
+
+void exchange_run(Ranks *ranks, int64_t exchange)
+{
+  const Schedule *schedule = ranks->schedule;
+  post_receives(ranks);
+  for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)
+    send(ranks, m, schedule->at_once[exchange]);
+  for (int64_t r = 0; r < schedule->ranks; r++)
+    ranks->now[r] = larger(ranks->now[r], ranks->arrived[r]);
+  load_links(ranks, exchange);
+}

@@ -1,0 +1,10 @@
+/* An exchange of messages. */
+#ifndef PREDICTOR_STRUCTURAL_EXCHANGE_H
+#define PREDICTOR_STRUCTURAL_EXCHANGE_H
+
+#include "ranks.h"
+
+/* Evaluates an exchange: every rank posts its receives, sends in turn, and waits for its messages. */
+void exchange_run(Ranks *ranks, int64_t exchange);
+
+#endif

@@ -1,0 +1,134 @@
+/* The segments of a program: its iterations are evaluated until they are alike, the rest are extrapolated. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "exchange.h"
+#include "ranks.h"
+#include "sweep.h"
+
+#define SETTLED 5e-4 /* relative: iterations that differ by at most this are alike */
+
+enum { LEAST_ITERATIONS = 2, MOST_ITERATIONS = 12 }; /* that are evaluated before the last one */
+enum { BARRIER, BEFORE, ITERATION, LAST, AFTER };    /* the segments */
+
+static void *array(int64_t count, size_t size)
+{
+  return calloc((size_t)count + 1, size); /* never of size 0 */
+}
+
+static void close_ranks(Ranks *ranks)
+{
+  free(ranks->now);
+  free(ranks->free);
+  free(ranks->others);
+}
+
+/* Makes room for the ranks and links of one placement.  Returns DONE or NO_MEMORY. */
+static int open_ranks(Ranks *ranks, const Schedule *schedule, const Shares *shares, const uint8_t *protocol)
+{
+  *ranks = (Ranks){.schedule = schedule, .protocol = protocol};
+  double *by_rank = array(6 * schedule->ranks, sizeof *by_rank), *by_link = array(2 * shares->links, sizeof *by_link);
+  ranks->now = by_rank;
+  ranks->free = by_link;
+  ranks->others = array(shares->links, sizeof *ranks->others);
+  if (!by_rank || !by_link || !ranks->others) {
+    close_ranks(ranks);
+    return NO_MEMORY;
+  }
+  ranks->posted = by_rank + schedule->ranks;
+  ranks->arrived = by_rank + 2 * schedule->ranks;
+  ranks->first = by_rank + 3 * schedule->ranks;
+  ranks->last = by_rank + 4 * schedule->ranks;
+  ranks->start = by_rank + 5 * schedule->ranks;
+  ranks->comes = by_link + shares->links;
+  return DONE;
+}
+
+static void begin(Ranks *ranks, const Shares *shares, const double *s_per_flop)
+{
+  ranks->shares = *shares;
+  ranks->s_per_flop = s_per_flop;
+  for (int64_t r = 0; r < ranks->schedule->ranks; r++)
+    ranks->now[r] = ranks->start[r] = 0.0;
+  for (int64_t l = 0; l < shares->links; l++) {
+    ranks->free[l] = 0.0;
+    ranks->others[l] = 0;
+  }
+}
+
+static void run_segment(Ranks *ranks, int segment)
+{
+  const Schedule *schedule = ranks->schedule;
+  for (int64_t step = schedule->segment[segment]; step < schedule->segment[segment + 1]; step++) {
+    int64_t item = schedule->item[step];
+    if (schedule->kind[step] == COMPUTE)
+      for (int64_t r = 0; r < schedule->ranks; r++)
+        ranks->now[r] += schedule->flops[item * schedule->ranks + r] * ranks->s_per_flop[r];
+    else if (schedule->kind[step] == EXCHANGE)
+      exchange_run(ranks, item);
+    else
+      sweep_run(ranks, item);
+  }
+}
+
+/* Returns the largest of the times that the ranks have reached since `start`, which may be NULL: since 0. */
+static double latest(const Ranks *ranks, const double *start)
+{
+  double found = -INFINITY;
+  for (int64_t r = 0; r < ranks->schedule->ranks; r++)
+    found = larger(found, start ? ranks->now[r] - start[r] : ranks->now[r]);
+  return found;
+}
+
+static void go_on(Ranks *ranks, double time_s)
+{
+  for (int64_t r = 0; r < ranks->schedule->ranks; r++)
+    ranks->now[r] += time_s;
+  for (int64_t l = 0; l < ranks->shares.links; l++)
+    ranks->free[l] += time_s;
+}
+
+/* Evaluates iterations before the last one until they are alike; returns the possible error of the others, s. */
+static double iterate(Ranks *ranks, int64_t iterations)
+{
+  int64_t most = iterations - 1 < MOST_ITERATIONS ? iterations - 1 : MOST_ITERATIONS, done = 0;
+  double before = latest(ranks, NULL), period = 0.0, spread = INFINITY;
+  while (done < most && !(done >= LEAST_ITERATIONS && spread <= SETTLED * period)) {
+    run_segment(ranks, ITERATION);
+    done++;
+    double now = latest(ranks, NULL);
+    spread = fabs(now - before - period);
+    period = now - before;
+    before = now;
+  }
+  int64_t missing = iterations - 1 - done;
+  go_on(ranks, (double)missing * period);
+  return missing > 0 ? (double)missing * spread : 0.0;
+}
+
+static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_s)
+{
+  run_segment(ranks, BARRIER);
+  for (int64_t r = 0; r < ranks->schedule->ranks; r++)
+    ranks->start[r] = ranks->now[r];
+  run_segment(ranks, BEFORE);
+  *drift_s = iterate(ranks, iterations);
+  run_segment(ranks, LAST);
+  run_segment(ranks, AFTER);
+  *time_s = latest(ranks, ranks->start);
+}
+
+int structural_run(const Schedule *schedule, const Shares *shares, const Runs *runs, int64_t iterations, int64_t first,
+                   int64_t end)
+{
+  Ranks ranks;
+  if (open_ranks(&ranks, schedule, shares, runs->protocol) != DONE)
+    return NO_MEMORY;
+  for (int64_t i = first; i < end; i++) {
+    Shares one = shares_of(shares, i);
+    begin(&ranks, &one, &runs->s_per_flop[i * runs->ranks]);
+    run(&ranks, iterations, &runs->times_s[i], &runs->drifts_s[i]);
+  }
+  close_ranks(&ranks);
+  return DONE;
+}
