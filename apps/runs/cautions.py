@@ -16,6 +16,7 @@ from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
 from apps.results.record import RunRecord, iterations_caution
 from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
@@ -41,6 +42,11 @@ def extrapolation_caution(record: RunRecord) -> str | None:
 def recording_cautions(spec: RunSpec, recording: Recording) -> tuple[str, ...]:
     """Return what a reader of results from a recording of the spec's problem must know."""
     return tuple(_of_recording(spec, recording))
+
+
+def target_cautions(target: Target) -> tuple[str, ...]:
+    """Return what holds for every run of a target, whatever its record says."""
+    return (*_changes(target.changes), *_repairs(simgrid_identity()))
 
 
 def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
