@@ -14,7 +14,7 @@ from apps.probes.network.measure import NetworkPlan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
-from apps.results.record import RunRecord, iterations_caution
+from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.model.platform import Change
@@ -65,7 +65,7 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     if extrapolated is not None:
         yield extrapolated
     about_iterations = iterations_caution(record)
-    if about_iterations is not None and program is not None:
+    if about_iterations is not None and (program is not None or record.iterations_basis == NOT_SHOWN):
         yield about_iterations
     yield from _changes(spec.target.changes)
     yield from _repairs(str(record.identity.get("simgrid", "")))
