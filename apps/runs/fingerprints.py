@@ -28,6 +28,7 @@ from apps.smpi.engine import note_fingerprints
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
+from apps.store.identity import identity_hash
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
 from platforms.read.read import kept_file, read_platform
@@ -68,8 +69,10 @@ def noted_in_full(
     usable = store is not None and store.unchanged("fingerprints", identity)
     kept = store.get_bytes("fingerprints", identity) if store is not None and usable else None
     known = None if kept is None else from_bytes(kept)
-    if known is not None:
+    if known is not None and all(len(part) == spec.target.nranks for part in known):
         return Notes(*known)
+    if kept is not None and store is not None:
+        store.refuse("fingerprints", identity_hash(identity), "its content is not that of this version")
     platform = silent_platform(spec.target.nranks)
     plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
     what = f"fingerprints of {spec.target.problem.on(spec.target.nranks)}"

@@ -13,6 +13,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
 from apps.store import Store
+from apps.store.identity import identity_hash
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
 
@@ -43,7 +44,10 @@ def record_events(
     if kept is not None and kept.unchanged("recording", identity):
         known = kept.get_bytes("recording", identity)
         if known is not None:
-            return scaled(from_bytes(known), spec.flop_scale)
+            try:
+                return scaled(from_bytes(known, nranks=spec.target.nranks), spec.flop_scale)
+            except ValueError as err:
+                kept.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
     recording = _record(spec, iterations, time_limit_s, store=store, read=read)
     if kept is not None:

@@ -16,7 +16,7 @@ from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
-from apps.probes.network.measure import Measurement, NetworkPlan, measure
+from apps.probes.network.measure import Measurement, NetworkPlan, check_shape, measure
 from apps.results.energy import counted
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
 from platforms.files.scratch import scratch_folder
@@ -87,6 +87,10 @@ class BlockPlan:
             "program_hash": _program_hash(),
             "simgrid": simgrid_identity(),
         }
+
+    def check(self, measured: Measurement) -> None:
+        """Raise ValueError if a result that was read from a file is not one of this plan."""
+        check_shape(measured, [1] * len(self.experiments), energies=len(self.experiments))
 
 
 def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
