@@ -62,6 +62,8 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         yield MEASURED
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
+    if record.inputs is not None:
+        yield from _varying(record.inputs.varies)
     if extrapolated is not None:
         yield extrapolated
     about_iterations = iterations_caution(record)
@@ -79,6 +81,9 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     computing = any((events["kind"] == Kind.COMPUTE).any() for events in recording.events)
     if program is not None and spec.compute == "injected" and not computing:
         yield _no_computation(program)
+    if recording.asks:
+        yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
+    yield from _varying(recording.varies)
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
@@ -87,6 +92,11 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     yield from _repairs(simgrid_identity())
+
+
+def _varying(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"the program asks {names[0]}, whose answers change by themselves: results may vary from run to run"
 
 
 def _no_computation(program: UserProgram) -> str:

@@ -22,7 +22,7 @@ from apps.recording.fingerprints import (
     read_notes,
     to_bytes,
 )
-from apps.results.inputs import merged
+from apps.results.inputs import Inputs, merged
 from apps.runs.neutral import NEUTRAL_SPEED_FLOPS, recording_identity
 from apps.smpi.engine import note_fingerprints
 from apps.spec.run_spec import RunSpec
@@ -42,6 +42,7 @@ class Notes:
 
     calls: tuple[npt.NDArray[np.uint64], ...]  # hashes by rank; empty arrays where the program marks its iterations
     moments: tuple[npt.NDArray[np.void], ...]  # MOMENT by rank
+    inputs: Inputs | None = None  # what the run has read; None: the notes are from the store
 
     def fingerprints(self, cuts: tuple[Cut, ...] | None) -> Fingerprints | None:
         """Return the fingerprints of the iterations: the marked ones, or those that the cuts make of the calls."""
@@ -81,7 +82,7 @@ def noted_in_full(
             plain, spec.target.iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
         )
         try:
-            notes = Notes(*read_notes(folder, spec.target.nranks))
+            notes = Notes(*read_notes(folder, spec.target.nranks), done.inputs)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
     if store is not None:
