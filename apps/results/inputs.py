@@ -24,9 +24,7 @@ class Inputs:
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
-    varies: tuple[
-        str, ...
-    ] = ()  # functions and files whose answers change by themselves, such as this computer's clock
+    varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""

@@ -126,13 +126,8 @@ def compiler_stamps(program: Path) -> list[str]:
 
 
 def _key(arguments: Sequence[str], files: Sequence[Path], program: Path) -> str:
-    decides = (
-        _SEAL,
-        *arguments,
-        *compiler_stamps(program),
-        *map(os.environ.get, COMPILER_VARIABLES),
-        simgrid_version(),
-    )
+    environment = map(os.environ.get, COMPILER_VARIABLES)
+    decides = (_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version())
     digest = hashlib.sha256(repr(decides).encode())
     for file in files:
         content = file.read_bytes()

@@ -1,5 +1,7 @@
 """Programs that do something else on other hosts or at another moment: none is silently wrong."""
 
+import shutil
+
 import pytest
 
 from apps.programs.own_program import read_program
@@ -139,3 +141,50 @@ def test_few_messages_are_bounded_as_well(tmp_path):
     assert steady.extrapolation is not None
     assert abs(steady.time_s - full.time_s) <= steady.extrapolation.bound_rel * full.time_s
     assert steady.extrapolation.bound_rel < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("source", "varies"),
+    [
+        ("import time\ndef main(rank):\n    rank.compute(1e9 * (1 + time.time() % 1))\n", ("time.time",)),
+        ("import random\ndef main(rank):\n    rank.compute(1e9 * random.random())\n", ("random",)),
+        ("import random\nrandom.seed(3)\ndef main(rank):\n    rank.compute(1e9 * random.random())\n", ()),
+        ("def main(rank):\n    rank.compute(1e9)\n", ()),
+    ],
+)
+def test_a_program_in_python_that_varies_carries_a_caution_and_is_not_kept(tmp_path, source, varies):
+    (tmp_path / "course.py").write_text(source)
+    platform = materialise(named_grid("grid4x2"))
+    problem = own_problem(read_program(tmp_path / "course.py"))
+    spec = RunSpec(Target(problem, platform, cyclic(platform, 2)), engine="s4u")
+    record = simulate(spec)
+    assert record.inputs.varies == varies
+    assert any("results may vary from run to run" in one for one in run_cautions(spec, record)) is bool(varies)
+    with Store(tmp_path / "store", report=lambda line: None) as store:
+        assert store.put_record(record) is not bool(varies)
+
+
+OTHER_LANGUAGES = {
+    "clock.cpp": (
+        "#include <mpi.h>\n#include <chrono>\nint main(int argc, char **argv)\n{\n  MPI_Init(&argc, &argv);\n"
+        "  auto now = std::chrono::steady_clock::now();\n  MPI_Finalize();\n"
+        "  return now.time_since_epoch().count() == 0;\n}\n",
+        "std::chrono::steady_clock",
+    ),
+    "clock.f90": (
+        "program clock\n  use mpi\n  integer :: err, count\n  call MPI_Init(err)\n  call system_clock(count)\n"
+        "  call MPI_Finalize(err)\nend program\n",
+        "system_clock",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_LANGUAGES)
+def test_clocks_of_other_languages_are_seen(tmp_path, name):
+    if name.endswith("f90") and shutil.which("gfortran") is None:
+        pytest.skip("smpif90 needs gfortran")
+    source, told = OTHER_LANGUAGES[name]
+    (tmp_path / name).write_text(source)
+    platform = materialise(named_grid("grid4x2"))
+    spec = RunSpec(Target(own_problem(read_program(tmp_path / name)), platform, cyclic(platform, 2)))
+    assert simulate(spec).inputs.varies == (told,)

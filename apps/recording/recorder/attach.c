@@ -58,7 +58,7 @@ static bool is_users(const char *path)
 }
 
 static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) * symbols, const char *names,
-                       ElfW(Addr) base, bool users, bool fortran)
+                       ElfW(Addr) base, bool users)
 {
   for (size_t i = 0; i < bytes / sizeof *table; i++) {
     const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(table[i].r_info)];
@@ -70,7 +70,7 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     if (!BINDS(ELF64_R_TYPE(table[i].r_info)) || symbol->st_shndx != SHN_UNDEF)
       continue;
     void *function = recorders(names + symbol->st_name);
-    if (!function && (users || fortran))
+    if (!function && users)
       function = inputs_clock(names + symbol->st_name);
     if (function)
       set_slot((void **)(base + table[i].r_offset), function);
@@ -94,9 +94,9 @@ static void bind_object(const struct link_map *object)
     }
   if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
     return;
-  bool users = is_users(object->l_name), fortran = strstr(object->l_name, "/libgfortran.") != NULL;
-  bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users, fortran);
-  bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users, fortran);
+  bool users = is_users(object->l_name);
+  bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users);
+  bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users);
 }
 
 /* Returns whether the calling code, given by its return address, belongs to SimGrid. */

@@ -18,15 +18,16 @@ static void *theirs(const char *name)
   return function;
 }
 
-/* CLOCK(result, own name, real name, (parameters), (arguments)) */
-#define CLOCK(result, own, name, parameters, arguments) \
-  static result own parameters                          \
-  {                                                     \
-    static result(*real) parameters;                    \
-    if (!real)                                          \
-      real = (result(*) parameters)theirs(name);        \
-    inputs_by_clock(name);                              \
-    return real arguments;                              \
+/* CLOCK(result, own name, real name, (parameters), (arguments)); AS has the name for readers besides. */
+#define CLOCK(result, own, name, parameters, arguments) AS(name, result, own, name, parameters, arguments)
+#define AS(told, result, own, name, parameters, arguments) \
+  static result own parameters                             \
+  {                                                        \
+    static result(*real) parameters;                       \
+    if (!real)                                             \
+      real = (result(*) parameters)theirs(name);           \
+    inputs_by_clock(told);                                 \
+    return real arguments;                                 \
   }
 CLOCK(long, own_time, "time", (long *to), (to))
 CLOCK(long, own_clock, "clock", (void), ())
@@ -39,9 +40,9 @@ CLOCK(int, own_getpid, "getpid", (void), ())
 CLOCK(ptrdiff_t, own_getrandom, "getrandom", (void *to, size_t bytes, unsigned flags), (to, bytes, flags))
 CLOCK(int, own_getentropy, "getentropy", (void *to, size_t bytes), (to, bytes))
 /* std::chrono and std::random_device of the C++ library */
-CLOCK(long, own_steady, "_ZNSt6chrono3_V212steady_clock3nowEv", (void), ())
-CLOCK(long, own_system, "_ZNSt6chrono3_V212system_clock3nowEv", (void), ())
-CLOCK(unsigned, own_random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device))
+AS("std::chrono::steady_clock", long, own_steady, "_ZNSt6chrono3_V212steady_clock3nowEv", (void), ())
+AS("std::chrono::system_clock", long, own_system, "_ZNSt6chrono3_V212system_clock3nowEv", (void), ())
+AS("std::random_device", unsigned, own_random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device))
 
 void *inputs_clock(const char *name)
 {

@@ -250,6 +250,11 @@ void inputs_asks(const char *name)
   for (size_t i = 0; noting && i < sizeof beginnings / sizeof *beginnings; i++)
     if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
       write_note('H', name, NULL);
+  static const char *const clocks[] = {"system_clock", "cpu_time", "date_and_time", "second", "etime", "dtime"};
+  static const char fortran[] = "_gfortran_"; /* its library is loaded before, with SimGrid */
+  for (size_t i = 0; noting && !strncmp(name, fortran, strlen(fortran)) && i < sizeof clocks / sizeof *clocks; i++)
+    if (!strncmp(name + strlen(fortran), clocks[i], strlen(clocks[i])))
+      write_note('V', clocks[i], NULL);
 }
 
 void inputs_by_clock(const char *name)
