@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,8 +59,6 @@ def predict(
         try:
             if isinstance(made, OutOfRange):
                 raise made
-            if not math.isfinite(made.time_s):
-                raise OutOfRange(f"{model.name}, {target}", "its time is not a finite number", "Use another predictor")
             prediction = with_error_range(with_energy(made, target), model.name, target)
             prediction = with_changes(prediction, target)
         except OutOfRange as err:
