@@ -25,6 +25,8 @@ _NO_MEMORY = re.compile(
 _STACK = re.compile(r"try increasing the stack size\s+--cfg=contexts/stack-size:XXX \(current size is (\d+) KiB\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 _DEADLOCK = "Deadlock detected"
+_NO_DATE = re.compile(r"^\[(?:[^]]*\) )?-?(?:inf|nan)\]", re.MULTILINE)  # SimGrid's clock at the beginning of a line
+INFINITE = "the simulated time is infinite: a host is too slow, or the work too much"
 _NAMED = 3  # most ranks that a message names; of more ranks it gives their number too
 _SILENCE = "nothing was said"
 _SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
@@ -52,6 +54,8 @@ def failure(done: Finished) -> Failure | None:
         lack = _lack(done)
         if lack is not None:
             return Failure(lack)
+    if _NO_DATE.search(done.log):
+        return Failure(INFINITE)
     if _DEADLOCK in done.log:
         return Failure(
             f"deadlock: {_who_waits(done.log)} for messages that are never sent or received", by_platform=True

@@ -12,6 +12,8 @@ them, in the order in which things were first asked for:
     L  a library was loaded
     E  an environment variable was asked for
     X  something happened that hides inputs
+    H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
+    V  the program has called a function whose answers change by themselves, such as a clock
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from platforms.simgrid.child import SCRIPT_VARIABLES
 
 # Files of the system, and of Python itself.  They change only with its packages.
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/etc/ld.so")
+_RANDOM = ("/dev/random", "/dev/urandom", "/dev/hwrng")
 _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are loaded
 _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
 
@@ -47,6 +50,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
     made: set[str] = set()
     unseen: dict[str, None] = {}
+    asks: dict[str, None] = {}
+    varies: dict[str, None] = {}
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
         if kind == "E":
@@ -54,6 +59,10 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                 environment[text] = os.environ.get(text)
         elif kind == "X":
             unseen[text] = None
+        elif kind == "H":
+            asks[text] = None
+        elif kind == "V" or text in _RANDOM:
+            varies[text] = None
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
                 made.add(name)
@@ -66,7 +75,9 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
                 if " " in found and not found.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {found}"] = None
-    return Inputs(files, environment, tuple(map(printable, unseen)))
+    unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
+    texts = (tuple(map(printable, one)) for one in (unseen, asks, varies))
+    return Inputs(files, environment, *texts)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from apps.errors import KernelError, OptionError
 from apps.programs import python_source as python_program
 from apps.programs.libraries import libraries
 from platforms.files.reading import input_bytes
-from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler
-from platforms.simgrid.includes import included_files, is_system
+from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
+from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
 FLAGS = ("-O2",)
@@ -86,7 +87,7 @@ def read_program(path: str | Path, arguments: str = "", iterations: int | None =
         python_program.check_program(path)
     elif path.suffix not in _COMPILERS:
         _check_binary(content, where)
-    content_hash = _content_hash(path, content)
+    content_hash = _content_hash(path, content, _included(path))
     program = UserProgram(
         name=path.stem,
         content_hash=content_hash,
@@ -105,28 +106,34 @@ def executable(program: UserProgram) -> Path:
     Raises:
         UserError: The source cannot be compiled.
     """
-    check_unchanged(program)
+    included = check_unchanged(program)
     if not program.is_source:
         return program.path
     compiler = _COMPILERS[program.path.suffix]
-    included = included_files(program.path, compiler=compiler, flags=FLAGS)
     return compile_once(program.name, [program.path], compiler=[compiler], flags=FLAGS, included=included)
 
 
-def check_unchanged(program: UserProgram) -> None:
+def check_unchanged(program: UserProgram) -> dict[Path, str]:
     """Check that a program, with all that belongs to it, is still the one that was read.
+
+    Returns:
+        The fingerprints of the files that a source includes (platforms/simgrid/includes.py); none for other programs.
 
     Raises:
         KernelError: It has been changed meanwhile.
     """
+    included: dict[Path, str] = {}
     try:
-        same = _content_hash(program.path, program.path.read_bytes()) == (program.read_hash or program.content_hash)
+        included = _included(program.path)
+        now = _content_hash(program.path, program.path.read_bytes(), included)
+        same = now == (program.read_hash or program.content_hash)
     except OSError:
         same = False
     if not same:
         raise KernelError(
             f"--program {program.path}", "it was changed while the command ran", "Start the command again"
         )
+    return included
 
 
 def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
@@ -172,13 +179,17 @@ def _check_binary(content: bytes, where: str) -> None:
         raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
 
 
-def _content_hash(path: Path, content: bytes) -> str:
+def _included(path: Path) -> dict[Path, str]:
+    compiler = _COMPILERS.get(path.suffix)
+    return {} if compiler is None else included_files(path, compiler=compiler, flags=FLAGS)
+
+
+def _content_hash(path: Path, content: bytes, included: Mapping[Path, str]) -> str:
     if path.suffix == python_program.SUFFIX:
         return python_program.content_hash(path)
     if path.suffix not in _COMPILERS:
         return hashlib.sha256(repr((hashlib.sha256(content).hexdigest(), libraries(path))).encode()).hexdigest()
     compiler = _COMPILERS[path.suffix]
-    included = included_files(path, compiler=compiler, flags=FLAGS)
     environment = [os.environ.get(name) for name in COMPILER_VARIABLES]
     if any(word in file.read_bytes() for file in included if not is_system(file) for word in _ASKS_FOR_ITS_NAME):
         environment.append(str(path.absolute()))

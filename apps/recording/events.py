@@ -105,6 +105,9 @@ class Recording:
     counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
     measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
+    # As in apps.results.inputs.Inputs; archives do not hold them.
+    asks: tuple[str, ...] = ()
+    varies: tuple[str, ...] = ()
 
     @property
     def nranks(self) -> int:

@@ -173,11 +173,12 @@ def to_bytes(recording: Recording) -> bytes:
     return file.getvalue()
 
 
-def from_bytes(content: bytes) -> Recording:
+def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
     """Return the recording from its archive (the inverse of ``to_bytes``).
 
     Raises:
-        ValueError: The content is not a recording, or a recording of another version.
+        ValueError: The content is not a recording, or one of another version or of another number of ranks than
+            ``nranks``.
     """
     found = _unpacked(content)
     lengths = {len(found[f"event_{name}"]) for name in EVENT_FIELDS}
@@ -186,9 +187,12 @@ def from_bytes(content: bytes) -> Recording:
     everything = np.empty(lengths.pop(), EVENT)
     for name in EVENT_FIELDS:
         everything[name] = found[f"event_{name}"]
+    events, counts = _parts(everything, found["ends"]), _parts(found["counts"], found["counts_ends"])
+    if nranks is not None and len(events) != nranks:
+        raise ValueError(f"not a recording of {nranks} ranks but of {len(events)}")
     return Recording(
-        events=_parts(everything, found["ends"]),
-        counts=_parts(found["counts"], found["counts_ends"]),
+        events=events,
+        counts=counts,
         communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
         measured=bool(found["measured"]),
     )

@@ -156,7 +156,7 @@ def from_bytes(
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             calls, moments = file["calls"], file["moments"].view(MOMENT)
             parts = [np.split(row, file[f"{name}_ends"][:-1]) for name, row in (("calls", calls), ("moments", moments))]
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
+    except (ValueError, KeyError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile):
         return None
     return tuple(parts[0]), tuple(parts[1])
 

@@ -23,6 +23,8 @@ class Inputs:
     files: dict[str, str] = field(default_factory=dict)  # state by name, as ``state`` returns it
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
+    asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
+    varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""
@@ -55,6 +57,8 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     files: dict[str, str] = {}
     environment: dict[str, str | None] = {}
     unseen: dict[str, None] = {}
+    asks: dict[str, None] = {}
+    varies: dict[str, None] = {}
     for one in several:
         if one is None:
             return None
@@ -63,7 +67,9 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
                 unseen[f"{name} changed between two runs"] = None
         environment |= one.environment
         unseen |= dict.fromkeys(one.unseen)
-    return Inputs(files, environment, tuple(unseen))
+        asks |= dict.fromkeys(one.asks)
+        varies |= dict.fromkeys(one.varies)
+    return Inputs(files, environment, tuple(unseen), tuple(asks), tuple(varies))
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -141,6 +141,38 @@ class RunRecord:
         return {**identity, "ranks": self.ranks, **data}
 
 
+_BY_RANK = (
+    *("compute_s", "comm_s", "rank_flops", "messages", "bytes", "self_messages", "self_bytes"),
+    *("iteration_messages", "iteration_bytes", "iteration_self_messages", "iteration_self_bytes", "iteration_flops"),
+    *("iteration_s", "iteration_compute_s"),
+)
+
+
+def misfit(record: RunRecord) -> str | None:
+    """Return why a record that was read from a file cannot be one of a run, or None: its parts fit each other."""
+    hosts = record.identity.get("host", list(record.host))
+    if not record.host or list(record.host) != hosts:
+        return "its hosts are not those of its run"
+    for name in _BY_RANK:
+        if len(getattr(record, name)) != record.ranks:
+            return f"{name} has {len(getattr(record, name))} entries for {record.ranks} ranks"
+    if any(len(a) != len(b) for a, b in zip(record.iteration_s, record.iteration_compute_s, strict=True)):
+        return "iteration_s and iteration_compute_s have different lengths"
+    for name, used in (*record.collectives.items(), *record.iteration_collectives.items()):
+        counted = isinstance(used, dict) and isinstance(used.get("calls"), int | float)
+        if not counted or not _is_list(used.get("bytes"), record.ranks):
+            return f"the counts of {name} are not those of {record.ranks} ranks"
+    if not all(_is_list(pair, 2) for pair in record.checks.values()):
+        return "a check is no pair of values"
+    if not all(map(math.isfinite, (record.time_s, record.simulated_s, *record.compute_s, *record.comm_s))):
+        return "a time is not finite"
+    return None
+
+
+def _is_list(value: Any, length: int) -> bool:
+    return isinstance(value, list) and len(value) == length
+
+
 def iterations_caution(record: RunRecord) -> str | None:
     """Return the caution about a record's iterations: not shown to repeat, or all simulated; None: no caution."""
     if record.iterations_basis is None:

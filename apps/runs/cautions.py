@@ -14,8 +14,9 @@ from apps.probes.network.measure import NetworkPlan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
-from apps.results.record import RunRecord, iterations_caution
+from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
@@ -43,6 +44,11 @@ def recording_cautions(spec: RunSpec, recording: Recording) -> tuple[str, ...]:
     return tuple(_of_recording(spec, recording))
 
 
+def target_cautions(target: Target) -> tuple[str, ...]:
+    """Return what holds for every run of a target, whatever its record says."""
+    return (*_changes(target.changes), *_repairs(simgrid_identity()))
+
+
 def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
     changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
@@ -56,10 +62,12 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         yield MEASURED
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
+    if record.inputs is not None:
+        yield from _varying(record.inputs.varies)
     if extrapolated is not None:
         yield extrapolated
     about_iterations = iterations_caution(record)
-    if about_iterations is not None and program is not None:
+    if about_iterations is not None and (program is not None or record.iterations_basis == NOT_SHOWN):
         yield about_iterations
     yield from _changes(spec.target.changes)
     yield from _repairs(str(record.identity.get("simgrid", "")))
@@ -73,6 +81,9 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     computing = any((events["kind"] == Kind.COMPUTE).any() for events in recording.events)
     if program is not None and spec.compute == "injected" and not computing:
         yield _no_computation(program)
+    if recording.asks:
+        yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
+    yield from _varying(recording.varies)
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
@@ -81,6 +92,11 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     yield from _repairs(simgrid_identity())
+
+
+def _varying(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"the program asks {names[0]}, whose answers change by themselves: results may vary from run to run"
 
 
 def _no_computation(program: UserProgram) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from apps.errors import SimulationError, Stopped
 from apps.results.record import RunRecord
+from apps.runs.place import difference, place
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
@@ -26,8 +28,11 @@ NO_WORKERS_S = 60.0  # time without workers after which a run fails; a batch sys
 class Cluster:
     """A Dask scheduler and its workers.
 
+    Every worker must be like this machine: the same code of this project, the same SimGrid and compiler.
+
     Raises:
-        UserError: Dask is not installed, no scheduler answers at the address, or no worker has joined it in time.
+        UserError: Dask is not installed, no scheduler answers at the address, no worker has joined it in time, or a
+            worker is not like this machine.
     """
 
     def __init__(self, address: str):
@@ -49,6 +54,7 @@ class Cluster:
             self._client.close()
             problem = f"no worker has joined it in {_CONNECT_LIMIT_S:g} s"
             raise UserError(f"--scheduler {address}", problem, "Start workers first") from None
+        self._check_places(address)
         self._lock = threading.Lock()
         self._looked_s = self._alive_s = time.monotonic()
 
@@ -56,6 +62,14 @@ class Cluster:
     def places(self) -> int:
         """Number of simulations that the present workers can run at the same time."""
         return sum(self._client.nthreads().values())
+
+    def _check_places(self, address: str) -> None:
+        """Refuse workers whose results could differ; those that join later are checked with each of their runs."""
+        for worker, told in self._client.run(place, on_error="return").items():
+            differs = f"no usable installation ({told!r})" if isinstance(told, Exception) else difference(place(), told)
+            if differs is not None:
+                self._client.close()
+                raise _unlike(f"--scheduler {address}", f"worker {worker}", differs)
 
     def simulate(
         self, spec: RunSpec, *, time_limit_s: float | None = None, stop: threading.Event | None = None
@@ -65,6 +79,7 @@ class Cluster:
         When a worker dies, another worker repeats its run.
 
         Raises:
+            UserError: The worker is not like this machine.
             SimulationError: The simulation fails, every worker that runs it dies, there have been no workers for
                 NO_WORKERS_S, or the scheduler is gone.
             Stopped: ``stop`` is set.  A run that a worker has already begun continues there; its result is dropped.
@@ -74,7 +89,7 @@ class Cluster:
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
         files = _files_to_send(spec.target.platform.path)
-        future = self._client.submit(_simulate_there, spec, files, time_limit_s, pure=False)
+        future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
         stop = threading.Event() if stop is None else stop
         pause_s = 0.001
         while not future.done():
@@ -127,8 +142,21 @@ def _files_to_send(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _simulate_there(spec: RunSpec, files: dict[str, bytes], time_limit_s: float | None) -> RunRecord:
-    """Simulate on the worker, after writing the platform and its profiles to the worker's own disk."""
+def _unlike(where: str, worker: str, differs: str) -> UserError:
+    return UserError(where, f"{worker} has {differs}", "Install the same on all machines, then start the workers again")
+
+
+def _simulate_there(
+    spec: RunSpec, files: dict[str, bytes], time_limit_s: float | None, clients_place: dict[str, str]
+) -> RunRecord:
+    """Simulate on the worker, after writing the platform and its profiles to the worker's own disk.
+
+    Raises:
+        UserError: The worker is not like the client's machine.
+    """
+    differs = difference(clients_place, place())
+    if differs is not None:
+        raise _unlike(str(spec.target), f"the worker on {socket.gethostname()}", differs)
     platform = spec.target.platform
     folder = cache_folder() / "platforms" / platform.content_hash
     for name, content in files.items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
 from typing import Any, Protocol
 
+from apps.child.failure import INFINITE
 from apps.child.process import Finished
+from apps.errors import SimulationError
 from apps.results.record import RunRecord
 from apps.s4u import engine as s4u
 from apps.smpi import engine as smpi
@@ -63,6 +66,13 @@ def run_identity(spec: RunSpec) -> dict[str, Any]:
 def run_iterations(
     spec: RunSpec, iterations: int, *, time_limit_s: float | None = None, stop: threading.Event | None = None
 ) -> RunRecord:
-    """Run a number of iterations with the spec's engine; see ``Engine.run_iterations``."""
+    """Run a number of iterations with the spec's engine; see ``Engine.run_iterations``.
+
+    Raises:
+        SimulationError: Also if the simulated time is not a finite number.
+    """
     engine = ENGINES[spec.engine]
-    return engine.run_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s, stop=stop)
+    record = engine.run_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s, stop=stop)
+    if not all(map(math.isfinite, (record.time_s, record.flops, *record.compute_s, *record.comm_s))):
+        raise SimulationError(f"{spec.target}: {INFINITE}")
+    return record

@@ -22,12 +22,13 @@ from apps.recording.fingerprints import (
     read_notes,
     to_bytes,
 )
-from apps.results.inputs import merged
+from apps.results.inputs import Inputs, merged
 from apps.runs.neutral import NEUTRAL_SPEED_FLOPS, recording_identity
 from apps.smpi.engine import note_fingerprints
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
+from apps.store.identity import identity_hash
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
 from platforms.read.read import kept_file, read_platform
@@ -41,6 +42,7 @@ class Notes:
 
     calls: tuple[npt.NDArray[np.uint64], ...]  # hashes by rank; empty arrays where the program marks its iterations
     moments: tuple[npt.NDArray[np.void], ...]  # MOMENT by rank
+    inputs: Inputs | None = None  # what the run has read; None: the notes are from the store
 
     def fingerprints(self, cuts: tuple[Cut, ...] | None) -> Fingerprints | None:
         """Return the fingerprints of the iterations: the marked ones, or those that the cuts make of the calls."""
@@ -68,8 +70,10 @@ def noted_in_full(
     usable = store is not None and store.unchanged("fingerprints", identity)
     kept = store.get_bytes("fingerprints", identity) if store is not None and usable else None
     known = None if kept is None else from_bytes(kept)
-    if known is not None:
+    if known is not None and all(len(part) == spec.target.nranks for part in known):
         return Notes(*known)
+    if kept is not None and store is not None:
+        store.refuse("fingerprints", identity_hash(identity), "its content is not that of this version")
     platform = silent_platform(spec.target.nranks)
     plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
     what = f"fingerprints of {spec.target.problem.on(spec.target.nranks)}"
@@ -78,7 +82,7 @@ def noted_in_full(
             plain, spec.target.iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
         )
         try:
-            notes = Notes(*read_notes(folder, spec.target.nranks))
+            notes = Notes(*read_notes(folder, spec.target.nranks), done.inputs)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
     if store is not None:

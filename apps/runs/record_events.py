@@ -13,6 +13,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
 from apps.store import Store
+from apps.store.identity import identity_hash
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
 
@@ -43,12 +44,17 @@ def record_events(
     if kept is not None and kept.unchanged("recording", identity):
         known = kept.get_bytes("recording", identity)
         if known is not None:
-            return scaled(from_bytes(known), spec.flop_scale)
+            try:
+                return scaled(from_bytes(known, nranks=spec.target.nranks), spec.flop_scale)
+            except ValueError as err:
+                kept.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
     recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+    inputs = None if spec.target.problem.program is None else merged(read)
+    if inputs is not None and (inputs.asks or inputs.varies):  # not kept, because the archive does not tell it
+        return replace(scaled(recording, spec.flop_scale), asks=inputs.asks, varies=inputs.varies)
     if kept is not None:
         events = sum(map(len, recording.events))
-        inputs = None if spec.target.problem.program is None else merged(read)
         kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
     return scaled(recording, spec.flop_scale)
 
@@ -128,6 +134,8 @@ def _record_like_all(
     with scratch_folder("recording") as notes:
         done = ENGINES[plain.engine].note_events(plain, iterations, notes, what=what, time_limit_s=time_limit_s)
         read.append(done.inputs)
+        if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
+            return None
         try:
             recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
         except Incomplete as err:

@@ -10,6 +10,7 @@ from typing import Any
 
 from apps.errors import KernelError, NoIterations, SimulationError, Stopped
 from apps.recording.fingerprints import Fingerprints, departure, pattern_of
+from apps.results.inputs import Inputs
 from apps.results.record import RunRecord
 from apps.results.steady.period import FIRST_TRY, Pattern
 from apps.results.steady.settle import extrapolate, settle
@@ -68,6 +69,7 @@ def _extrapolated(
     if spec.compute == "measured":
         raise NotShown("measured computation varies from one to the next")
     first = _run(run, FIRST_TRY)
+    _check_asks(first.inputs)
     if first.seen is None:
         raise NotShown("programs in Python are not compared by iterations")
     if _messages(extrapolate(first, iterations)) < full_below_messages:
@@ -131,7 +133,9 @@ def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fin
     if not marked and cuts is None:
         raise NotShown("their boundaries were not found")
     try:
-        full = noted_in_full(spec, marked=marked, **limits).fingerprints(cuts)
+        notes = noted_in_full(spec, marked=marked, **limits)
+        _check_asks(notes.inputs)
+        full = notes.fingerprints(cuts)
     except Stopped:
         raise
     except (SimulationError, KernelError) as err:
@@ -141,6 +145,16 @@ def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fin
     if len(full.iterations) != iterations:
         raise NotShown(f"the program is told to do {iterations} and does {len(full.iterations)}")
     return full
+
+
+def _check_asks(inputs: Inputs | None) -> None:
+    """Raise NotShown where fingerprints, made on other hosts and at another moment, may be of another course."""
+    if inputs is None:
+        return
+    if inputs.asks:
+        raise NotShown(f"its course may depend on its hosts, for which it asks by {inputs.asks[0]}")
+    if inputs.varies:
+        raise NotShown(f"its course may depend on {inputs.varies[0]}, whose answers change by themselves")
 
 
 def _messages(record: RunRecord) -> int:

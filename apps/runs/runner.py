@@ -16,7 +16,7 @@ from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions
 from apps.results.energy import idle_added
-from apps.results.record import RunRecord
+from apps.results.record import RunRecord, misfit
 from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
@@ -25,7 +25,7 @@ from apps.runs.run_progress import RunProgress
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
-from apps.store.codec import as_fields
+from apps.store.codec import as_fields, from_fields
 from apps.store.identity import identity_hash
 from platforms.read.visible_resources import part_hash
 
@@ -105,7 +105,7 @@ class Runner:
             wait([future], timeout=_STEP_S)
         made = future.result()
         record = _on_its_platform(replace(made, identity=self._identify(spec)), spec, made.identity)
-        if self._store is not None and record.identity != made.identity and not self._store.get_record(record.identity):
+        if self._store is not None and record.identity != made.identity and not self._known(record.identity):
             self._store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
         self.cautions.add(str(spec.target), record.cautions, key=_told_apart_by(spec))
@@ -141,13 +141,14 @@ class Runner:
     def _measured(self, plan: NetworkPlan | BlockPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or carry it out now."""
         known = self._store.get("probe", key) if self._store is not None else None
-        if known is not None:
-            return Measurement(
-                tuple(map(tuple, known["times_s"])),
-                known["node_s"],
-                known["wall_s"],
-                tuple(known.get("energies_j", ())),
-            )
+        if known is not None and self._store is not None:
+            try:
+                measured = from_fields(Measurement, known)
+                plan.check(measured)
+            except ValueError as err:
+                self._store.refuse("probe", key, str(err))
+            else:
+                return measured
         made = carry_out(plan, time_limit_s=self._time_limit_s)
         if self._store is not None:
             summary = f"{len(plan.experiments)} experiments"
@@ -217,7 +218,12 @@ class Runner:
         return record
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:
-        return self._store.get_record(identity) if self._store is not None else None
+        record = self._store.get_record(identity) if self._store is not None else None
+        wrong = None if record is None else misfit(record)
+        if self._store is not None and wrong is not None:
+            self._store.refuse("record", identity_hash(identity), wrong)
+            return None
+        return record
 
 
 def _told_apart_by(spec: RunSpec) -> tuple[object, ...]:

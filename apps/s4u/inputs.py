@@ -1,13 +1,16 @@
 """Note the inputs of a program in Python: files, folders and environment variables (apps/child/inputs.py reads them).
 
 Files are seen when Python opens them (its audit events) or asks about them (``os.stat``, ``os.access``), and modules
-when they have been imported.  Files that a compiled module opens by itself cannot be seen.
+when they have been imported.  Files that a compiled module opens by itself cannot be seen.  This computer's clocks and
+random numbers are seen where the program asks ``time``, ``os`` or an unseeded ``random`` itself.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import sys
+import time
 from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -18,7 +21,12 @@ _STARTS = {"subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.exec", 
 _READ_BY_PYTHON = {"simgrid", "numpy", "scipy", "pandas"}  # packages whose compiled modules read files by Python's
 
 
+_CHANGING = {  # functions whose answers change by themselves
+    time: [f"{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")],
+    os: ["urandom", "getpid", "times"],
+}
 _STANDARD = f"{os.path.dirname(os.__file__)}{os.sep}"
+_OWN = f"{os.path.dirname(__file__)}{os.sep}"
 _INSTALLED = tuple(f"{_STANDARD}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
@@ -43,9 +51,16 @@ class Watch:
         for name in ("stat", "lstat", "access"):
             setattr(os, name, self._asked(getattr(os, name)))
         self._watch_environment()
+        for module, names in _CHANGING.items():
+            for name in names:
+                setattr(module, name, self._changing(f"{module.__name__}.{name}", getattr(module, name)))
+        self._seeded, self._random, self._seed = False, random.getstate(), random.seed
+        random.seed = self._asked_to_seed
 
     def write(self, path: Path) -> None:
         """Write the notes to a file, those of the imported modules included."""
+        if not self._seeded and random.getstate() != self._random:
+            self._notes.setdefault(("V", "random"), None)
         for name in sys.modules.keys() - self._modules:
             file = getattr(sys.modules[name], "__file__", None)
             if file is None:
@@ -99,6 +114,19 @@ class Watch:
             return function(path, *more, **named)
 
         return asked
+
+    def _changing(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*arguments: Any, **named: Any) -> Any:
+            caller = sys._getframe(1).f_code.co_filename
+            if not caller.startswith(_OWN) and not _is_pythons(caller) and not caller.startswith("<frozen"):
+                self._notes.setdefault(("V", name), None)
+            return function(*arguments, **named)
+
+        return asked
+
+    def _asked_to_seed(self, *arguments: Any, **named: Any) -> None:
+        self._seeded = bool(arguments or named) and None not in (*arguments[:1], *named.values())
+        self._seed(*arguments, **named)
 
     def _watch_environment(self) -> None:
         kind = type(os.environ)

@@ -98,7 +98,7 @@ def open_database(folder: Path, *, read_only: bool) -> sqlite3.Connection:
         connection.text_factory = _text
         connection.execute("PRAGMA synchronous=FULL")
         _check_version(connection, folder, read_only=read_only)
-        if _schema(connection) != _expected_schema():
+        if not set(_expected_schema()) <= set(_schema(connection)):  # a user may have added tables
             raise Damaged("its tables are not those of a store")
     except BaseException as err:
         if connection is not None:

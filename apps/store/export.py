@@ -59,6 +59,8 @@ def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
     """Return one run as scalars, from its stored form, so that records of other versions can be exported too."""
     row: dict[str, Any] = {"kind": entry.kind, "key": entry.key, "created_s": entry.created_s}
     hosts = entry.identity.get("host") or payload.get("host")
+    if not (isinstance(hosts, list) and all(isinstance(host, str) for host in hosts)):
+        hosts = None
     for name, value in (*entry.identity.items(), *payload.items()):
         if name == "host":
             continue
@@ -71,7 +73,7 @@ def flat_row(entry: Entry, payload: dict[str, Any]) -> dict[str, Any]:
             # If the identity and the record use one name for two different values, both are kept.
             known = row.get(column, scalar)
             row[column if (type(known), known) == (type(scalar), scalar) else f"record_{column}"] = scalar
-    if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts):
+    if hosts is not None:
         row["ranks"], row["nodes"] = len(hosts), len(set(hosts))
         if _is_number(payload.get("time_s")):
             row["node_s"] = row["nodes"] * payload["time_s"]

@@ -96,6 +96,7 @@ class Store:
         self._read_only = read_only
         self._report_line = report
         self._reported: set[str] = set()
+        self._other_fields: set[str] = set()  # kinds of which an entry with other fields was reported
         self._connect()
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
@@ -196,7 +197,7 @@ class Store:
         return False
 
     def get_record(self, identity: dict[str, Any], *, inexact: bool = False) -> RunRecord | None:
-        """Return the record of a run; None if it is unknown, or was written with other fields than records have now.
+        """Return the record of a run; None if it is unknown, or is not a record as they are now, which is reported.
 
         Only exact records (see ``is_exact``) are returned, unless ``inexact`` asks for others too; their reuse is then
         reported.  The record of a user's program is returned only if all that it has read is known, and as it was.
@@ -208,7 +209,10 @@ class Store:
                 continue
             try:
                 record = from_fields(RunRecord, {"identity": deepcopy(identity), **found[1]})
-            except DoesNotFit:
+            except DoesNotFit as err:
+                if kind not in self._other_fields:  # after an update of this project there are many of them
+                    self._other_fields.add(kind)
+                    self.refuse(kind, key, f"{err}. Nor are others like it")
                 continue
             if record.source == "simulation" and is_users(identity):
                 inputs = from_json((_json_object(found[0]) or {}).get(INPUTS))
@@ -233,6 +237,13 @@ class Store:
             key, identity = identity_hash(identity), _with_inputs(identity, record.inputs)
             return self.put(kind, key, identity, payload, summary=f"{record.time_s:.6g} s")
         return self.put(kind, identity_hash(identity), identity, payload, summary=f"{record.time_s:.6g} s")
+
+    def refuse(self, kind: str, key: str, reason: str) -> None:
+        """Report that an entry, although as it was written, is not what its reader expects.
+
+        The caller makes it anew, which replaces it; all other entries stay.
+        """
+        self._report(f"store {self.folder}: {kind} {key} is not used: {reason.rstrip('.')}. It is made anew.")
 
     def claim(self, kind: str, key: str) -> claims.Claim | None:
         """Claim an entry that this process is about to make, until the context is left; None if another one has it."""

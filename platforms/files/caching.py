@@ -3,6 +3,7 @@
 It keeps files that can be made again: compiled helper programs, generated platforms, descriptions of platforms.
 """
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -51,6 +52,20 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.replace(temporary, path)
     except OSError as err:
         raise unusable(path.parent, err.strerror or str(err)) from err
+
+
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file with its checksum in the first line, as ``write_atomically``; ``read_checked`` reads it."""
+    write_atomically(path, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+
+
+def read_checked(path: Path) -> bytes | None:
+    """Return what ``write_checked`` has written; None if the file is absent, unreadable or damaged."""
+    try:
+        digest, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest().encode() == digest else None
 
 
 def _wanted_folder() -> Path:

@@ -207,6 +207,13 @@ static bool has_route(const s4u::Host& source, const s4u::Host& destination)
   return not links.empty() || latency_s > 0.0;
 }
 
+/* Returns whether times can be computed with a value: from 1e-100 to 1e100, so that no quotient or product of a few such
+ * values is infinite or zero. */
+static bool is_usable(double value)
+{
+  return value >= 1e-100 && value <= 1e100;
+}
+
 /* Ends the process if the platform has values that SimGrid loads but cannot compute with, or names that do not fit on one
  * line of the input. */
 static void check_usable(const s4u::Engine& engine)
@@ -216,7 +223,7 @@ static void check_usable(const s4u::Engine& engine)
     if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; }))
       refuse("a host has a line break, a tab or the like in its name");
     for (unsigned long i = 0; i < host->get_pstate_count(); i++)
-      if (not std::isfinite(host->get_pstate_speed(i)))
+      if (const double speed = host->get_pstate_speed(i); speed != 0 && not is_usable(speed))
         refuse("host '" + name + "' has a speed of " + number(host->get_pstate_speed(i)) + " flop/s");
   }
   for (const auto* link : engine.get_all_links()) {
@@ -224,9 +231,9 @@ static void check_usable(const s4u::Engine& engine)
     const double latency_s     = link->get_latency();
     if (link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI) // its bandwidth depends on the station
       continue;
-    if (not(bandwidth_Bps > 0) || std::isinf(bandwidth_Bps))
+    if (not is_usable(bandwidth_Bps))
       refuse("link '" + link->get_name() + "' has a bandwidth of " + number(bandwidth_Bps) + " byte/s");
-    if (not(latency_s >= 0) || std::isinf(latency_s))
+    if (latency_s != 0 && not is_usable(latency_s))
       refuse("link '" + link->get_name() + "' has a latency of " + number(latency_s) + " s");
   }
 }

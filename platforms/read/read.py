@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from platforms.errors import PlatformError, printable
-from platforms.files.caching import cache_folder, write_atomically
+from platforms.files.caching import cache_folder, read_checked, write_atomically, write_checked
 from platforms.files.reading import input_bytes
 from platforms.files.scratch import scratch_folder
 from platforms.grids.grid import Grid
@@ -216,21 +216,14 @@ def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[s
 
 @functools.lru_cache(maxsize=256)
 def _kept(path: Path, key: str, request: str, *mode: str) -> dict[str, Any]:
-    """Return the description that the cache folder keeps; run the helper if it is absent or damaged.
-
-    The first line of the file is the SHA-256 of the rest.
-    """
+    """Return the description that the cache folder keeps; run the helper if it is absent or damaged."""
     known = cache_folder() / "descriptions" / f"{key}.json"
-    try:
-        digest, _, kept = known.read_bytes().partition(b"\n")
-        if digest.decode() == hashlib.sha256(kept).hexdigest():
-            whole: dict[str, Any] = json.loads(kept)
-            return whole
-    except (OSError, ValueError):
-        pass
+    kept = read_checked(known)
+    if kept is not None:
+        whole: dict[str, Any] = json.loads(kept)
+        return whole
     description = _ask(path, request, *mode)
-    content = json.dumps(description).encode()
-    write_atomically(known, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+    write_checked(known, json.dumps(description).encode())
     return description
 
 

@@ -1,20 +1,27 @@
-"""Compile programs once and keep the executables in the cache folder."""
+"""Compile programs once and keep the executables in the cache folder.
+
+Every kept executable ends in a checksum of itself, behind all that the loader reads.  One that does not match its
+checksum is compiled anew.
+"""
 
 import hashlib
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, unusable, write_atomically
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.simgrid.installed import compiler_flags, simgrid_version
 
 TIME_LIMIT_S = 300.0
+_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
+_SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
 _UNUSUAL = re.compile(r"[^\w.+-]")
 _UNPASSABLE = re.compile(r"[*?\[\x00-\x1f\x7f]")
@@ -41,7 +48,8 @@ def compile_once(
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
     It is compiled anew when the contents of the sources or headers, the command, the compiler, its environment or the
-    SimGrid version change.  Several processes may compile the same program at once.
+    SimGrid version change, or when it has been damaged, which a warning says.  Several processes may compile the same
+    program at once.
 
     Args:
         name: Name of the program; the name of the executable begins with it.
@@ -65,12 +73,18 @@ def compile_once(
     arguments = [*command, "--", *libraries]
     if included is not None:
         arguments += [*map(str, sources), *(f"{path} {mark}" for path, mark in included.items())]
-    key = _key(arguments, [*sources, *(Path(header) for header in headers)], program)
+    files = [*sources, *(Path(header) for header in headers)]
+    key = _key(arguments, files, program)
     executable = cache_folder() / "compiled" / f"{name}-{key}"
-    if not executable.is_file():
+    if not _is_whole(executable):
         if program.name in _PACKAGES:
             check_passable(program.name, [*sources, executable])
-        _compile(name, command, sources, libraries, executable)
+        with scratch_folder("compiling", _made(executable.parent)) as work:
+            output = work / executable.name
+            _compile(name, command, sources, libraries, output, log=executable.with_name(f"{executable.name}.log"))
+            if _key(arguments, files, program) != key or not _same(included or {}):
+                raise UserError(f"compiling {name}", "its files changed meanwhile", "Start the command again")
+            _keep(output, executable)
     return executable
 
 
@@ -112,7 +126,8 @@ def compiler_stamps(program: Path) -> list[str]:
 
 
 def _key(arguments: Sequence[str], files: Sequence[Path], program: Path) -> str:
-    decides = (*arguments, *compiler_stamps(program), *map(os.environ.get, COMPILER_VARIABLES), simgrid_version())
+    environment = map(os.environ.get, COMPILER_VARIABLES)
+    decides = (_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version())
     digest = hashlib.sha256(repr(decides).encode())
     for file in files:
         content = file.read_bytes()
@@ -121,28 +136,87 @@ def _key(arguments: Sequence[str], files: Sequence[Path], program: Path) -> str:
     return digest.hexdigest()[:24]
 
 
-def _compile(name: str, command: list[str], sources: list[Path], libraries: Sequence[str], executable: Path) -> None:
-    """Compile in a scratch folder beside the executable, then rename, so that nobody sees an incomplete executable."""
-    folder = executable.parent
+def is_system(path: Path) -> bool:
+    """Return whether a file belongs to a package of the system."""
+    return str(path).startswith(_SYSTEM)
+
+
+def fingerprint(path: Path) -> str:
+    """Return what tells a file that a source includes from other versions of it.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if is_system(path):
+        status = path.stat()
+        return f"{status.st_mtime_ns} {status.st_size}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _same(included: Mapping[Path, str]) -> bool:
+    try:
+        return all(fingerprint(path) == mark for path, mark in included.items())
+    except OSError:
+        return False
+
+
+def _made(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise unusable(folder, err.strerror or str(err)) from err
-    with scratch_folder("compiling", folder) as work:
-        output = work / executable.name
-        full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
-        try:
-            done = subprocess.run(
-                [*die_with_parent(), *full], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                timeout=TIME_LIMIT_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as err:
-            raise not_finished(name) from err
-        if done.returncode != 0 or not output.is_file():
-            raise failed(name, done, full, executable.with_name(f"{executable.name}.log"))
-        output.chmod(0o755)
+    return folder
+
+
+def _compile(
+    name: str, command: list[str], sources: list[Path], libraries: Sequence[str], output: Path, *, log: Path
+) -> None:
+    """Compile in the output's folder; the log is written where the compiler fails."""
+    work = output.parent
+    full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
+    try:
+        done = subprocess.run(
+            [*die_with_parent(), *full], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=TIME_LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as err:
+        raise not_finished(name) from err
+    if done.returncode != 0 or not output.is_file():
+        raise failed(name, done, full, log)
+
+
+def _keep(output: Path, executable: Path) -> None:
+    """Add the checksum and rename the file, durably, so that nobody ever sees an incomplete executable."""
+    output.chmod(0o755)
+    try:
+        with output.open("r+b") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            file.write(_SEAL + digest.encode())  # file_digest has read to the end
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(output, executable)
+        handle = os.open(executable.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as err:
+        raise unusable(executable.parent, err.strerror or str(err)) from err
+
+
+def _is_whole(executable: Path) -> bool:
+    """Return whether an executable is in the cache as it was written; print a warning if it is damaged."""
+    try:
+        content, _, digest = executable.read_bytes().rpartition(_SEAL)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as err:
+        raise unusable(executable.parent, f"{executable.name}: {err.strerror or err}") from err
+    if hashlib.sha256(content).hexdigest().encode() == digest and os.access(executable, os.X_OK):
+        return True
+    print(f"warning: {printable(str(executable))} was damaged. It is compiled anew.", file=sys.stderr)
+    return False
 
 
 def not_finished(name: str) -> UserError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
-from platforms.files.caching import cache_folder, write_atomically
+from platforms.files.caching import cache_folder, read_checked, write_checked
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.simgrid.compiling import (
@@ -24,12 +24,13 @@ from platforms.simgrid.compiling import (
     failed,
     file_name,
     find_compiler,
+    fingerprint,
+    is_system,
     not_finished,
     real_compiler,
 )
 from platforms.simgrid.installed import simgrid_version
 
-_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
 _SMPI_FOLDERS = ("-I/usr/include", "-I/usr/include/smpi")
 _NAMED = re.compile(
     rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
@@ -61,36 +62,27 @@ def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) ->
     if kept is not None:
         return kept
     names = _listed(source, program, flags)
-    files = {name: _fingerprint(name) for name in names}
+    files = {name: fingerprint(name) for name in names}
     contents = {name: name.read_bytes() for name in names if not is_system(name)}
     if not any(_COMPUTED.search(content) for content in contents.values()):
         told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents)}
-        write_atomically(path, json.dumps(told).encode())
+        write_checked(path, json.dumps(told).encode())
     return files
 
 
 def _kept(path: Path) -> dict[Path, str] | None:
-    """Return the kept list if it still holds, else None."""
+    """Return the kept list if it is whole and still holds, else None."""
+    content = read_checked(path)
+    if content is None:
+        return None
     try:
-        told: Any = json.loads(path.read_bytes())
+        told: Any = json.loads(content)
         files = {Path(name): str(mark) for name, mark in told["files"].items()}
-        holds = all(_fingerprint(name) == mark for name, mark in files.items())
+        holds = all(fingerprint(name) == mark for name, mark in files.items())
         absent = not any(os.path.lexists(name) for name in told["absent"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
     return files if holds and absent else None
-
-
-def is_system(path: Path) -> bool:
-    """Return whether a file belongs to a package of the system."""
-    return str(path).startswith(_SYSTEM)
-
-
-def _fingerprint(path: Path) -> str:
-    if is_system(path):
-        status = path.stat()
-        return f"{status.st_mtime_ns} {status.st_size}"
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _instead(contents: Mapping[Path, bytes]) -> list[str]:

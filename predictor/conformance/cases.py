@@ -1,9 +1,9 @@
 """Targets on which predictors are checked, and the same targets on changed platforms.
 
-The network is ``infiniband``, which has no TCP window and no CPU time of messages.  Two other constants of SimGrid are
-in seconds, and SETTINGS take them away: MPI_Wtime takes 10 ns, which changes measured latencies by 1e-4, and times are
-equal within 1 ns, which changes simulated times of CG by up to 1e-5.  On a platform of doubled speeds and bandwidths
-and halved latencies, every simulated time is then halved to the last bits.
+The network is ``infiniband``, which has no TCP window and no CPU time of messages.  One other constant of SimGrid is in
+seconds, and SETTINGS make it negligible: times are equal within 1 ns, which changes simulated times of CG by up to
+1e-5.  On a platform of doubled speeds and bandwidths and halved latencies, every simulated time is then halved to the
+last bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from platforms.model.platform import Platform
 from platforms.read.read import kept_file, materialise, read_platform
 
 NETWORK = "infiniband"
-SETTINGS = Settings(options=(("smpi/wtime", "0"), ("surf/precision", "1e-12")))
+SETTINGS = Settings(options=(("surf/precision", "1e-12"),))
 SPEEDS_FLOPS = (40e9, 50e9, 60e9, 70e9)
 _UNKNOWN_PROGRAM = Path(__file__).with_name("unknown_program.c")
 

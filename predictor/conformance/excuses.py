@@ -21,6 +21,8 @@ class Excuse:
     most: float | None = None  # largest relative deviation that is excused; None: any
 
 
+_TIE = "The last bit of the measured times decides between two alternatives that are equal but for rounding."
+
 EXCUSES = (
     Excuse(
         ANSWERS,
@@ -42,36 +44,29 @@ EXCUSES = (
     ),
     Excuse(
         "permuted",
-        ("dpgraph",),
-        "The capacities and penalties of links are found by a search that ends at a relative width of 1e-8.",
-        most=1e-8,
-    ),
-    Excuse(
-        "permuted",
         ("structural",),
-        "The links are fitted one after the other, in the order of the file, to messages that begin within a "
-        "nanosecond of each other.",
-        most=1e-6,
+        _TIE,
+        most=1e-7,
     ),
     Excuse(
         "scales",
         ("dpgraph-known",),
-        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise; it does not read "
-        "that option.",
+        "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which the predictor "
+        "does not follow; a caution says so.",
         most=1e-5,
     ),
     Excuse(
         "scales",
         ("dpgraph",),
         "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which a measured "
-        "network does not tell; measured messages begin at times rounded to 1 ns.",
+        "network does not tell.",
         most=1e-5,
     ),
     Excuse(
         "scales",
         ("structural",),
-        "Measured messages begin at times rounded to 1 ns.",
-        most=1e-6,
+        _TIE,
+        most=1e-7,
     ),
 )
 

@@ -40,7 +40,7 @@ from predictor.design.space import Candidate
 from predictor.design.times import GridTimes, NoAnswer, Report
 from predictor.dpgraph.evaluate import SETTLED_REL, estimate
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.predictors import RECORDED_ITERATIONS
+from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import Sections
 from predictor.evidence.broker import Broker
 
@@ -160,7 +160,7 @@ class GraphTimes:
         key = number, ranks
         if key not in self._sections:
             target = self._target(self.request.programs[number], ranks)
-            request = EvidenceRequest("recording", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            request = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
             (evidence,) = Broker.of(self.settings, (), self.runner).gather([request])
             self._costs.setdefault(evidence.id, evidence.cost)
             self._sections[key] = Sections(evidence.recording)

@@ -38,6 +38,7 @@ _BACKWARD = 0.05  # share of a flow's rate that its acknowledgements take
 _YES = {"yes", "on", "true", "1"}
 _UNBOUNDED_Bps = 1e30  # finite, because the fluid model divides by it
 _NOT_REPRESENTED = ("wifi", "nonlinear")
+_PRECISION = {"surf/precision": 1e-9, "precision/timing": 1e-9}  # its names in SimGrid 3.32 and 4.1, and its default, s
 _ONLY_DEFAULT = ("smpi/coll-selector", "smpi/os", "smpi/or", "smpi/ois")
 
 
@@ -82,6 +83,22 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
         )
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
     return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
+
+
+def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the cautions about options that the evaluation does not follow but that change times only a little."""
+    return tuple(
+        f"{key}:{options[key]} is not followed: events within {default:g} s of each other count as simultaneous"
+        for key, default in _PRECISION.items()
+        if key in options and not _is_number(options[key], default)
+    )
+
+
+def _is_number(text: str, number: float) -> bool:
+    try:
+        return float(text) == number
+    except ValueError:
+        return False
 
 
 def _check_represented(routes: Iterable[Route]) -> None:

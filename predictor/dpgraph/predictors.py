@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from apps.probes.network.measure import Measurement
+from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.spec.target import Target
@@ -30,7 +31,15 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
-RECORDED_ITERATIONS = 3
+RECORDED_ITERATIONS = 3  # where all are alike
+
+
+def iterations_to_record(target: Target) -> int:
+    """Return how many iterations of a target to record: all, where those of its kernel differ."""
+    problem = target.problem
+    if problem.iterative and problem.program is None and not named_kernel(problem.name).uniform:
+        return target.iterations
+    return min(RECORDED_ITERATIONS, target.iterations)
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class GraphModel:
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=_flags(program, target, sections if around.options is None else None),
+            flags=_flags(program, target, sections, around.options),
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
             loads=_loads(target, each_s.tolist(), made),
@@ -115,15 +124,16 @@ class GraphModel:
         return known_network(routes_between(target.platform, sorted(pairs)), around.options)
 
 
-def _flags(program: _Program, target: Target, measured: Sections | None) -> tuple[str, ...]:
-    """Return the cautions; ``measured``: the recorded iterations if the network was measured, else None."""
+def _flags(program: _Program, target: Target, sections: Sections, options: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     varies = ("computation times were measured and vary from run to run",) if program.recording.measured else ()
-    if measured is None:
-        return varies
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
+    from predictor.dpgraph.known import declared_cautions
     from predictor.network.unmeasured import unmeasured
 
-    return varies + unmeasured(target.platform, target.placement, measured.partners)
+    if options is not None:
+        return varies + declared_cautions(options)
+    return varies + unmeasured(target.platform, target.placement, sections.partners)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:
@@ -164,7 +174,7 @@ class GraphPredictor:
         """Return the requests for recordings and for the first measurement, or the declaration, of each network."""
         programs = {(target.problem, target.nranks): target for target in reversed(targets)}
         asked = [
-            EvidenceRequest("recording", target, iterations=min(RECORDED_ITERATIONS, target.iterations))
+            EvidenceRequest("recording", target, iterations=iterations_to_record(target))
             for target in reversed(programs.values())
         ]
         for target in one_per_platform(targets):

@@ -131,6 +131,15 @@ def test_what_is_measured_costs_the_nodes_in_use():
     assert found.node_s == pytest.approx(8 * bcast_s + 2 * 2 * p2p_s)  # a message and its answer
 
 
+@pytest.mark.parametrize("size", [1, 1000, 65535, 65536, 1_000_000])
+def test_the_time_of_a_send_costs_the_whole_round_trip(size):
+    # The sender of a small message is free at once, but its partner waits for the message.
+    plans = (BlockPlan(crossbar(), (Experiment(block, hosts(2), size),)) for block in ("send", "p2p"))
+    send, p2p = map(measure_blocks, plans)
+    assert send.node_s == pytest.approx(p2p.node_s, rel=1e-12)
+    assert send.node_s == pytest.approx(2 * 2 * p2p.times_s[0][0], rel=1e-12)  # two nodes, there and back
+
+
 def test_ranks_are_as_few_as_the_largest_groups_need():
     found, lines = mpi_plan(
         [Experiment("compute", ("a", "a"), 5.0), Experiment("p2p", ("b", "a"), 8), Experiment("barrier", ("a", "b"))]

@@ -7,6 +7,7 @@ import pytest
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.runs.dask_cluster import _files_to_send, _simulate_there
+from apps.runs.place import difference, place
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import UserError
@@ -31,7 +32,7 @@ def test_profiles_travel_with_the_platform(tmp_path):
     spec, files = RunSpec(target, engine="s4u"), _files_to_send(path)
     assert files.keys() == {"p.xml", "sub/half.txt"}
     shutil.rmtree(tmp_path / "there")
-    record = _simulate_there(spec, files, None)
+    record = _simulate_there(spec, files, None, place())
     assert record.time_s == pytest.approx(4e9 / (0.5 * 1e9))
 
 
@@ -41,3 +42,20 @@ def test_a_profile_elsewhere_is_refused(tmp_path, name):
     path = platform_with(tmp_path / "there", name.format(folder=tmp_path))
     with pytest.raises(UserError, match="does not reach the workers"):
         _files_to_send(path)
+
+
+@pytest.mark.parametrize("name", ["version of this project's code", "SimGrid", "C compiler", "kind of processor"])
+def test_a_worker_with_other_code_or_tools_refuses_the_run(tmp_path, name):
+    path = platform_with(tmp_path, "half.txt")
+    (tmp_path / "half.txt").write_text("0 0.5\n")
+    (tmp_path / "work.py").write_text("def main(rank):\n    rank.compute(4e9)\n")
+    target = Target(own_problem(read_program(tmp_path / "work.py")), read_platform(path), ("a",))
+    clients = {**place(), name: "other"}
+    with pytest.raises(UserError, match=rf"the worker on .* has another {name} \(.*, here other\)") as refusal:
+        _simulate_there(RunSpec(target, engine="s4u"), {}, None, clients)
+    assert "\n" not in str(refusal.value)
+
+
+def test_equal_places_do_not_differ():
+    assert difference(place(), dict(place())) is None
+    assert place()["SimGrid"] and place()["C compiler"] != "unknown"

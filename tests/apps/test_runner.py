@@ -267,7 +267,7 @@ def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_p
 @pytest.mark.parametrize("by", ["now", "an earlier version"])
 def test_a_probe_is_stored_as_a_probe_and_carried_out_once(tmp_path, monkeypatch, by):
     made = Measurement(((0.5, 0.25),), node_s=2.0, wall_s=0.1)
-    plan = SimpleNamespace(identity=lambda: {"experiments": "ab12"}, experiments=(1,))
+    plan = SimpleNamespace(identity=lambda: {"experiments": "ab12"}, experiments=(1,), check=lambda made: None)
     plan.platform = SimpleNamespace(name="small", changes=())
     calls = []
     monkeypatch.setattr("apps.runs.runner.carry_out", lambda plan, time_limit_s: calls.append(plan) or made)

@@ -1,8 +1,12 @@
 """Dask workers and schedulers that end for good give a failed run with a message, and nothing waits forever."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +16,12 @@ from apps.programs.problem import problem
 from apps.runs.dask_cluster import Cluster
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 
+ROOT = Path(__file__).parents[2]
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 
@@ -69,3 +75,26 @@ def test_a_run_that_takes_every_worker_with_it_fails(cluster):
         finally:
             stopped.set()
             thread.join()
+
+
+def test_a_worker_with_other_code_is_refused_in_one_line(tmp_path):
+    # A copy of the project, in which CG computes a thousand times as much.
+    for package in ("apps", "platforms"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "apps" / "kernels" / "cg" / "cg.c"
+    changed = source.read_text().replace("charge_flops(cg->run, ", "charge_flops(cg->run, 1000 * ")
+    assert changed != source.read_text()
+    source.write_text(changed)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as scheduler:
+        address = scheduler.scheduler_address
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        worker = subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, stderr=subprocess.DEVNULL
+        )
+        try:
+            said = r"--scheduler tcp://.*: worker tcp://.* has another version of this project's code \(.*, here .*\)"
+            with pytest.raises(UserError, match=said):
+                Cluster(address)
+        finally:
+            worker.kill()
+            worker.wait()

@@ -117,6 +117,10 @@ def test_a_damaged_cache_entry_is_made_again(two_hosts, empty_cache):
         ('bandwidth="1GBps"', 'bandwidth="infGBps"', "link 'cable' has a bandwidth of inf byte/s"),
         ('latency="1us"', 'latency="nan"', "link 'cable' has a latency of nan s"),
         ('speed="2Gf"', 'speed="infGf"', "host 'b' has a speed of inf flop/s"),
+        ('speed="2Gf"', 'speed="1e-300f"', r"host 'b' has a speed of 1(\.0+)?e-300 flop/s"),
+        ('speed="2Gf"', 'speed="1e300f"', "host 'b' has a speed of 1.*e[+]300 flop/s"),
+        ('bandwidth="1GBps"', 'bandwidth="1e-300Bps"', "link 'cable' has a bandwidth of 1.*e-300 byte/s"),
+        ('latency="1us"', 'latency="1e300s"', "link 'cable' has a latency of 1.*e[+]300 s"),
         ('id="a"', 'id="a&#10;b"', "a line break, a tab or the like in its name"),
     ],
 )

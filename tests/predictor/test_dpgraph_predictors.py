@@ -153,3 +153,26 @@ def test_evidence_of_an_unknown_kind_is_refused_with_the_known_ones():
     broker = Broker(Settings(), [], record=None)
     with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, recording, exchange, blocks, declared"):
         broker.gather([EvidenceRequest("oracle", one)])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((("surf/precision", "1e-12"),), ["surf/precision:1e-12 is not followed"]),
+        ((("surf/precision", "1e-9"),), []),  # SimGrid's default
+        ((), []),
+    ],
+)
+def test_another_precision_than_the_default_is_a_caution(options, said, runner):
+    one = target("ep", named_grid("grid4x2"))
+    settings = Settings(options=options)
+    (answer,) = predict(DPGRAPH_KNOWN, [one], Broker.of(settings, [one], runner))
+    found = [flag.partition(": events within 1e-09 s")[0] for flag in answer.prediction.flags if "precision" in flag]
+    assert found == said
+
+
+def test_all_iterations_of_a_kernel_are_recorded_where_they_differ():
+    asked = DPGRAPH_KNOWN.requests([target(app, named_grid("grid4x2")) for app in ("is", "mg")])
+    # Each iteration of IS changes two keys, and with them the sizes of its messages; those of MG are alike.
+    recorded = {one.target.problem.name: one.iterations for one in asked if one.kind == "recording"}
+    assert recorded == {"is": 10, "mg": 3}

@@ -155,7 +155,9 @@ def test_the_command_writes_tables_and_a_surface(tmp_path, capsys):
 
 def test_the_command_checks_the_world(capsys):
     assert main("--system bwForCluster --cores 1,2 --nodes 1,2 --scaling overlap --json".split()) == 0
-    points = json.loads(capsys.readouterr().out)["points"]
+    found = json.loads(capsys.readouterr().out)
+    points = found["points"]
+    assert found["cautions"] == []  # no run of SMPI
     assert {point["scaling"] for point in points if point["app"] != "hpl"} == {"overlap"}
     assert max(abs(point["error_pct"]) for point in points) < 2
 
@@ -175,7 +177,10 @@ def test_the_command_tells_the_largest_error_of_every_case(tmp_path, capsys):
 def test_tables_say_the_same_as_json(tmp_path, capsys):
     options = f"--app scalar-product --n 1000000 --cores 1,2 --nodes 1 --jobs 1 --store {tmp_path / 'store'}".split()
     assert main([*options, "--json", "--out", str(tmp_path / "out")]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    said = [line.removeprefix("caution: ") for line in printed.err.splitlines() if line.startswith("caution: ")]
+    assert found["cautions"] == said
     with open(tmp_path / "out" / "scalar-product-1000000-bwUniCluster.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(found["points"]) == 2

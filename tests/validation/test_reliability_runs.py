@@ -108,3 +108,20 @@ def test_the_command_tells_what_it_drew_and_what_simgrid_did(capsys):
     assert rows[-1].split("s  ")[-1].split()[:2] == ["6", "0.5"]
     assert in_simgrid.startswith("in SimGrid: ") and in_simgrid.endswith("; 6 of 6 agree with their draws")
     assert verdict.startswith("13 of 13 inside")
+
+
+def test_runs_on_a_platform_that_changes_carry_its_caution(tmp_path, capsys):
+    (tmp_path / "half.txt").write_text("1000 0.5\n")
+    path = tmp_path / "changes.xml"
+    path.write_text(
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        '<zone id="z" routing="Full"><host id="a" speed="1Gf" speed_file="half.txt"/><host id="b" speed="1Gf"/>'
+        '<link id="l" bandwidth="1GBps" latency="1us"/><route src="a" dst="b"><link_ctn id="l"/></route>'
+        "</zone></platform>"
+    )
+    options = f"--platform {path} --ranks 2 --runs 1500 --simulations 2 --jobs 1 --json".split()
+    main(options)
+    printed = capsys.readouterr()
+    (said,) = json.loads(printed.out)["cautions"]
+    assert "the platform changes while the program runs: " in said
+    assert f"caution: {said}\n" in printed.err

@@ -196,7 +196,7 @@ def test_json_has_the_same_tables(whole_study, store, capsys, monkeypatch):
     assert cli.main(["--json", "--store", store]) == 0
     answer = json.loads(capsys.readouterr().out)
     fitted = {"cluster", "model", "components", "hidden_copy_share"}
-    assert set(answer) == fitted | {"reproduced", "predicted", "small", "programs"}
+    assert set(answer) == fitted | {"reproduced", "predicted", "small", "programs", "cautions"}
     assert len(answer["reproduced"]) == 56 and len(answer["model"]) == 8
     first = rows(whole_study, "reproduced").iloc[0]
     assert answer["reproduced"][0]["simulated_s"] == pytest.approx(first["simulated_s"], rel=1e-12)

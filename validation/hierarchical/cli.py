@@ -14,6 +14,7 @@ from pathlib import Path
 
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.files.writing import written_into
@@ -117,7 +118,8 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
     if folder is not None:
         with written_into("--out", folder):
             write_csv(table, folder, "world")
-    print(json.dumps({"points": records(table)}) if args.json else world_text(points))
+    # No caution applies: the simulated world is a program of its own, without SMPI, extrapolation or repairs.
+    print(json.dumps({"points": records(table), "cautions": []}) if args.json else world_text(points))
     return 0 if max(abs(point.error) for point in points) <= TOLERANCE else 1
 
 
@@ -143,7 +145,8 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         beta=None if args.beta is None else named_beta(args.beta),
         overlap=_choice(args.scaling, "hockney", SCALING, "--scaling") == "overlap",
     )
-    with runner_from_arguments(args) as runner:
+    said = Cautions()
+    with runner_from_arguments(args, cautions=said) as runner:
         points = simulate_points(study, runner)
     regions = region_errors(points)
     if folder is not None:
@@ -154,7 +157,8 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         with written_into("--out", folder):
             write_csv(points_table(points), folder, name)
             write_figure(points, folder, name)
-    print(json.dumps(study_json(study, points, regions)) if args.json else study_text(study, points, regions))
+    whole = {**study_json(study, points, regions), "cautions": said.lines()}
+    print(json.dumps(whole) if args.json else study_text(study, points, regions))
     return 0
 
 

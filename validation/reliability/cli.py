@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.terminal.table import table_lines
@@ -106,20 +107,24 @@ def _spec(args: argparse.Namespace) -> RunSpec:
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.cautions import target_cautions
     from validation.reliability.study import drawn_checks, simulated_check
 
     _check(args)
     spec = _spec(args) if args.simulations else None
     checks = drawn_checks(args.runs, args.seed)
-    done = None
+    done, said = None, Cautions()
     if spec is not None:
+        said.add(str(spec.target), target_cautions(spec.target))
         jobs = args.jobs or os.cpu_count() or 1
         check, done = simulated_check(
             spec, runs=args.simulations, success_wanted=args.success or _SUCCESS, seed=args.seed, jobs=jobs
         )
         checks.append(check)
-    print(json.dumps(_to_json(args.seed, checks, done)) if args.json else _text(checks, done))
+    said.say_all()
+    whole = {**_to_json(args.seed, checks, done), "cautions": said.lines()}
+    print(json.dumps(whole) if args.json else _text(checks, done))
     return 0 if all(check.inside for check in checks) else 1
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from platforms.files.writing import written_into
@@ -46,12 +47,12 @@ def _run(args: argparse.Namespace) -> int:
     from platforms.grids.scenario import named_grid
     from validation.output.output import usable_folder
 
-    folder = None if args.out is None else usable_folder(args.out)
-    with runner_from_arguments(args) as runner:
+    folder, said = None if args.out is None else usable_folder(args.out), Cautions()
+    with runner_from_arguments(args, cautions=said) as runner:
         done = study(args.cluster, materialise(named_grid(args.cluster)), read_costs(args.cluster), runner)
     if folder is not None:
         _write(done, folder)
-    print(json.dumps(study_json(done)) if args.json else study_text(done))
+    print(json.dumps({**study_json(done), "cautions": said.lines()}) if args.json else study_text(done))
     return 0
 
 

@@ -11,7 +11,8 @@
  *   bcast     size of the vector
  *   scatter, gather, alltoall   size of the block that a rank sends to, or receives from, one other rank
  *   barrier   always 0
- * Rank 0 prints one line of JSON with the seconds of each experiment.  With "energy", which needs SimGrid's plugin, the
+ * Rank 0 prints one line of JSON with the seconds of each experiment, and with the seconds for which it holds its nodes:
+ * for p2p and send these are those of the message and its answer.  With "energy", which needs SimGrid's plugin, the
  * line also has the energy of the first rank's host, J, in compute and idle, if the platform gives it watts; null for
  * other experiments.  Starting together takes no simulated time. */
 #include <math.h>
@@ -55,6 +56,7 @@ enum { MESSAGE, ANSWER }; /* tags */
  * not matter; SMPI maps them onto a few pages and copies no message into them. */
 static char *out, *in;
 static double *longest_s; /* the time of each experiment so far */
+static double *held_s;    /* the time for which each experiment holds its nodes, so far */
 static double *took_j;    /* the energy of each experiment; NaN: not counted */
 
 /* Returns whether an experiment stays within a node: it sends nothing, and its energy is counted. */
@@ -159,13 +161,13 @@ static void begin_together(sg_bar_t all)
   sg_barrier_wait(all);
 }
 
-/* Exchanges a message and its answer; sets `held_s` to the time of the first MPI_Send. */
-static void ping_pong(MPI_Comm comm, int rank, int bytes, double *held_s)
+/* Exchanges a message and its answer; sets `sending_s` to the time of the first MPI_Send. */
+static void ping_pong(MPI_Comm comm, int rank, int bytes, double *sending_s)
 {
   if (rank == 0) {
     double start_s = simgrid_get_clock();
     MPI_Send(out, bytes, MPI_BYTE, 1, MESSAGE, comm);
-    *held_s = simgrid_get_clock() - start_s;
+    *sending_s = simgrid_get_clock() - start_s;
     MPI_Recv(in, bytes, MPI_BYTE, 1, ANSWER, comm, MPI_STATUS_IGNORE);
   } else {
     MPI_Recv(in, bytes, MPI_BYTE, 0, MESSAGE, comm, MPI_STATUS_IGNORE);
@@ -177,7 +179,7 @@ static void ping_pong(MPI_Comm comm, int rank, int bytes, double *held_s)
 static double take_part(const Experiment *one, MPI_Comm comm)
 {
   int rank, bytes = is_of_a_node(one) ? 0 : (int)one->amount;
-  double held_s = 0, start_s = simgrid_get_clock();
+  double sending_s = 0, start_s = simgrid_get_clock();
   MPI_Comm_rank(is_of_a_node(one) ? MPI_COMM_SELF : comm, &rank);
   switch (one->block) {
     case COMPUTE:
@@ -188,9 +190,9 @@ static double take_part(const Experiment *one, MPI_Comm comm)
       break;
     case P2P:
     case SEND:
-      ping_pong(comm, rank, bytes, &held_s);
+      ping_pong(comm, rank, bytes, &sending_s);
       if (one->block == SEND)
-        return held_s;
+        return sending_s;
       return rank == 0 ? (simgrid_get_clock() - start_s) / 2 : 0;
     case BCAST:
       MPI_Bcast(out, bytes, MPI_BYTE, 0, comm);
@@ -225,6 +227,13 @@ static sg_bar_t common_barrier(void)
   return all;
 }
 
+static void print_times(const char *before, const double *times_s, int count)
+{
+  printf("%s", before);
+  for (int i = 0; i < count; i++)
+    printf("%s%.17g", i ? ", " : "", times_s[i]);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -239,6 +248,7 @@ int main(int argc, char **argv)
     out = checked(SMPI_SHARED_MALLOC(bytes));
     in = checked(SMPI_SHARED_MALLOC(bytes));
     longest_s = checked(calloc((size_t)plan.experiments + 1, sizeof *longest_s));
+    held_s = checked(calloc((size_t)plan.experiments + 1, sizeof *held_s));
     took_j = checked(malloc(((size_t)plan.experiments + 1) * sizeof *took_j));
     for (int i = 0; i < plan.experiments; i++)
       took_j[i] = NAN;
@@ -251,16 +261,17 @@ int main(int argc, char **argv)
       continue;
     bool counted = metered && is_of_a_node(one) && plan.members[one->group][0] == rank;
     double start_j = counted ? energy_read_host(sg_host_self()) : 0;
-    double time_s = take_part(one, plan.comms[one->group]);
+    double start_s = simgrid_get_clock(), time_s = take_part(one, plan.comms[one->group]);
+    double whole_s = simgrid_get_clock() - start_s;
     longest_s[i] = time_s > longest_s[i] ? time_s : longest_s[i];
+    held_s[i] = whole_s > held_s[i] ? whole_s : held_s[i];
     if (counted) /* all ranks of the group have the same flop and end at the same moment */
       took_j[i] = energy_read_host(sg_host_self()) - start_j;
   }
   begin_together(all);
   if (rank == 0) {
-    printf("{\"times_s\": [");
-    for (int i = 0; i < plan.experiments; i++)
-      printf("%s%.17g", i ? ", " : "", longest_s[i]);
+    print_times("{\"times_s\": [", longest_s, plan.experiments);
+    print_times("], \"held_s\": [", held_s, plan.experiments);
     printf("], \"energies_j\": [");
     for (int i = 0; i < plan.experiments; i++)
       if (isnan(took_j[i]))
@@ -277,6 +288,7 @@ int main(int argc, char **argv)
     SMPI_SHARED_FREE(out);
     SMPI_SHARED_FREE(in);
     free(longest_s);
+    free(held_s);
     free(took_j);
   }
   for (int i = 0; i < plan.groups; i++)

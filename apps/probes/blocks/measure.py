@@ -16,7 +16,7 @@ from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
-from apps.probes.network.measure import Measurement, NetworkPlan, measure
+from apps.probes.network.measure import Measurement, NetworkPlan, check_shape, measure
 from apps.results.energy import counted
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
 from platforms.files.scratch import scratch_folder
@@ -88,6 +88,10 @@ class BlockPlan:
             "simgrid": simgrid_identity(),
         }
 
+    def check(self, measured: Measurement) -> None:
+        """Raise ValueError if a result that was read from a file is not one of this plan."""
+        check_shape(measured, [1] * len(self.experiments), energies=len(self.experiments))
+
 
 def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
     """Carry out a plan in simulation and return its times and energies.
@@ -98,8 +102,9 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     ``energies_j`` holds the energy of compute and idle, J: that of the first process's host, as SimGrid's plugin
     host_energy counts it.  It is None where the platform gives that host no watts, and for all other blocks.
 
-    ``node_s`` is the sum over the experiments of hosts times time; it counts p2p, whose time is half a round trip, and
-    send twice.  Each experiment begins as soon as the one before has ended.
+    ``node_s`` is the sum over the experiments of hosts times the time for which they are held.  For p2p and send this
+    is the whole round trip, longer than the time in ``times_s``.  Each experiment begins as soon as the one before has
+    ended.
 
     Raises:
         KernelError: The options do not fit, or a host cannot be used.
@@ -111,7 +116,7 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     for host in hosts:
         plan.platform.host(host)
     check_host_names(hosts)
-    times_s = [0.0] * len(plan.experiments)
+    times_s, held_s = [0.0] * len(plan.experiments), [0.0] * len(plan.experiments)
     energies_j: list[float | None] = [None] * len(plan.experiments)
     wall_s = 0.0
     for blocks, run in ((MPI_BLOCKS, _run_mpi), (DISK_BLOCKS, _run_disks)):
@@ -120,9 +125,10 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
             output, took_s = run(plan, [plan.experiments[i] for i in places], time_limit_s)
             wall_s += took_s
             joules = output.get("energies_j", [None] * len(places))
-            for i, time_s, energy_j in zip(places, output["times_s"], joules, strict=True):
-                times_s[i], energies_j[i] = time_s, energy_j
-    node_s = sum(map(_node_seconds, plan.experiments, times_s))
+            held = output.get("held_s", output["times_s"])  # a disk is held for the time of its block
+            for i, *found in zip(places, output["times_s"], held, joules, strict=True):
+                times_s[i], held_s[i], energies_j[i] = found
+    node_s = sum(map(_node_seconds, plan.experiments, held_s))
     return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
 
 
@@ -153,9 +159,9 @@ def _as_text(one: Experiment) -> list[Any]:
     return [one.block, list(one.hosts), one.amount, None if one.disk is None else [one.disk.host, one.disk.name]]
 
 
-def _node_seconds(one: Experiment, time_s: float) -> float:
+def _node_seconds(one: Experiment, held_s: float) -> float:
     hosts = set(one.hosts) | ({one.disk.host} if one.disk is not None else set())
-    return len(hosts) * time_s * (2 if one.block in ("p2p", "send") else 1)
+    return len(hosts) * held_s
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,11 @@ class NetworkPlan:
             "simgrid": simgrid_identity(),
         }
 
+    def check(self, measured: Measurement) -> None:
+        """Raise ValueError if a result that was read from a file is not one of this plan."""
+        counts = [2 if isinstance(one, LateReceive) else len(one) for one in self.experiments]
+        check_shape(measured, counts, energies=0)
+
     def lines(self) -> list[str]:
         """Return the lines of the plan in the form that netprobe reads."""
         rank = {host: i for i, host in enumerate(self.hosts)}
@@ -93,6 +99,15 @@ class Measurement:
     node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
     wall_s: float  # of this computer
     energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
+
+
+def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) -> None:
+    """Raise ValueError unless a result has so many times of each experiment, and so many energies."""
+    found = [len(times) for times in measured.times_s]
+    if found != list(counts):
+        raise ValueError(f"it has {sum(found)} times of {len(found)} experiments, not {sum(counts)} of {len(counts)}")
+    if len(measured.energies_j) != energies:
+        raise ValueError(f"it has {len(measured.energies_j)} energies, not {energies}")
 
 
 def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurement:

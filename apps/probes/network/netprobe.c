@@ -5,13 +5,15 @@
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
  * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one
  * line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
- * rank, and the seconds of each experiment, including the common start. */
+ * rank, and the seconds of each experiment, including the common start.  Clock and pauses are SimGrid's own:
+ * a call of MPI_Wtime takes 10 ns, which would be added to every latency, and nanosleep rounds to 1 ns. */
 #include <mpi.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct {
   int from, to;
@@ -33,9 +35,9 @@ static void *checked(void *memory)
 /* Returns the time that the slowest rank takes for a barrier, s. */
 static double barrier_time(void)
 {
-  double before = MPI_Wtime(), longest;
+  double before = simgrid_get_clock(), longest;
   MPI_Barrier(MPI_COMM_WORLD);
-  double took = MPI_Wtime() - before;
+  double took = simgrid_get_clock() - before;
   MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return longest;
 }
@@ -45,15 +47,11 @@ static double barrier_time(void)
 static void start_together(void)
 {
   barrier_time();
-  double start = 4 * barrier_time() + MPI_Wtime();
+  double start = 4 * barrier_time() + simgrid_get_clock();
   MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  double left = start - MPI_Wtime();
-  if (left <= 0)
-    return;
-  struct timespec pause;
-  pause.tv_sec = (time_t)left;
-  pause.tv_nsec = (long)((left - (double)pause.tv_sec) * 1e9);
-  nanosleep(&pause, NULL);
+  double left = start - simgrid_get_clock();
+  if (left > 0)
+    sg_actor_sleep_for(left); /* nanosleep would round to 1 ns */
 }
 
 /* Lets the receiver of a single exchange tell the sender that it is ready. */
@@ -67,27 +65,19 @@ static void wait_until_ready(Exchange exchange, int rank)
     MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void pause_us(long microseconds)
-{
-  struct timespec pause;
-  pause.tv_sec = (time_t)(microseconds / 1000000);
-  pause.tv_nsec = microseconds % 1000000 * 1000;
-  nanosleep(&pause, NULL);
-}
-
 /* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call. */
 static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
 {
   wait_until_ready(*exchange, rank);
   if (exchange->to == rank)
-    pause_us(exchange->late_us);
-  double start = MPI_Wtime();
+    sg_actor_sleep_for((double)exchange->late_us * 1e-6);
+  double start = simgrid_get_clock();
   if (exchange->from == rank) {
     MPI_Send(buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
-    times_s[0] = MPI_Wtime() - start;
+    times_s[0] = simgrid_get_clock() - start;
   } else {
     MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    times_s[1] = MPI_Wtime() - start;
+    times_s[1] = simgrid_get_clock() - start;
   }
 }
 
@@ -95,7 +85,7 @@ static void send_late(const Exchange *exchange, int rank, char *buffer, double *
 static void let_die_away(void)
 {
   MPI_Barrier(MPI_COMM_WORLD);
-  pause_us((long)(4e6 * barrier_time()) + 1);
+  sg_actor_sleep_for(4 * barrier_time() + 1e-6);
 }
 
 /* Does this rank's part of the exchanges; sets times[] of those that it began. */
@@ -121,7 +111,7 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
     wait_until_ready(exchanges[0], rank);
   else
     start_together();
-  double start = MPI_Wtime();
+  double start = simgrid_get_clock();
   for (int i = 0; i < count; i++)
     if (exchanges[i].from == rank)
       MPI_Isend(out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i, MPI_COMM_WORLD, &sends[sent++]);
@@ -133,7 +123,7 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
       MPI_Isend(out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i, MPI_COMM_WORLD,
                 &sends[sent++]);
     else
-      times[-1 - i] = MPI_Wtime() - start;
+      times[-1 - i] = simgrid_get_clock() - start;
   }
   MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE);
   free(requests);
@@ -259,12 +249,12 @@ int main(int argc, char **argv)
     to = lone ? mine->to : -1;
     if (lone && rank != from && rank != to)
       continue;
-    double begun_s = MPI_Wtime();
+    double begun_s = simgrid_get_clock();
     if (mine->late_us > 0)
       send_late(mine, rank, out, times_s + plan.first[i]);
     else
       take_part(mine, count, rank, out, in, times_s + plan.first[i]);
-    took_s[i] = MPI_Wtime() - begun_s;
+    took_s[i] = simgrid_get_clock() - begun_s;
   }
   MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   memcpy(times_s, all_s, exchanges * sizeof *all_s);

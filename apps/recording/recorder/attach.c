@@ -54,7 +54,7 @@ static bool is_environ(const char *name)
 /* Returns whether a library is the user's own, not the system's. */
 static bool is_users(const char *path)
 {
-  return strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4);
+  return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
 }
 
 static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) * symbols, const char *names,
@@ -62,11 +62,16 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
 {
   for (size_t i = 0; i < bytes / sizeof *table; i++) {
     const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(table[i].r_info)];
-    if (users && symbol->st_shndx == SHN_UNDEF && is_environ(names + symbol->st_name))
-      inputs_environ();
+    if (users && symbol->st_shndx == SHN_UNDEF) {
+      if (is_environ(names + symbol->st_name))
+        inputs_environ();
+      inputs_asks(names + symbol->st_name);
+    }
     if (!BINDS(ELF64_R_TYPE(table[i].r_info)) || symbol->st_shndx != SHN_UNDEF)
       continue;
     void *function = recorders(names + symbol->st_name);
+    if (!function && users)
+      function = inputs_clock(names + symbol->st_name);
     if (function)
       set_slot((void **)(base + table[i].r_offset), function);
   }

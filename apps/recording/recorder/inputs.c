@@ -239,6 +239,30 @@ void inputs_environ(void)
     hides("the program reads the environment as a whole (environ)");
 }
 
+/* Programs that ask SimGrid itself, or MPI, on which hosts they run, or for the time, may do something else on other
+ * hosts.  The clock of MPI is watched call by call (compute.c). */
+void inputs_asks(const char *name)
+{
+  static const char *const beginnings[] = {
+      "MPI_Get_processor_name", "PMPI_Get_processor_name", "mpi_get_processor_name_", "simgrid_get_clock", "sg_host_",
+      "sg_link_", "sg_zone_", "sg_netzone_", "sg_disk_", "sg_vm_", "sg_actor_self_get_host", "sg_actor_get_host",
+      "smpi_get_host_", "smpi_simulated_time", "SIMIX_get_clock", "PMPI_Wtime", "_ZN7simgrid", "_ZNK7simgrid"};
+  for (size_t i = 0; noting && i < sizeof beginnings / sizeof *beginnings; i++)
+    if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+      write_note('H', name, NULL);
+  static const char *const clocks[] = {"system_clock", "cpu_time", "date_and_time", "second", "etime", "dtime"};
+  static const char fortran[] = "_gfortran_"; /* its library is loaded before, with SimGrid */
+  for (size_t i = 0; noting && !strncmp(name, fortran, strlen(fortran)) && i < sizeof clocks / sizeof *clocks; i++)
+    if (!strncmp(name + strlen(fortran), clocks[i], strlen(clocks[i])))
+      write_note('V', clocks[i], NULL);
+}
+
+void inputs_by_clock(const char *name)
+{
+  if (noting)
+    write_note('V', name, NULL);
+}
+
 bool inputs_watched(const char *name)
 {
   static const char *const names[] = {

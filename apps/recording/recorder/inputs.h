@@ -9,5 +9,8 @@ void inputs_end(void);                  /* a rank has ended: notes the libraries
 void inputs_library(const char *path);  /* a library has been loaded */
 void inputs_environ(void);              /* the program refers to `environ` */
 bool inputs_watched(const char *name);  /* whether inputs.c defines a function of the C library by this name */
+void *inputs_clock(const char *name);   /* the function of clocks.c for one of the C library's, or NULL */
+void inputs_asks(const char *name);     /* the program refers to this function; notes those that tell it its hosts */
+void inputs_by_clock(const char *name); /* the program has called this function, whose answers change by themselves */
 
 #endif

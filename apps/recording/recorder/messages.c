@@ -320,6 +320,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Test(request, flag, status));
+  hash_item(r, CHOICE, TEST);
   if (*flag)
     completed(r, handle, status);
   else
@@ -352,6 +353,7 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testall(count, requests, flag, used),
+          hash_item(r, CHOICE, TESTALL);
           if (!*flag) observe_time(r);
           for (int i = 0; *flag && i < count; i++) completed(r, handles[i], &used[i]);)
 }
@@ -359,6 +361,7 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
 int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Waitany(count, requests, index, used),
+          hash_item(r, CHOICE, WAITANY);
           if (*index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else all_completed(r, count, handles);)
 }
@@ -366,6 +369,7 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
 int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testany(count, requests, index, flag, used),
+          hash_item(r, CHOICE, TESTANY);
           if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else if (*flag) all_completed(r, count, handles);
           else observe_time(r);)
@@ -374,6 +378,7 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
 int MPI_Waitsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Waitsome(count, requests, ndone, indices, used),
+          hash_item(r, CHOICE, WAITSOME);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)
 }
@@ -381,6 +386,7 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
 int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testsome(count, requests, ndone, indices, used),
+          hash_item(r, CHOICE, TESTSOME);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           if (*ndone == 0) observe_time(r);
           for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)
@@ -405,6 +411,8 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Probe(from, tag, comm, status));
+  if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
+    hash_item(r, CHOICE, PROBE_ANY);
   if (r && from != MPI_PROC_NULL)
     probed(r, comm, status);
   leave(r);
@@ -417,6 +425,8 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
+  if (r)
+    hash_item(r, CHOICE, IPROBE);
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   else if (r && !*flag)

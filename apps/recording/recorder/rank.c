@@ -144,7 +144,7 @@ void recorder_mark(int moment)
   leave(r);
 }
 
-int MPI_Pcontrol(const int level, ...) /* SMPI's own function does nothing, or aborts, in versions 3.32 and 4.1 */
+int MPI_Pcontrol(const int level, ...) /* SMPI's own function is not implemented: it aborts */
 {
   recorder_mark(level - FIRST_MARK_LEVEL);
   return MPI_SUCCESS;

@@ -124,7 +124,9 @@ void hash_event(Rank *r, const Event *event, uint64_t comm); /* the beginning of
 void hash_completed(Rank *r, int64_t number, const Event *received); /* received: NULL for a send */
 void observe_time(Rank *r);                         /* the program reads a clock, or asks in vain */
 uint64_t mixed(uint64_t value);
-enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK };
+enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK, CHOICE };
+/* Calls whose result depends on the order in which messages come: an iteration with one is like no iteration without. */
+enum { TEST, TESTALL, TESTANY, TESTSOME, WAITANY, WAITSOME, PROBE_ANY, IPROBE };
 
 /* --- init_finalize.c --- */
 void begin_rank(void); /* after MPI_Init */
