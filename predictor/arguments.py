@@ -11,7 +11,7 @@ from apps.programs.problem import Problem
 from platforms.errors import UserError
 from predictor.answers.answers import names
 from predictor.base import Predictor
-from predictor.defaults import PredictorsOf, default_predictors
+from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.registry import ALL, help_text, predictors
 
 

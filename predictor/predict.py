@@ -41,7 +41,7 @@ from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
 from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
 from predictor.base import Predictor
-from predictor.defaults import BEST_TEXT, Best, best_answer
+from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
 
 
@@ -103,6 +103,8 @@ def _run(args: argparse.Namespace) -> int:
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
         broker = Broker.of(settings, targets, runner)
         if models is None:
+            for target in targets:
+                runner.start(_first_runs(default_predictors(target)[:1], [target], broker))
             found = [best_answer(target, broker) for target in targets]
         else:
             runner.start(_first_runs(models, targets, broker))
@@ -110,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.write_hostfile is not None:
         write_host_file(args.write_hostfile, placement)
     if args.json:
-        made = [answer_to_json(one.answer) for one in found]
+        made = [{**answer_to_json(one.answer), "asked_because": None if models else one.why()} for one in found]
         print(json.dumps({"predictions": made, "cautions": said.lines()}))
         said.say_all()
         return 0

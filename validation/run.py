@@ -23,7 +23,7 @@ from platforms.command import CommandParser
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 from predictor.arguments import add_predictor_argument, predictors_by_target, problems_from_arguments
-from predictor.defaults import DEFAULT_TEXT
+from predictor.defaults.choice import DEFAULT_TEXT
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments

@@ -12,7 +12,7 @@ from predictor import predict
 from predictor.answers.answers import Answer
 from predictor.answers.text import answer_lines
 from predictor.base import Cost, ErrorRange, Prediction
-from predictor.defaults import default_predictors
+from predictor.defaults.choice import default_predictors
 
 JACOBI = "examples/jacobi/jacobi.c"
 

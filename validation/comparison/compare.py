@@ -20,7 +20,7 @@ from platforms.terminal.progress import doing
 from predictor.answers.answers import Answer, answers_or_reasons
 from predictor.answers.regime import own_compute_share
 from predictor.base import Evidence, Prediction, Predictor
-from predictor.defaults import PredictorsOf
+from predictor.defaults.choice import PredictorsOf
 from predictor.evidence.broker import Broker
 from predictor.hcf import Probe, read_probe
 from validation.comparison.truth import MeasuredTimes
