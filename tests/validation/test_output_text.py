@@ -36,6 +36,8 @@ def test_the_closest_is_told_with_a_bound_of_its_error():
     # By hand: 0.63 and 100 %; a bound is rounded up.
     assert sentences(result("a", 10.063), result("b", 20.0))[0] == "Closest: a, within 0.63 %."
     assert sentences(result("a", 10.0631), result("b", 20.0))[0] == "Closest: a, within 0.64 %."
+    assert sentences(result("a", 10.07), result("b", 20.0))[0] == "Closest: a, within 0.7 %."
+    assert sentences(result("a", 1510.0), result("b", 9000.0))[0] == "Closest: a, off by up to 15000 %."
 
 
 def test_ties_are_told_as_ties():

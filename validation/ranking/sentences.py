@@ -62,8 +62,9 @@ def _within(error_pct: float) -> str:
     """Return a bound of an error, rounded up."""
     decimals = 2 if error_pct < 10 else 1 if error_pct < 100 else 0
     bound = math.ceil(round(error_pct * 10**decimals, 6)) / 10**decimals
-    text = f"{max(bound, 0.01):.4g} %"
-    return f"within {text}" if error_pct <= TOLERATED_PCT else f"off by up to {text}"
+    text = f"{max(bound, 0.01):.{decimals}f}"
+    shown = text.rstrip("0").rstrip(".") if decimals else text
+    return f"within {shown} %" if error_pct <= TOLERATED_PCT else f"off by up to {shown} %"
 
 
 def _on(answered: int, cases: int) -> str:
