@@ -35,6 +35,7 @@ from platforms.arguments import (
     platform_from_arguments,
 )
 from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.terminal.progress import doing
 from platforms.wording import number_of
 
 _TIMELINE = "--timeline"
@@ -141,7 +142,8 @@ def _run(args: argparse.Namespace) -> int:
     from apps.runs.cautions import extrapolation_caution
     from apps.runs.simulate import simulate
 
-    record = simulate(spec, time_limit_s=time_limit_s)
+    with doing(f"simulating {spec.target}"):
+        record = simulate(spec, time_limit_s=time_limit_s)
     print(json.dumps(record.to_json()) if args.json else summary(record))
     shown = None if args.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)

@@ -11,6 +11,7 @@ from apps.programs.problem import Problem
 from platforms.errors import UserError
 from predictor.answers.answers import names
 from predictor.base import Predictor
+from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.registry import ALL, help_text, predictors
 
 
@@ -29,12 +30,20 @@ def problems_from_arguments(args: argparse.Namespace) -> list[Problem]:
     return [problem_from_arguments(args, app, default_class="B") for app in apps]
 
 
-def add_predictor_argument(parser: argparse.ArgumentParser, *, default: Sequence[str]) -> None:
-    """Add the option --predictor, which predictors_from_arguments reads."""
+def add_predictor_argument(
+    parser: argparse.ArgumentParser, *, default: Sequence[str] = (), default_text: str = ""
+) -> None:
+    """Add the option --predictor, which predictors_from_arguments and predictors_by_target read.
+
+    Args:
+        parser: The parser.
+        default: Names of the predictors without the option; empty: the value of the option is then None.
+        default_text: What the help calls the default; empty: its names.
+    """
     parser.add_argument(
-        "--predictor", default=",".join(default), metavar="P1,P2,...",
-        help=f"{help_text()}; or {ALL} (default: {','.join(default)}); those named dpgraph record the program and "
-        "send messages first, some seconds for each platform",
+        "--predictor", default=",".join(default) or None, metavar="P1,P2,...",
+        help=f"{help_text()}; or {ALL} (default: {default_text or ','.join(default)}); those named dpgraph record the "
+        "program and send messages first, some seconds for each platform",
     )  # fmt: skip
 
 
@@ -45,3 +54,15 @@ def predictors_from_arguments(args: argparse.Namespace) -> list[Predictor]:
         UserError: A name is not known.
     """
     return predictors(names(args.predictor, "--predictor"))
+
+
+def predictors_by_target(args: argparse.Namespace) -> PredictorsOf:
+    """Return a function that gives the predictors of a target: those that --predictor names, else the default ones.
+
+    Raises:
+        UserError: A name is not known.
+    """
+    if args.predictor is None:
+        return default_predictors
+    named = predictors_from_arguments(args)
+    return lambda target: named

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import CommandParser
+from platforms.terminal.width import add_wide_argument
 from predictor.conformance.judge import FAILS, judge
 from predictor.conformance.report import as_json, text_lines
 from predictor.plugins import FORM
@@ -33,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         "names", nargs="*", default=[ALL], metavar="NAME",
         help=f"a registered predictor, or {FORM} for one of your own (default: {ALL})",
     )  # fmt: skip
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON object")
     add_runner_arguments(parser)
     return parser
@@ -45,7 +47,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"verdicts": [as_json(one) for one in verdicts]}))
     else:
-        print("\n".join(text_lines(verdicts)))
+        print("\n".join(text_lines(verdicts, wide=args.wide)))
     return FAILED if any(one.outcome == FAILS for one in verdicts) else 0
 
 

@@ -35,6 +35,7 @@ PREDICTORS = {
     "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
 }
 ALL = "all"  # stands for every predictor
+SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe
 
 

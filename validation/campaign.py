@@ -34,6 +34,8 @@ from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import MAPPINGS, Placement
 from platforms.read.read import materialise
 from platforms.read.visible_resources import part_hash
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.width import add_wide_argument
 from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.plugins import within
 from predictor.registry import HCF_FAMILY, predictors
@@ -305,6 +307,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--out", metavar="DIR", help="write results.csv, summary.csv and, from four predictors on, the league there"
     )
     parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
+    add_wide_argument(parser)
     add_report_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
@@ -322,24 +325,30 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     campaign = read_campaign(args.file)
     expected = estimate(campaign, args.jobs or os.cpu_count() or 1)
     count = len(campaign.cases) * len(campaign.predictors)
-    print(
+    others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
+    said = (
         f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "
-        f"about {_duration(expected.time_s)} if none is known"
-        + (f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""),
-        file=sys.stdout if args.dry_run else sys.stderr,
+        f"about {_duration(expected.time_s)} if none is known{others}"
     )
+    print("\n".join(prose_lines(said)), file=sys.stdout if args.dry_run else sys.stderr)
     if args.dry_run:
         return 0
     text = Path(args.file).read_text("utf-8")
-    said = Cautions()
+    cautions = Cautions()
     with (
         reporter_from_arguments(
-            args, words=words, module="validation.campaign", file=(args.file, text), cautions=said
+            args, words=words, module="validation.campaign", file=(args.file, text), cautions=cautions
         ) as report,
         Output(
-            args.out, as_json=args.json, figures=False, energy=args.energy, fail_above=fail_above, cautions=said
+            args.out,
+            as_json=args.json,
+            figures=False,
+            energy=args.energy,
+            wide=args.wide,
+            fail_above=fail_above,
+            cautions=cautions,
         ) as output,
-        runner_from_arguments(args, scheduler=args.scheduler, cautions=said) as runner,
+        runner_from_arguments(args, scheduler=args.scheduler, cautions=cautions, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate

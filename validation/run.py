@@ -20,8 +20,10 @@ from platforms.arguments import (
     placement_from_arguments,
 )
 from platforms.command import CommandParser
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
-from predictor.registry import HCF_FAMILY
+from platforms.terminal.progress import doing
+from platforms.terminal.width import add_wide_argument
+from predictor.arguments import add_predictor_argument, predictors_by_target, problems_from_arguments
+from predictor.defaults.choice import DEFAULT_TEXT
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
     add_placement_arguments(parser)
-    add_predictor_argument(parser, default=HCF_FAMILY)
+    add_predictor_argument(parser, default_text=DEFAULT_TEXT)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     parser.add_argument(
@@ -59,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--energy", action="store_true",
         help="show energies and energy-delay products in the tables, and draw them too; results.csv always has them",
     )  # fmt: skip
+    add_wide_argument(parser)
     add_report_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
@@ -71,14 +74,16 @@ def _mapping_name(args: argparse.Namespace) -> str:
 
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     fail_above = limit_from_arguments(args)
-    models = predictors_from_arguments(args)
+    models = predictors_by_target(args)
     problems = problems_from_arguments(args)
     settings = settings_from_arguments(args)
     said = Cautions()
     said.say(*cautions(settings))
+    with doing("reading the platforms"):
+        platforms = asked_platforms(args)
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
-        for platform in asked_platforms(args)
+        for platform in platforms
         for asked in problems
     ]
     for target in targets:
@@ -87,9 +92,15 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     with (
         reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,
         Output(
-            args.out, as_json=args.json, figures=True, energy=args.energy, fail_above=fail_above, cautions=said
+            args.out,
+            as_json=args.json,
+            figures=True,
+            energy=args.energy,
+            wide=args.wide,
+            fail_above=fail_above,
+            cautions=said,
         ) as output,
-        runner_from_arguments(args, cautions=said) as runner,
+        runner_from_arguments(args, cautions=said, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import validate

@@ -31,7 +31,7 @@ def add_runner_arguments(parser: argparse._ActionsContainer) -> None:
 
 @contextmanager
 def runner_from_arguments(
-    args: argparse.Namespace, *, scheduler: str | None = None, cautions: Cautions | None = None
+    args: argparse.Namespace, *, scheduler: str | None = None, cautions: Cautions | None = None, saying: bool = True
 ) -> Iterator[Runner]:
     """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
 
@@ -39,6 +39,7 @@ def runner_from_arguments(
         args: The values of the options of add_runner_arguments.
         scheduler: Address of a Dask scheduler whose workers simulate; None: this computer simulates.
         cautions: Collects the cautions about all runs of the command; None: a new collection.
+        saying: Print the cautions at the end; a command that prints its results first prints them itself.
 
     Raises:
         UserError: The options do not fit together or are out of range, or the scheduler does not answer.
@@ -50,7 +51,8 @@ def runner_from_arguments(
     except KeyboardInterrupt:
         said.say_all()
         raise
-    said.say_all()
+    if saying:
+        said.say_all()
 
 
 @contextmanager
@@ -70,6 +72,7 @@ def _quiet_runner(args: argparse.Namespace, scheduler: str | None, cautions: Cau
     progress = RunProgress()
     with ExitStack() as stack:
         stack.callback(progress.close)
+        progress.start()
         store = None
         if args.store == "":
             raise UserError("--store", "an empty name", "Name a folder")

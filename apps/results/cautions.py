@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 MEASURED = "computation is timed on this machine: results vary from run to run"
@@ -41,7 +41,7 @@ class Cautions:
             key: What tells apart runs of the same name; a run that is added again counts once.
         """
         for sentence in sentences:
-            kind = self._kinds.setdefault(_kind(sentence), _Kind())
+            kind = self._kinds.setdefault(kind_of(sentence), _Kind())
             numbers = _NUMBER.findall(sentence)
             if numbers not in kind.numbers:
                 kind.numbers.append(numbers)
@@ -54,7 +54,7 @@ class Cautions:
     def say(self, *sentences: str) -> None:
         """Print sentences that concern the whole command at once; ``say_all`` does not repeat them for its runs."""
         for sentence in sentences:
-            if (kind := _kind(sentence)) not in self._said:
+            if (kind := kind_of(sentence)) not in self._said:
                 self._said.add(kind)
                 _print(sentence)
 
@@ -75,16 +75,30 @@ def _print(sentence: str) -> None:
     print(f"caution: {sentence}", file=sys.stderr)
 
 
-def _kind(sentence: str) -> str:
-    """Return the sentence with a mark in the place of each number."""
+def kind_of(sentence: str) -> str:
+    """Return the sentence with a mark in the place of each number: sentences of one kind differ in numbers only."""
     return _NUMBER.sub("\0", sentence)
+
+
+def merged(sentences: Iterable[str]) -> str:
+    """Return sentences of one kind as one, with the smallest and the largest of each number.
+
+    >>> merged(["compute share 1 %: outside the regime", "compute share 6 %: outside the regime"])
+    'compute share 1 to 6 %: outside the regime'
+    """
+    all_of_them = list(sentences)
+    return _with_ranges(kind_of(all_of_them[0]), [_NUMBER.findall(one) for one in all_of_them])
 
 
 def _line(text: str, kind: _Kind) -> str:
     first, *others = sorted(kind.runs.values())
     more = f", and {len(others)} more" if others else ""
-    numbers = iter([_range(set(column)) for column in zip(*kind.numbers, strict=True)])
-    return f"{first}{more}: " + re.sub("\0", lambda _: next(numbers), text)
+    return f"{first}{more}: {_with_ranges(text, kind.numbers)}"
+
+
+def _with_ranges(text: str, rows: Iterable[Sequence[str]]) -> str:
+    numbers = iter([_range(set(column)) for column in zip(*rows, strict=True)])
+    return re.sub("\0", lambda _: next(numbers), text)
 
 
 def _range(texts: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Progress of a set of runs on standard error: one bar on a terminal, otherwise one line per run."""
+"""Progress of a set of runs on standard error: a live line on a terminal, otherwise a line per minute at most."""
 
 from __future__ import annotations
 
@@ -15,31 +15,36 @@ class RunProgress:
     """Display of finished runs; its methods can be called from any thread, but ``check`` is for the main thread."""
 
     def __init__(self) -> None:
-        self._display = Progress(every_s=0.0)
+        self._display = Progress()
         self._lock = threading.Lock()
         self._total = 0
         self._done = 0
         self._has_waited = False
         self._write_error: OSError | None = None
 
+    def start(self) -> None:
+        """Show on a terminal that the command is at work, from now on until ``close``."""
+        with self._lock, self._write_errors_kept():
+            if sys.stderr.isatty():
+                self._display.go_live()
+
     def expect(self, runs: int) -> None:
         """Add ``runs`` to the number of expected runs."""
         with self._lock, self._write_errors_kept():
             self._total += runs
             if sys.stderr.isatty():
-                self._display.draw("", self._done, self._total)
+                self._display("", self._done, self._total)
 
-    def __call__(self, spec: RunSpec, *, known: bool) -> None:
-        """Count and show a finished run; ``known``: its record came from the store."""
+    def __call__(self, spec: RunSpec) -> None:
+        """Count and show a finished run, whether it was simulated or its record came from the store."""
         with self._lock, self._write_errors_kept():
             self._done += 1
-            if self._display.has_bar or not known:
-                self._display(str(spec.target), self._done, self._total)
+            self._display(str(spec.target), self._done, self._total)
 
     def waits(self, spec: RunSpec) -> None:
-        """Tell, once and only without a bar, that this process waits for a run that another process is making."""
+        """Tell, once and only without a live line, that this process waits for a run that another process makes."""
         with self._lock, self._write_errors_kept():
-            if not self._has_waited and not self._display.has_bar:
+            if not self._has_waited and not self._display.is_live:
                 what = f"{spec.target.problem} on {spec.target.platform.name}"
                 print(f"waiting for another command that simulates {what}", file=sys.stderr, flush=True)
             self._has_waited = True
@@ -63,6 +68,6 @@ class RunProgress:
             self._write_error = err
 
     def close(self) -> None:
-        """Close the bar, which leaves the terminal in order."""
+        """Remove the live line, which leaves the terminal in order."""
         with self._write_errors_kept():
             self._display.close()

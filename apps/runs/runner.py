@@ -28,6 +28,7 @@ from apps.store import Store
 from apps.store.codec import as_fields, from_fields
 from apps.store.identity import identity_hash
 from platforms.read.visible_resources import part_hash
+from platforms.terminal.progress import doing
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run
@@ -115,7 +116,7 @@ class Runner:
         """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
         key = identity_hash({**recording_identity(spec, iterations), "flop_scale": spec.flop_scale})
         if key not in self._recordings:
-            with self._alone("recording", key):
+            with doing(f"recording {spec.target}"), self._alone("recording", key):
                 self._recordings[key] = record_events(
                     spec, iterations, store=self._store, time_limit_s=self._time_limit_s
                 )
@@ -131,10 +132,10 @@ class Runner:
         """Wait for the result of experiments with messages or blocks and return it."""
         identity = plan.identity()
         key = identity_hash(identity)
-        if key not in self._measurements:
-            with self._alone("probe", key):
-                self._measurements[key] = self._measured(plan, key, identity)
         what = "messages" if isinstance(plan, NetworkPlan) else "blocks"
+        if key not in self._measurements:
+            with doing(f"measuring {what} on {plan.platform.name}"), self._alone("probe", key):
+                self._measurements[key] = self._measured(plan, key, identity)
         self.cautions.add(f"{what} on {plan.platform.name}", experiments_cautions(plan), key=key)
         return self._measurements[key]
 
@@ -200,7 +201,7 @@ class Runner:
 
     def _made(self, spec: RunSpec, identity: dict[str, Any]) -> RunRecord | None:
         """Return the record from the store or a new run; None if another process is making it."""
-        record, known = self._known(identity), True
+        record = self._known(identity)
         if record is None:
             claim = None
             if self._store is not None and identity.get("compute") != "measured":  # never taken from the store
@@ -210,11 +211,11 @@ class Runner:
             with claim or nullcontext():
                 record = self._known(identity)  # another process may have made it in the meantime
                 if record is None:
-                    record, known = replace(self._simulate(spec, stop=self._stop), identity=identity), False
+                    record = replace(self._simulate(spec, stop=self._stop), identity=identity)
                     if self._store is not None:
                         self._store.put_record(record)
         if self._progress is not None:
-            self._progress(spec, known=known)
+            self._progress(spec)
         return record
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:

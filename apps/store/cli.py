@@ -21,6 +21,7 @@ from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines
+from platforms.terminal.width import add_wide_argument
 
 _DAY_S = 86400.0
 _KINDS_HELP = "kinds of entries: " + ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
@@ -37,6 +38,7 @@ _LIST_HEADER = (
     "created (UTC)",
     "note",
 )
+_KEY_SHOWN = 10  # characters; `show` takes them for the key
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -48,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     listing = commands.add_parser("list", help="one line per entry", epilog=_KINDS_HELP)
     _add_filters(listing)
+    add_wide_argument(listing)
     listing.set_defaults(run=_list)
 
     show = commands.add_parser("show", help="one entry, completely, as JSON")
@@ -73,6 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         "files to which no entry refers any more.  Damaged stores that were set aside are never removed.",
     )
     _add_filters(prune)
+    add_wide_argument(prune)
     prune.add_argument("--all", action="store_true", help="every entry")
     prune.add_argument("--dry-run", action="store_true", help="only show what would be removed")
     prune.set_defaults(run=_prune)
@@ -152,7 +156,7 @@ def _list(args: argparse.Namespace) -> int:
     store = _store(args)
     entries = chosen(store.entries() if store else [], **_filters(args))
     if entries:
-        _print_table([_LIST_HEADER, *(_line(entry) for entry in entries)])
+        _print_entries(entries, wide=args.wide)
     print(f"{len(entries)} entries, {sum(entry.size_bytes for entry in entries)} bytes", file=sys.stderr)
     return 0
 
@@ -176,6 +180,15 @@ def _line(entry: Entry) -> tuple[str, ...]:
     )
 
 
+def _short(row: tuple[str, ...], *, noted: bool) -> tuple[str, ...]:
+    """Return the cells of a line that fit into 80 columns; ``noted``: some line has a note."""
+    values = dict(zip(_LIST_HEADER, row, strict=True))
+    shown = [values["key"][:_KEY_SHOWN], *(values[name] for name in ("kind", "app", "ranks", "result"))]
+    date = values["created (UTC)"]
+    seconds = len(":00") if date.count(":") == 2 else 0
+    return (*shown, date[: len(date) - seconds], *([values["note"]] * noted))
+
+
 def _note(entry: Entry) -> str:
     """Return why an entry is not used again, as far as that is known without its payload; empty: it is."""
     if not is_users(entry.identity) or entry.kind not in ("record", "recording"):
@@ -187,9 +200,14 @@ def _note(entry: Entry) -> str:
     return "" if changed is None else f"{changed} has changed: not used"
 
 
-def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    rows = [["".join(c if c.isprintable() else "?" for c in cell) or "-" for cell in row] for row in rows]
-    print("\n".join(table_lines(rows, left=range(len(rows[0])))))
+def _print_entries(entries: Sequence[Entry], *, wide: bool) -> None:
+    rows = [_LIST_HEADER, *(_line(entry) for entry in entries)]
+    if not wide:
+        noted = any(row[-1] for row in rows[1:])
+        rows = [_short(row, noted=noted) for row in rows]
+    cells = [["".join(c if c.isprintable() else "?" for c in cell) or "-" for cell in row] for row in rows]
+    left = {number for number, name in enumerate(cells[0]) if name not in ("ranks", "bytes")}
+    print("\n".join(table_lines(cells, left=left, wide=wide)))
 
 
 def _date(created_s: float) -> str:
@@ -241,7 +259,7 @@ def _prune(args: argparse.Namespace) -> int:
     with store:
         entries = chosen(store.entries(), **filters) if args.all or filters else []
         if args.dry_run and entries:
-            _print_table([_LIST_HEADER, *(_line(entry) for entry in entries)])
+            _print_entries(entries, wide=args.wide)
         if not args.dry_run:
             store.remove(entries)
         files = store.sweep(dry_run=args.dry_run)

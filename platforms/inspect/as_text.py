@@ -11,15 +11,17 @@ from platforms.model.platform import Cluster, Host, Platform
 from platforms.survey.connections import Connection, Group, Range, connections, groups_of
 from platforms.survey.quantities import count_text
 from platforms.survey.survey import MOST_CLUSTERS, Survey, Zone
+from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
-_MOST_COLUMNS = 12  # in the tables of latency and bandwidth
+_MOST_COLUMNS = 12  # in the wide tables of latency and bandwidth
+_MOST_NARROW = 8
 _MOST_CLUSTERS = 40  # lines in the table of clusters
 _MOST_ZONES = 30  # lines in the table of zones
 
 
-def as_text(found: Inspection) -> str:
-    """Return tables in the units of data sheets: us, Gbit/s, Gflop/s."""
+def as_text(found: Inspection, *, wide: bool = False) -> str:
+    """Return tables in the units of data sheets: us, Gbit/s, Gflop/s; ``wide``: with levels and memory bandwidths."""
     platform, looked_at = found.platform, found.survey
     hosts, cores = len(platform.hosts), sum(host.cores for host in platform.hosts)
     network = f", network {platform.network}" if platform.network else ""
@@ -30,13 +32,13 @@ def as_text(found: Inspection) -> str:
         f"{count_text(cores, 'core')}, {count_text(looked_at.links, 'link')}",
     ]
     head += [f"option     {key}:{value}" for key, value in platform.options]
-    parts = ["\n".join(head), _clusters_text(platform, looked_at), _zones_text(looked_at.root)]
-    groups = groups_of(platform, looked_at, _MOST_COLUMNS)
+    parts = ["\n".join(head), _clusters_text(platform, looked_at, wide=wide), _zones_text(looked_at.root)]
+    groups = groups_of(platform, looked_at, _MOST_COLUMNS if wide else _MOST_NARROW)
     if len(platform.hosts) > 1:
         parts.append(_connections_text(groups, connections(groups, looked_at)))
         parts.append(_sample_text(platform, looked_at, groups))
     if found.notes:
-        parts.append("\n".join(["worth knowing", *(f"  {note.kind}: {note.text}" for note in found.notes)]))
+        parts.append("\n".join(["worth knowing", *folded_lines(f"  {note.kind}: {note.text}" for note in found.notes)]))
     return "\n\n".join(parts)
 
 
@@ -46,10 +48,10 @@ def _from_here(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _clusters_text(platform: Platform, looked_at: Survey) -> str:
+def _clusters_text(platform: Platform, looked_at: Survey, *, wide: bool) -> str:
     powered = any(host.power for host in platform.hosts)
-    remembered = any(cluster.hosts[0].memory_Bps for cluster in platform.clusters)
-    levelled = any(cluster.hosts[0].pstates for cluster in platform.clusters)
+    remembered = wide and any(cluster.hosts[0].memory_Bps for cluster in platform.clusters)
+    levelled = wide and any(cluster.hosts[0].pstates for cluster in platform.clusters)
     columns = ["cluster", "hosts", "cores", "Gflop/s"]
     columns += ["levels, Gflop/s"] * levelled + ["W idle", "W full"] * powered + ["memory GB/s"] * remembered
     rows = []
@@ -62,9 +64,11 @@ def _clusters_text(platform: Platform, looked_at: Survey) -> str:
         row += [_number(first.memory_Bps / 1e9) if first.memory_Bps else ""] * remembered
         rows.append([*row, _ends(cluster), ", ".join(zones_of(cluster, looked_at))])
     if all(row[-1] == row[0] for row in rows):  # each cluster is a zone
-        lines = table_lines([[*columns, "host names"], *(row[:-1] for row in rows)], left=(0, len(columns)))
+        lines = table_lines([[*columns, "host names"], *(row[:-1] for row in rows)], left=(0, len(columns)), wide=wide)
     else:
-        lines = table_lines([[*columns, "host names", "zone"], *rows], left=(0, len(columns), len(columns) + 1))
+        lines = table_lines(
+            [[*columns, "host names", "zone"], *rows], left=(0, len(columns), len(columns) + 1), wide=wide
+        )
     if len(platform.clusters) > _MOST_CLUSTERS:
         lines.append(f"... {len(platform.clusters) - _MOST_CLUSTERS:,} more clusters: --json lists all")
     return "\n".join(lines)
@@ -126,10 +130,11 @@ def _sample_text(platform: Platform, looked_at: Survey, groups: Sequence[Group])
     hosts = len(platform.hosts)
     everything = pairs == hosts * (hosts - 1)
     lines = [
-        "one way, of an idle network, before the factors of SimGrid's network model; bandwidth of the narrowest link;",
-        f"from the routes of all {pairs:,} pairs of hosts"
+        "one way, of an idle network, before the factors of SimGrid's network model; bandwidth of the narrowest link; "
+        + f"from the routes of all {pairs:,} pairs of hosts"
         if everything
-        else f"from {pairs:,} of the {hosts * (hosts - 1):,} ordered pairs of hosts: up to "
+        else "one way, of an idle network, before the factors of SimGrid's network model; bandwidth of the narrowest "
+        f"link; from {pairs:,} of the {hosts * (hosts - 1):,} ordered pairs of hosts: up to "
         f"{max(map(len, looked_at.inside))} hosts of each cluster among themselves, "
         f"{max(map(len, looked_at.across))} towards other clusters",
     ]
@@ -137,7 +142,7 @@ def _sample_text(platform: Platform, looked_at: Survey, groups: Sequence[Group])
         lines.append("the tables combine clusters: --json lists each of them")
     if len(platform.clusters) > MOST_CLUSTERS:
         lines.append(f"between clusters: {MOST_CLUSTERS} of {len(platform.clusters):,}")
-    return "\n".join(lines)
+    return "\n".join(folded_lines(lines))
 
 
 def _span(span: Range, unit: float) -> str:

@@ -9,6 +9,8 @@ from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError
 from platforms.files.writing import PICTURES, check_picture, write_picture
+from platforms.terminal.progress import doing
+from platforms.terminal.width import add_wide_argument
 
 _DESCRIPTION = """Show a platform: clusters, hosts, speeds, power, zones and their routing, latency and bandwidth within
 and between clusters, SimGrid options in the file, and unusual properties. Latencies and bandwidths are those of an
@@ -24,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", metavar="FILE", nargs="?", help="a platform, .xml or .so, or a scenario file, .toml")
     add_platform_arguments(parser)
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
     parser.add_argument(
         "--picture",
@@ -49,13 +52,15 @@ def _run(args: argparse.Namespace) -> int:
     from platforms.inspect.as_text import as_text
     from platforms.inspect.inspection import inspect
 
-    found = inspect(platform)
+    with doing("looking at the platform"):
+        found = inspect(platform)
     if args.picture is not None:
         # Imported here for a quick start: it is slow to import.
         from platforms.picture import platform_figure
 
-        write_picture("--picture", args.picture, platform_figure(platform))
-    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
+        with doing("drawing the platform"):
+            write_picture("--picture", args.picture, platform_figure(platform))
+    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found, wide=args.wide))
     return 0
 
 

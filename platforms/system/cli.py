@@ -13,6 +13,8 @@ from platforms.model.placement import write_host_file
 from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.scheduler import POLICIES, Schedule, schedule
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.table import table_lines
 
 _MOST_DIGITS = 18  # in a number of processes
 
@@ -149,7 +151,8 @@ def _system_text(system: System) -> str:
     (idle_w, full_w), price_usd = watts_of(system), price_of(system)
     head = f"{system.name}: {system.nodes:,} nodes, network {system.network}, {flops / 1e9:,.6g} Gflop/s"
     price = "" if price_usd is None else f", processors {price_usd:,.0f} USD"
-    return f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load{price}\n\n{_aligned(rows)}"
+    said = prose_lines(f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load{price}")
+    return "\n".join([*said, "", _aligned(rows)])
 
 
 def _plan_text(plan: Schedule) -> str:
@@ -162,5 +165,4 @@ def _plan_text(plan: Schedule) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(table_lines(rows, left=range(len(rows[0]))))

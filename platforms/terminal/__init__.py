@@ -1,4 +1,6 @@
-"""Show tables and progress on a terminal.
+"""Show tables, numbers and progress on a terminal.
 
-Public faces: ``table.table_lines``, ``progress.Progress``.
+Public faces: ``table.table_lines``, ``table.Cell``, ``table.Group``, ``prose.prose_lines``, ``prose.folded_lines``,
+``prose.numbered_lines``, ``quantities.duration``, ``quantities.percent``, ``quantities.significant``,
+``quantities.range_text``, ``width.add_wide_argument``, ``progress.Progress``, ``progress.doing``.
 """

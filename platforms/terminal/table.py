@@ -1,16 +1,52 @@
-"""Tables of text."""
+"""Tables of text, laid out by rich."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.width import coloured, table_width
+
+_GAP = 2  # blanks between columns
+_LEAST = 12  # to which width words are folded
+_LONG = 1000  # rows; rich takes half a millisecond for each
 
 
-def table_lines(rows: Sequence[Sequence[str]], *, left: Collection[int] = ()) -> list[str]:
+@dataclass(frozen=True)
+class Cell:
+    """A cell with a style of rich's, such as ``red`` or ``dim``, which is seen only on a terminal."""
+
+    text: str
+    style: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Group:
+    """A line between the rows of a table: the title of those that follow."""
+
+    title: str
+
+
+Cells: TypeAlias = Sequence[str | Cell]
+
+
+def table_lines(rows: Sequence[Cells | Group], *, left: Collection[int] = (), wide: bool = False) -> list[str]:
     """Return the lines of a table: columns two blanks apart, each as wide as its widest cell.
+
+    A table that is wider than the terminal, or than 80 columns without one, is made narrower by folding its
+    left-aligned cells.  Numbers are neither folded nor cut off, so that a table of many columns stays wider.
 
     Args:
         rows: Cells by row, all rows of one length; the first row has the headings.
         left: Numbers of the columns that are left-aligned; all others are right-aligned.
+        wide: The table may be wider than the terminal.
 
     >>> for line in table_lines([("node", "s"), ("c1-0", "12.5"), ("c2-10", "3")], left={0}):
     ...     print(line)
@@ -18,11 +54,60 @@ def table_lines(rows: Sequence[Sequence[str]], *, left: Collection[int] = ()) ->
     c1-0   12.5
     c2-10     3
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    headings = rows[0]
+    assert not isinstance(headings, Group)
+    blank = ("",) * len(headings)  # in the place of a title; no row of a table is blank
+    cells = [blank if isinstance(row, Group) else row for row in rows]
+    widths = _natural_widths(cells)
+    total = sum(widths) + _GAP * (len(widths) - 1)
+    least = sum(min(width, _LEAST) if number in left else width for number, width in enumerate(widths))
+    width = max(total, 1) if wide else max(table_width(), least + total - sum(widths))
+    if len(cells) > _LONG and total <= width and not coloured():
+        lines = [_joined(row, widths, left) for row in cells]
+    else:
+        lines = _laid_out(cells, left, width)
+    titles = (row.title for row in rows if isinstance(row, Group))
+    return list(chain.from_iterable([line] if line else ["", *prose_lines(next(titles))] for line in lines))
+
+
+def _natural_widths(rows: Sequence[Cells]) -> list[int]:
+    # Imported here for a quick start: it is slow to import.
+    from rich.cells import cell_len
+
+    return [max(cell_len(str(cell)) for cell in column) for column in zip(*rows, strict=True)]
+
+
+def _joined(row: Cells, widths: Sequence[int], left: Collection[int]) -> str:
+    # Imported here for a quick start: it is slow to import.
+    from rich.cells import cell_len
+
+    made = []
+    for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        blanks = " " * (width - cell_len(str(cell)))
+        made.append(f"{cell}{blanks}" if number in left else f"{blanks}{cell}")
+    return (" " * _GAP).join(made).rstrip()
+
+
+def _laid_out(rows: Sequence[Cells], left: Collection[int], width: int) -> list[str]:
+    # Imported here for a quick start: they are slow to import.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    def text(cell: str | Cell) -> Text:
+        return Text(cell.text, style=cell.style) if isinstance(cell, Cell) else Text(cell)
+
+    headings, *body = rows
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+    for number, heading in enumerate(headings):
+        words = number in left
+        table.add_column(text(heading), justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for row in body:
+        table.add_row(*map(text, row))
+    colours = coloured()
+    drawn = io.StringIO()
+    Console(
+        file=drawn, width=width, force_terminal=colours, color_system="standard" if colours else None,
+        highlight=False, markup=False, emoji=False, legacy_windows=False,
+    ).print(table)  # fmt: skip
+    return [line.rstrip() for line in drawn.getvalue().splitlines()]

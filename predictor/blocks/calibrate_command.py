@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
+from platforms.terminal.width import add_wide_argument
 
 if TYPE_CHECKING:
     from platforms.model.platform import Platform
@@ -58,6 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
     )
+    add_wide_argument(parser)
     add_runner_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -105,7 +107,7 @@ def _run(args: argparse.Namespace) -> int:
     )
     data = to_json(found)
     data["cautions"] += runner.cautions.lines()
-    print(json.dumps(data) if args.json else text(found), flush=True)
+    print(json.dumps(data) if args.json else text(found, wide=args.wide), flush=True)
     table = measured(asked, measurement)
     if args.out is not None:
         write_text("--out", args.out, found.text())

@@ -8,6 +8,8 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from platforms.terminal.progress import doing
+from platforms.terminal.prose import folded_lines
 from platforms.wording import number_of
 from predictor.blocks.options import (
     add_model_arguments,
@@ -50,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     machine = machine_from_arguments(args, setting)
     say_cautions(args, setting)
     started = time.perf_counter()
-    result = evaluate(setting.application, machine)
+    with doing("evaluating the application"):
+        result = evaluate(setting.application, machine)
     wall_s = time.perf_counter() - started
     shown = {**result_json(result, wall_s), "cautions": setting.cautions(args.model)}
     print(json.dumps(shown) if args.json else result_text(result))
@@ -82,4 +85,4 @@ def result_text(result: Result) -> str:
         lines.append(f"total energy {energy(result.energy_j)}")
     if result.success is not None:
         lines.append(f"probability of success {result.success:.10g}")
-    return "\n".join([*lines, *(f"not known: {reason}" for reason in result.unknown)])
+    return "\n".join(folded_lines([*lines, *(f"not known: {reason}" for reason in result.unknown)]))

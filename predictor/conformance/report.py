@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.table import table_lines
 from predictor.conformance.checks import CHECKS
 from predictor.conformance.excuses import ANSWERS, EXCUSES
@@ -26,24 +27,48 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def text_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return a table with a row for each predictor, the excuses by number, and what the failed checks found."""
+def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:
+    """Return a table with a row for each predictor, the excuses by number, and what the failed checks found.
+
+    Args:
+        verdicts: The verdicts.
+        wide: The table has a column for each check, instead of the names of those that do not pass.
+    """
     excuses = {(one.check, one.reason): None for one in verdicts if one.outcome == EXCUSED}
     number = {excuse: i for i, excuse in enumerate(excuses, 1)}
+    lines = _matrix(verdicts, number) if wide else _counts(verdicts, number)
+    lines += [""] * bool(excuses)
+    for (check, reason), i in number.items():
+        lines += prose_lines(f"({i}) {check}: {reason}", indent="    ", first="")
+    for one in verdicts:
+        if one.outcome == FAILS:
+            shown, more = one.findings[:_FINDINGS_SHOWN], len(one.findings) - _FINDINGS_SHOWN
+            found = [f"{one.predictor} fails {one.check}: {_meaning(one.check)}", *(f"    {it}" for it in shown)]
+            lines += ["", *folded_lines(found)]
+            lines += [f"    and {more} more"] * (more > 0)
+    return lines
+
+
+def _counts(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
+    """Return a table with the number of passed checks, and the names of the others."""
+    rows: list[tuple[str, ...]] = [("predictor", "passes", "excused", "fails")]
+    for name in dict.fromkeys(one.predictor for one in verdicts):
+        own = [one for one in verdicts if one.predictor == name]
+        passes = sum(one.outcome == PASSES for one in own)
+        excused = ", ".join(f"{one.check} {_cell(one, number)}" for one in own if one.outcome == EXCUSED)
+        fails = ", ".join(one.check for one in own if one.outcome == FAILS)
+        rows.append((name, f"{passes} of {len(own)}", excused, fails))
+    return table_lines(rows, left={0, 2, 3})
+
+
+def _matrix(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
+    """Return a table with a column for each check."""
     cells = {(one.predictor, one.check): _cell(one, number) for one in verdicts}
     rows = [
         (name, *(cells.get((name, column), "-") for column in _COLUMNS))
         for name in dict.fromkeys(one.predictor for one in verdicts)
     ]
-    lines = table_lines([("predictor", *_COLUMNS), *rows], left={0})
-    lines += [""] * bool(excuses)
-    lines += [f"({i}) {check}: {reason}" for (check, reason), i in number.items()]
-    for one in verdicts:
-        if one.outcome == FAILS:
-            shown, more = one.findings[:_FINDINGS_SHOWN], len(one.findings) - _FINDINGS_SHOWN
-            lines += ["", f"{one.predictor} fails {one.check}: {_meaning(one.check)}", *(f"    {it}" for it in shown)]
-            lines += [f"    and {more} more"] * (more > 0)
-    return lines
+    return table_lines([("predictor", *_COLUMNS), *rows], left={0}, wide=True)
 
 
 def _cell(one: Verdict, number: dict[tuple[str, str], int]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.design.offer import NetworkKind
@@ -17,16 +19,17 @@ from predictor.design.space import Refused
 def text(request: Request, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
     """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost."""
     money = f" {request.currency}" if request.currency else ""
-    lines = [
-        f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}",
-        f"every program on all nodes of the grid, {_ranks(request)}",
+    lines = prose_lines(f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}")
+    lines += [
+        f"every program on all nodes of the grid, {_ranks(request)}; the sum is weighted",
         "",
         *_table(request, search.best),
     ]
     if search.with_front:
-        lines += ["", f"front of price{money} against time: no other grid is faster at the same or a lower price", ""]
+        front = f"front of price{money} against time: no other grid is faster at the same or a lower price"
+        lines += ["", *prose_lines(front), ""]
         lines += _table(request, search.front)
-    lines += ["", *_refused_cautions(refused), *_cautions(search)]
+    lines += ["", *folded_lines([*_refused_cautions(refused), *_cautions(search)])]
     lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, gathered in {cost.wall_s:.3g} s")
     return "\n".join(lines)
 
@@ -107,14 +110,14 @@ def _cautions(search: Search) -> list[str]:
 
 def _table(request: Request, rows: Sequence[Evaluated]) -> list[str]:
     heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
-    cells = [[*heads, "weighted sum s"]]
+    cells = [[*heads, "sum s"]]
     for one in rows:
         candidate = one.candidate
         cells.append(
             [
                 f"{candidate.price:.10g}", str(candidate), _network(candidate.network, len(candidate.parts)),
                 str(candidate.ranks), f"{candidate.full_power_w:.4g}",
-                *(f"{time_s:.4g}" for time_s in one.times_s), f"{one.value_s:.4g}",
+                *(significant(time_s) for time_s in one.times_s), significant(one.value_s),
             ]
         )  # fmt: skip
     return table_lines(cells, left={1, 2})  # columns of words

@@ -17,6 +17,9 @@ from apps.arguments.runner import runner_from_arguments
 from apps.arguments.settings import cautions, settings_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.frequency.levels import Point
 from predictor.frequency.study import (
@@ -102,29 +105,32 @@ def to_json(one: Study, objective: str) -> dict[str, Any]:
 
 
 def text(one: Study, objective: str) -> str:
-    """Return a study as text: a table of the clusters' levels, and the choice."""
+    """Return a study as text: the choice, and a table of the clusters' levels."""
     target, base = one.target, one.highest
-    lines = [str(target)]
-    lines.append(f"{'cluster':>10} {'GHz':>6} {'time s':>10} {'':>8} {'energy J':>10} {'':>8} {'EDP J s':>10} {'':>8}")
-    for i, (name, points) in enumerate(one.sweeps.items()):
-        lines += [_row(name, f"{point.frequencies_hz[i] / 1e9:.4g}", point, base) for point in points]
-    lines.append(_row("all", "max", base, base))
-    lines.append(_row("all", "min", one.lowest, base))
-    lines.append(_row("best", "", one.best.point, base))
     option = option_text(one.levels.grid, one.levels, one.best.point)
-    lines.append(f"smallest {objective} by --frequency {option}")
+    lines = [f"{target}: smallest {objective} by --frequency {option}"]
     left = f"no choice is better by more than {100 * one.best.gap:.2g} %" if one.best.gap > 0 else "none is better"
     lines.append(f"    of {one.best.choices} choices by {one.best.evaluated} predictions; {left}")
     cost = sum((e.cost for e in one.evidence), Cost())
     lines.append(f"    evidence, at the highest frequencies, costs {cost.node_s:.4g} node-seconds")
     lines += [f"    caution: {flag}" for flag in one.best.point.flags]
-    return "\n".join(lines)
+    rows: list[tuple[str, ...]] = [
+        ("cluster", "GHz", "time", "change %", "energy J", "change %", "EDP J s", "change %")
+    ]
+    rows.append(_row("best", "", one.best.point, base))
+    rows.append(_row("all", "max", base, base))
+    rows.append(_row("all", "min", one.lowest, base))
+    for i, (name, points) in enumerate(one.sweeps.items()):
+        rows += [_row(name, f"{point.frequencies_hz[i] / 1e9:.4g}", point, base) for point in points]
+    return "\n".join([*folded_lines(lines), "", *table_lines(rows, left={0})])
 
 
-def _row(name: str, frequency: str, point: Point, base: Point) -> str:
+def _row(name: str, frequency: str, point: Point, base: Point) -> tuple[str, ...]:
     pairs = ((point.time_s, base.time_s), (point.energy_j, base.energy_j), (point.edp_js, base.edp_js))
-    values = (f"{value:>10.5g} {100 * (value / reference - 1):>+7.2f}%" for value, reference in pairs)
-    return f"{name:>10} {frequency:>6} {' '.join(values)}"
+    changes = [f"{100 * (value / reference - 1):+z.2f}" for value, reference in pairs]
+    time = duration(point.time_s, like_s=base.time_s)
+    values = (time, changes[0], significant(point.energy_j), changes[1], significant(point.edp_js), changes[2])
+    return (name, frequency, *values)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

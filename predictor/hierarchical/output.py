@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.answer import Answer
 
@@ -37,16 +39,16 @@ def text(made: Answer) -> str:
         lines.append(f"{name} for {given}, {question.variant} formula{formula}: {found}{beyond}")
     lines += [f"caution: {caution}" for caution in made.cautions]
     if made.wall_time_s is None:
-        return "\n".join([*lines, "no batch script: no job may run for as long as the smallest takes"])
+        return "\n".join([*folded_lines(lines), "no batch script: no job may run for as long as the smallest takes"])
     lines.append(f"for the smallest, with {100 * question.margin:g} % more time, up to a whole minute:")
-    return "\n".join([*lines, *made.batch_script])
+    return "\n".join([*folded_lines(lines), *made.batch_script])
 
 
 def _line(what: str, made: Answer, one: Allocation) -> str:
     ratio = one.speedup / made.one_core.speedup
     return (
         f"{what} {_counted(one.cores_per_node, 'core')} of {_counted(one.nodes, 'node')}: speed-up {one.speedup:.4g} "
-        f"({ratio:.4g} times one core's), efficiency {one.efficiency:.3g}, {made.time_s(one):.4g} s"
+        f"({ratio:.4g} times one core's), efficiency {one.efficiency:.3g}, {duration(made.time_s(one))}"
     )
 
 

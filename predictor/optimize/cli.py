@@ -21,6 +21,8 @@ from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, configured, write_host_file
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
 from predictor.base import Cost
@@ -251,14 +253,14 @@ class Results:
             lines.append(
                 f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
             )
-            lines.append(f"    estimated {choice.time_s:.4g} s" + _value(self.how, choice))
+            lines.append(f"    estimated {duration(choice.time_s)}" + _value(self.how, choice))
             lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
-        return "\n".join(lines)
+        return "\n".join(folded_lines(lines))
 
 
 def _value(how: Search, choice: Choice) -> str:

@@ -16,6 +16,7 @@ from apps.arguments.programs import add_problem_arguments, problem_from_argument
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
+from platforms.terminal.width import add_wide_argument
 from predictor.reliability.names import INTERVALS, SEGMENTS
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=int, default=16, metavar="N", help="rows of the table, about (default: 16)")
     parser.add_argument("--plot", metavar="FILE", help="write a figure to this file: .png, .svg or .pdf")
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
@@ -252,7 +254,7 @@ def _run(args: argparse.Namespace) -> int:
         data["cautions"] += said.lines()
         print(json.dumps(data))
     else:
-        print(as_text(times, failures, found, args.rows))
+        print(as_text(times, failures, found, args.rows, wide=args.wide))
     if args.plot is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.reliability.plot import figure

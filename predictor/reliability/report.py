@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
 from predictor.reliability.outlook import NO_FAILURES, Failures, Outlook
 from predictor.reliability.run_times import RunTimes
@@ -29,7 +31,7 @@ def shown_rows(found: Outlook, rows: int) -> list[int]:
 def said(found: Outlook, strategy: str, place: int) -> str:
     """Return a number of nodes and its expected time as text."""
     count = found.nodes[place]
-    return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {found.expected_s[strategy][place]:.6g} s"
+    return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {_time(found.expected_s[strategy][place])}"
 
 
 def _edge_cautions(found: Outlook) -> list[str]:
@@ -42,26 +44,38 @@ def _edge_cautions(found: Outlook) -> list[str]:
     return texts
 
 
-def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> str:
-    """Return a table of about ``rows`` rows, and the best number of nodes of each strategy."""
-    columns = [("nodes", found.nodes, "{:.0f}"), ("success", found.success, "{:.6g}")]
-    for name, times_s in found.expected_s.items():
-        if name in found.intervals_s:
-            columns.append((f"{name} every s", found.intervals_s[name], "{:.4g}"))
-        columns.append((f"{name} s", times_s, "{:.6g}"))
+def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int, *, wide: bool = False) -> str:
+    """Return the best number of nodes of each strategy, and a table of about ``rows`` rows.
+
+    Args:
+        times: The run times without failures.
+        failures: The rate of failures, and the times of checkpoints and restarts.
+        found: The expected times.
+        rows: Number of rows, about.
+        wide: Show the intervals between checkpoints too.
+    """
     places = shown_rows(found, rows)
-    cells = [[title, *(form.format(values[i]) for i in places)] for title, values, form in columns]
-    lines = [
-        f"{times.source}; {_failing(failures.rate_per_s)}; "
-        f"checkpoint {failures.checkpoint_s:g} s, restart {failures.restart_s:g} s",
-        *table_lines(list(zip(*cells, strict=True))),
-    ]
+    cells = [["nodes", *(f"{found.nodes[i]:,.0f}" for i in places)]]
+    cells.append(["success", *(significant(found.success[i]) for i in places)])
+    for name, times_s in found.expected_s.items():
+        if name in found.intervals_s and wide:
+            cells.append([f"{name} every", *(duration(found.intervals_s[name][i]) for i in places)])
+        cells.append([name, *(_time(times_s[i]) for i in places)])
+    failing = _failing(failures.rate_per_s)
+    costs = f"checkpoint {failures.checkpoint_s:g} s, restart {failures.restart_s:g} s"
+    lines = []
     for name in found.expected_s:
         best = found.best(name)
         answer = "none: every time exceeds what a float holds" if best is None else said(found, name, best)
         lines.append(f"best, {name}: {answer}")
-    lines += [f"caution: {text}" for text in (*times.cautions, *_edge_cautions(found))]
-    return "\n".join(lines)
+    lines += ["", *prose_lines(f"{times.source}; {failing}; {costs}")]
+    lines += ["", *table_lines(list(zip(*cells, strict=True)), wide=wide)]
+    cautions = folded_lines(f"caution: {text}" for text in (*times.cautions, *_edge_cautions(found)))
+    return "\n".join([*lines, *([""] * bool(cautions)), *cautions])
+
+
+def _time(time_s: float) -> str:
+    return duration(float(time_s)) if math.isfinite(time_s) else "inf"
 
 
 def _failing(rate_per_s: float) -> str:

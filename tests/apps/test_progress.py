@@ -1,7 +1,9 @@
-"""Progress of runs on a terminal."""
+"""Progress of runs on a terminal and on a pipe."""
 
 import io
+import re
 import sys
+import time
 
 import pytest
 
@@ -25,16 +27,29 @@ def spec():
     return Settings().spec(Target(problem("cg", "S"), platform, block(platform, 4)))
 
 
-def test_runs_are_a_bar_on_a_terminal(monkeypatch, spec):
+def test_runs_are_a_live_line_on_a_terminal(monkeypatch, spec):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stderr", Terminal())
     progress = apps.runs.run_progress.RunProgress()
+    progress.start()
     progress.expect(1)
     progress.expect(2)
-    progress(spec, known=True)
-    progress(spec, known=False)
-    progress.waits(spec)  # a line would break the bar
+    progress(spec)
+    progress(spec)
+    progress.waits(spec)  # a line would break the live one
+    time.sleep(0.3)  # longer than between two drawings
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
     progress.close()
-    last = sys.stderr.getvalue().rpartition("\r")[2]
-    assert " 67%" in last and "2/3" in last and str(spec.target.problem) in last and last.endswith("\n")
-    assert "waiting" not in sys.stderr.getvalue()
+    assert f"2 of 3 {spec.target.problem}" in shown
+    assert "waiting" not in shown
     progress.check()
+
+
+def test_runs_of_less_than_a_minute_say_nothing_on_a_pipe(spec, capsys):
+    progress = apps.runs.run_progress.RunProgress()
+    progress.start()
+    progress.expect(1)
+    progress(spec)
+    progress.close()
+    assert capsys.readouterr().err == ""

@@ -13,9 +13,9 @@ from platforms.model.placement import block
 from platforms.model.platform import Power
 from platforms.read.read import materialise
 from predictor.answers.answers import Answer
+from predictor.answers.text import answer_lines
 from predictor.base import Cost, Declared, Evidence, EvidenceRequest, Prediction
 from predictor.evidence.broker import Broker
-from predictor.predict import _lines
 
 WIRE = Wire(125e6, 50e-6)
 POWER = Power(idle_w=10, full_w=50, epsilon_w=30)
@@ -52,7 +52,8 @@ def test_a_request_that_lacks_what_its_kind_needs_is_the_predictors_fault(target
 def test_an_energy_without_an_interval_is_shown_as_a_point(target):
     # A user's model may give an energy without an interval: 3 J over 2 s, 6 J s.
     alone = Prediction(2.0, {"compute_s": 2.0}, energy_j=3.0)
-    shown = _lines(Answer("own", target, alone, None, (), 0.0))
-    assert "energy at most 3 J, energy-delay product 6 J s" in shown
+    shown = " ".join(answer_lines(Answer("own", target, alone, None, (), 0.0)))
+    assert "energy at most 3.00 J, energy-delay product 6.00 J s" in shown
     between = replace(alone, energy_low_j=2.5, energy_high_j=3.5)
-    assert "3 J (between 2.5 and 3.5 J)" in _lines(Answer("own", target, between, None, (), 0.0))
+    shown = " ".join(answer_lines(Answer("own", target, between, None, (), 0.0)))
+    assert "3.00 J (between 2.50 and 3.50 J)" in shown

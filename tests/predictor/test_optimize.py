@@ -214,7 +214,7 @@ def test_text_names_what_json_says(pretend, capsys):
     arguments = [*HIMENO, "--size", "20", "--then", "1"]
     data = chosen(capsys, arguments)
     assert main(arguments) == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     assert f"chosen {data['chosen']}" in text
     assert f"then {data['then'][0]['chosen']}" in text
     assert "host file: " + " ".join(data["hostfile"]) in text

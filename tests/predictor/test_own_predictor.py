@@ -231,7 +231,7 @@ def test_the_interval_of_a_model_is_printed(capsys, pretend):
     arguments = "--scenario grid4x2 --app mg --class S --predictor".split()
     assert command.main([*arguments, f"{EXAMPLE}:HcfTraffic,hcf"]) == 0
     own, hcf = capsys.readouterr().out.split("mg S on ")[1:]
-    assert "by the model itself between" in own
+    assert "true time 2.50 s, by the model itself" in own
     assert "by the model itself" not in hcf  # what it has is the map's, if any
 
 

@@ -19,8 +19,9 @@ from predictor.answers.regime import (
     true_times,
     with_error_range,
 )
+from predictor.answers.text import answer_lines
 from predictor.base import ErrorRange, Prediction
-from predictor.predict import _lines, answer_to_json
+from predictor.predict import answer_to_json
 
 ROWS = (
     Row(0.1, 0.5, ErrorRange(100.0, 300.0, 20), (0.3, 0.7), (8, 48)),
@@ -40,6 +41,11 @@ def target(nranks=8, app="cg", *, cores=1):
     hosts = tuple(Host(f"c1-{i}", 1e9, cores) for i in range(nranks // cores))
     platform = Platform("one", "/nowhere.xml", "0", (Cluster("c1", hosts),))
     return Target(Problem(app), platform, tuple(host.name for host in hosts for _ in range(cores)))
+
+
+def said_of(answer):
+    """The lines about an answer as one text."""
+    return " ".join(" ".join(answer_lines(answer)).split())
 
 
 def saying(share, time_s=10.0, **more):
@@ -108,7 +114,7 @@ def test_without_a_map_nothing_is_flagged_but_it_is_said(small_map, predictor, a
     assert (made.error_range, made.flags) == (None, ())
     assert made.no_error_range == f"no map of {predictor} on {app}"
     answer = Answer(predictor, target(app=app), made, None, (), 0.0)
-    assert f"error not known: no map of {predictor} on {app}" in _lines(answer)
+    assert f"error not known: no map of {predictor} on {app}" in said_of(answer)
 
 
 def test_a_prediction_that_does_not_tell_its_computation_has_no_share():
@@ -118,10 +124,8 @@ def test_a_prediction_that_does_not_tell_its_computation_has_no_share():
 
 def test_the_command_says_range_and_true_time(small_map):
     answer = Answer("hcf", target(), with_error_range(saying(0.3), "hcf", target()), None, (), 0.0)
-    assert (
-        "predictions at this compute share were 2 to 4 times the true time: the true time is then 2.5 to 5 s"
-        in _lines(answer)
-    )
+    assert "hcf: 2.50 to 5.00 s" in said_of(answer)
+    assert "in such cases it was 2.00 to 4.00 times the true time" in said_of(answer)
     said = answer_to_json(answer)["prediction"]
     assert said["error_range"] == {"low_pct": 100.0, "high_pct": 300.0, "samples": 20}
     assert (said["low_s"], said["high_s"]) == (2.5, 5.0)
@@ -131,28 +135,23 @@ def test_the_command_says_range_and_true_time(small_map):
     ("low_pct", "high_pct", "headline", "sentence"),
     [
         # By hand, for a prediction of 10 s: 10 / (1 + error).
-        (100.0, 300.0, "10 s by the model, whose times are too high here", "were 2 to 4 times the true time: the true "
-         "time is then 2.5 to 5 s"),
-        (25.0, 25.0, "10 s by the model, whose times are too high here", "were 1.25 times the true time: the true time "
-         "is then 8 to 8 s"),
-        (-75.0, -50.0, "10 s by the model, whose times are too low here", "were 0.25 to 0.5 times the true time: the "
-         "true time is then 20 to 40 s"),
-        (0.0, 25.0, "10 s", "errors of +0 to +25 % are usual at this compute share: the true time is then 8 to 10 s"),
-        (-20.0, 0.0, "10 s", "errors of -20 to +0 % are usual at this compute share: the true time is then 10 to "
-         "12.5 s"),
-        (-20.0, 25.0, "10 s", "errors of -20 to +25 % are usual at this compute share: the true time is then 8 to "
-         "12.5 s"),
+        (100.0, 300.0, "2.50 to 5.00 s", "10.0 s, too high here: in such cases it was 2.00 to 4.00 times the"),
+        (25.0, 25.0, "8.00 s", "10.0 s, too high here: in such cases it was 1.25 times the true time"),
+        (-75.0, -50.0, "20.0 to 40.0 s", "10.0 s, too low here: in such cases it was 0.250 to 0.500 times the"),
+        (0.0, 25.0, "10.0 s", "true time 8.00 to 10.0 s: errors of +0 to +25 % are usual at this compute share"),
+        (-20.0, 0.0, "10.0 s", "true time 10.0 to 12.5 s: errors of -20 to +0 % are usual at this compute share"),
+        (-20.0, 25.0, "10.0 s", "true time 8.00 to 12.5 s: errors of -20 to +25 % are usual at this compute share"),
     ],
 )  # fmt: skip
 def test_a_time_outside_of_its_range_is_said_to_be_so(monkeypatch, low_pct, high_pct, headline, sentence):
     row = Row(0.0, 1.0, ErrorRange(low_pct, high_pct, 20), (0.0, 1.0), (8, 48))
     monkeypatch.setattr(regime, "known_map", lambda: {("hcf", "cg"): (row,)})
     made = with_error_range(saying(0.3), "hcf", target())
-    first, _, said, *_ = _lines(Answer("hcf", target(), made, None, (), 0.0)).splitlines()
-    assert first.partition("hcf: ")[2] == headline
-    assert said.strip().endswith(sentence)
+    answer = Answer("hcf", target(), made, None, (), 0.0)
+    assert answer_lines(answer)[0].partition("hcf: ")[2] == headline
+    assert sentence in said_of(answer)
     assert made.low_s is not None and made.high_s is not None
-    assert ("by the model" in first) is not (made.low_s <= made.time_s <= made.high_s)
+    assert ("own time" in said_of(answer)) is not (made.low_s <= made.time_s <= made.high_s)
 
 
 @pytest.mark.parametrize("key", sorted(regime.known_map()))
@@ -161,7 +160,7 @@ def test_no_time_stands_silently_outside_of_the_range_of_the_project_s_map(key):
         asked = target(row.ranks[0], key[1])
         made = with_error_range(saying((row.share_from + row.share_to) / 2), key[0], asked)
         assert made.error_range is not None and made.low_s is not None and made.high_s is not None
-        said = _lines(Answer(key[0], asked, made, None, (), 0.0))
+        said = said_of(Answer(key[0], asked, made, None, (), 0.0))
         inside = made.low_s <= made.time_s <= made.high_s
         assert ("are usual at this compute share" in said) is inside
         assert ("too high here" in said) is (made.time_s > made.high_s)

@@ -101,7 +101,7 @@ def test_segments_may_be_counted_as_daly_does(capsys):
 
 def test_one_node_is_one(capsys):
     assert main("--rate 0 --checkpoint 1 --work 1 --nodes 1".split()) == 0
-    assert "best, scratch: 1 node, 1 s" in capsys.readouterr().out
+    assert "best, scratch: 1 node, 1.00 s" in capsys.readouterr().out
 
 
 def test_without_failures_nothing_is_lost(capsys):

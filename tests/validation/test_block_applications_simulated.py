@@ -220,10 +220,10 @@ def test_the_command_compares_a_series(capsys):
 def test_a_series_is_told_as_a_table(capsys):
     arguments = [str(EXAMPLES / "blocks" / "master-slave.toml"), "--system", "grid4x8", "--no-store", "--jobs", "1"]
     assert cli.main([*arguments, "--model", "kask", "--vary", "slave1=1"]) == 0
-    title, heading, row = capsys.readouterr().out.splitlines()
+    title, _, heading, row = capsys.readouterr().out.splitlines()
     assert title.endswith(" on grid4x8, model kask")
     assert heading.split()[:2] == ["slave1", "processes"] and row.split()[:2] == ["1", "2"]
-    assert row.split()[5] == row.split()[7] == "-"  # kask has no parameters for power
+    assert row.split()[-1] == "-"  # kask has no parameters for power
     assert "success" not in heading
 
 

@@ -109,17 +109,16 @@ def test_a_campaign_run_again_gives_the_same_without_simulating(campaign_file, c
     different_machine_times = {"prediction_wall_s"}
     for old, new in zip(first, second, strict=True):
         assert {k for k in old if old[k] != new[k]} <= different_machine_times
-    assert "mg S" in outputs[0].err
-    assert "mg S" not in outputs[1].err
+    assert all(row["simulation_wall_s"] == again["simulation_wall_s"] for row, again in zip(first, second, strict=True))
     assert len(pd.read_csv(tmp_path / "out" / "results.csv")) == 48
 
 
 def test_lines_of_one_scenario_are_told_apart(campaign_file, capsys):
     small = SMALL.partition("predictors")[0].replace(', "grid3x9"', "") + 'predictors = ["hcf"]'
     assert main([str(campaign_file(small)), "--no-store"]) == 0
-    head, *lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
-    assert head.split()[:6] == ["scenario", "app", "network", "mapping", "efficiency", "predictor"]
-    assert len({tuple(line.split()[:6]) for line in lines}) == len(lines) == 8
+    out = capsys.readouterr().out
+    titles = [line for line in out.splitlines() if " ranks, mapping " in line]
+    assert len(set(titles)) == len(titles) == 8 and all(", efficiency " in title for title in titles)
 
 
 def test_graph_predictors_take_part(campaign_file, capsys):

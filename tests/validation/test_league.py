@@ -253,7 +253,7 @@ def test_the_league_follows_where_more_than_the_three_of_hcf_are_asked(capsys):
     assert "League" not in capsys.readouterr().out
     assert run([*asked.split(), "hcf,hcf-constant,hcf-printed,dpgraph-known"]) == 0
     shown = capsys.readouterr().out
-    assert "League, on the 1 of 1 cases that all ranked predictors answer" in shown and SIMULATE in shown
+    assert "on the 1 of 1 cases that all ranked predictors answer" in " ".join(shown.split()) and SIMULATE in shown
 
 
 @pytest.mark.parametrize(

@@ -296,10 +296,10 @@ def test_the_table_of_choices_is_shown_with_a_column_for_each_app_and_drawn():
     # By hand as above: of 10 and 15 s p takes the second, 50 %; of 20, 10 and 40 s one of the first two, 0 or 100 %.
     rows = scenarios("p", [8, 7], [10.0, 15.0]) + scenarios("p", [3, 3, 5], [20.0, 10.0, 40.0], app="mg")
     table = decisions(results(rows))
-    lines = [line.split() for line in decisions_text(table).splitlines()]
+    lines = [line.split() for line in decisions_text(table, wide=True).splitlines()]
     heading = next(line for line in lines if line[:1] == ["predictor"])
     assert " ".join(heading).endswith("mean cg mean mg")
-    assert next(line for line in lines if line[0] == "p")[-2:] == ["50", "50"]
+    assert next(line for line in lines if line[:1] == ["p"])[-2:] == ["50.0", "50.0"]
     (_, _, shown) = league_tables(ranking(results(rows)), pareto(ranking(results(rows))), table)
     cells = [[getattr(cell, "text", cell) for cell in row] for row in shown.rows]
     of_cg = next(row for row in cells if row[1:3] == ["cg", "p"])
@@ -317,7 +317,8 @@ def test_where_nobody_answers_enough_there_are_no_ranks():
         row("q", 1, scenario="y"),
     ]
     table = ranking(results(rows).assign(truth="measurement"))
-    assert "without ranks: of 2 cases none is answered by all who answer three quarters" in ranking_text(table)
+    said = " ".join(ranking_text(table).split())
+    assert "without ranks: of 2 cases none is answered by all who answer three quarters" in said
     assert league_text(table) == [
         "No predictor is ranked: none of the 2 cases is answered by all predictors with enough answers."
     ]

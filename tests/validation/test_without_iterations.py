@@ -12,10 +12,10 @@ PROBE = 2**25 / 4 / (0.0017 * 40e9)  # s: class S has 2^25 random numbers; 4 nod
 
 
 def test_tables_show_no_iterations_and_figures_are_drawn(capsys, tmp_path):
-    arguments = f"--scenario grid4x2 --app ep --class S --predictor hcf --no-store --out {tmp_path}"
+    arguments = f"--scenario grid4x2 --app ep --class S --predictor hcf --no-store --wide --out {tmp_path}"
     assert run(arguments.split()) == 0
-    line = capsys.readouterr().out.splitlines()[1]
-    assert " - 0e+00 " in line
+    heading, line = capsys.readouterr().out.splitlines()[:2]
+    assert "iterations  bound" in heading and " -  0e+00 " in line
     assert (tmp_path / "times-ep.png").read_bytes().startswith(b"\x89PNG")
 
 

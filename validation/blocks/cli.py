@@ -12,6 +12,10 @@ from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import Cell
+from platforms.terminal.width import add_wide_argument
 from predictor.blocks.options import (
     add_model_arguments,
     add_setting_arguments,
@@ -19,6 +23,7 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_arguments,
 )
+from validation.presentation.tables import error_cell, table_of
 
 if TYPE_CHECKING:
     from predictor.blocks.setting import Setting
@@ -38,6 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--vary", metavar="NAME=V1,V2,...", help="compare for each of these values of a label's count or a variable"
     )
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_runner_arguments(parser)
     return parser
@@ -69,32 +75,28 @@ def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any]
     ]
 
 
-def table(rows: Sequence[Comparison]) -> str:
-    """Return the comparisons as a table of text."""
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
-    def energy(value: float | None) -> str:
-        return "-" if value is None else f"{value:.5g}"
-
-    frame = pd.DataFrame(
-        {
-            **{name: [row.varied[name] for row in rows] for name in rows[0].varied},
-            "processes": [row.processes for row in rows],
-            "evaluated s": [f"{row.evaluated_s:.6g}" for row in rows],
-            "simulated s": [f"{row.simulated_s:.6g}" for row in rows],
-            "error %": [f"{row.error_pct:+.4f}" for row in rows],
-            "evaluated J": [energy(row.evaluated_j) for row in rows],
-            "simulated J": [energy(row.simulated_j) for row in rows],
-            "energy error %": ["-" if row.energy_error_pct is None else f"{row.energy_error_pct:+.4f}" for row in rows],
-            "point-to-point messages": [row.messages for row in rows],
-            **({"success": [f"{row.success:.10g}" for row in rows]} if rows[0].success is not None else {}),
-            "evaluation wall s": [f"{row.evaluation_wall_s:.4f}" for row in rows],
-            "simulation wall s": [f"{row.simulation_wall_s:.3f}" for row in rows],
-        }
-    )
-    head = f"{rows[0].application} on {rows[0].system}, model {rows[0].model}"
-    return f"{head}\n{frame.to_string(index=False)}"
+def table(rows: Sequence[Comparison], *, wide: bool = False) -> str:
+    """Return the comparisons as a table of text; ``wide``: with energies, messages and costs."""
+    columns: dict[str, Sequence[str | Cell]] = {
+        **{name: [str(row.varied[name]) for row in rows] for name in rows[0].varied},
+        "processes": [str(row.processes) for row in rows],
+        "evaluated": [duration(row.evaluated_s, like_s=row.simulated_s) for row in rows],
+        "simulated": [duration(row.simulated_s) for row in rows],
+        "error %": [error_cell(row.error_pct) for row in rows],
+    }
+    if wide:
+        columns["evaluated J"] = [significant(row.evaluated_j) for row in rows]
+        columns["simulated J"] = [significant(row.simulated_j) for row in rows]
+    columns["energy error %"] = [error_cell(row.energy_error_pct) for row in rows]
+    if wide:
+        columns["point-to-point messages"] = [str(row.messages) for row in rows]
+    if rows[0].success is not None:
+        columns["success"] = [significant(row.success) for row in rows]
+    if wide:
+        columns["evaluation wall s"] = [f"{row.evaluation_wall_s:.4f}" for row in rows]
+        columns["simulation wall s"] = [f"{row.simulation_wall_s:.3f}" for row in rows]
+    head = prose_lines(f"{rows[0].application} on {rows[0].system}, model {rows[0].model}")
+    return "\n".join([*head, "", *table_of(columns, left=tuple(rows[0].varied), wide=wide)])
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -111,7 +113,7 @@ def _run(args: argparse.Namespace) -> int:
         ]
     cautions = [*settings[0][1].cautions(args.model), *runner.cautions.lines()]
     shown = {"comparisons": [row.to_json() for row in rows], "cautions": cautions}
-    print(json.dumps(shown) if args.json else table(rows))
+    print(json.dumps(shown) if args.json else table(rows, wide=args.wide))
     return 0
 
 

@@ -16,9 +16,11 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import probe_placement
+from platforms.terminal.progress import doing
 from predictor.answers.answers import Answer, answers_or_reasons
 from predictor.answers.regime import own_compute_share
 from predictor.base import Evidence, Prediction, Predictor
+from predictor.defaults.choice import PredictorsOf
 from predictor.evidence.broker import Broker
 from predictor.hcf import Probe, read_probe
 from validation.comparison.truth import MeasuredTimes
@@ -96,7 +98,7 @@ class Failure:
 
 def validate(
     targets: Sequence[Target],
-    models: Sequence[Predictor],
+    models: Sequence[Predictor] | PredictorsOf,
     settings: Settings,
     *,
     mapping: str,
@@ -111,7 +113,7 @@ def validate(
 
     Args:
         targets: The targets; the results come in their order.
-        models: The predictors.
+        models: The predictors, of every target or by target.
         settings: How the targets and the runs of the evidence are executed.
         mapping: Name of the mapping, for the results.
         runner: Makes the runs.
@@ -125,7 +127,8 @@ def validate(
     broker = Broker.of(settings, targets, runner)
     for target in targets:
         try:
-            answers, truth = _answers_and_truth(target, models, broker, settings.spec(target), runner, measured)
+            asked, spec = _asked(models, target), settings.spec(target)
+            answers, truth = _answers_and_truth(target, asked, broker, spec, runner, measured)
         except (UserError, SimulationError) as err:
             yield Failure(target, err)
             continue
@@ -137,7 +140,10 @@ def validate(
 
 
 def _needed_runs(
-    targets: Sequence[Target], models: Sequence[Predictor], settings: Settings, measured: MeasuredTimes | None
+    targets: Sequence[Target],
+    models: Sequence[Predictor] | PredictorsOf,
+    settings: Settings,
+    measured: MeasuredTimes | None,
 ) -> Iterator[RunSpec]:
     """Return all runs to start at first; with measured times, only those of the evidence for measured targets."""
     if measured is None:
@@ -155,26 +161,39 @@ def _answers_and_truth(
 ) -> tuple[list[Answer], RunRecord]:
     """Return every model's answer for the target, and the target's truth."""
     truth = None if measured is None else measured.record(spec)
-    answers = [answers_or_reasons(model, [target], broker)[0] for model in models]
-    truth = truth or runner.record(spec)
+    answers = []
+    for model in models:
+        with doing(f"{model.name} predicts {target}"):
+            answers += answers_or_reasons(model, [target], broker)
+    with doing(f"simulating {target}"):
+        truth = truth or runner.record(spec)
     _check_time(truth, target)
     return answers, truth
 
 
+def _asked(models: Sequence[Predictor] | PredictorsOf, target: Target) -> Sequence[Predictor]:
+    """Return the predictors of a target."""
+    return models(target) if callable(models) else models
+
+
 def runs(
-    targets: Sequence[Target], models: Sequence[Predictor], settings: Settings, *, simulating: bool = True
+    targets: Sequence[Target],
+    models: Sequence[Predictor] | PredictorsOf,
+    settings: Settings,
+    *,
+    simulating: bool = True,
 ) -> Iterator[RunSpec]:
     """Yield all runs that ``validate`` needs: first those of the evidence, then the targets, the largest first.
 
     Args:
         targets: The targets.
-        models: The predictors.
+        models: The predictors, of every target or by target.
         settings: How the runs are executed.
         simulating: Include the runs of the targets.
     """
     broker = Broker(settings, targets, record=simulate)
     for target in targets:
-        for model in models:
+        for model in _asked(models, target):
             with suppress(UserError):  # reported when this target is evaluated
                 yield from broker.specs(model.requests([target]))
     if simulating:

@@ -14,6 +14,10 @@ from apps.arguments.settings import cautions, settings_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.files.writing import write_csv, written_into
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import Cell, table_lines
+from platforms.terminal.width import add_wide_argument
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.study import (
     Study,
@@ -26,6 +30,7 @@ from predictor.frequency.study import (
 )
 from validation.frequency.compare import Optimum, Row, compare, loss_pct, optimum
 from validation.output.output import usable_folder
+from validation.presentation.tables import error_cell
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -36,6 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--optimum", action="store_true", help="simulate all choices and report how far the chosen one is from the best"
     )
     parser.add_argument("--out", metavar="DIR", help="write frequencies.csv and a figure per app there")
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no table")
     return parser
 
@@ -62,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
         made = [_to_json(*one, args.objective) for one in compared]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
-        print("\n\n".join(_text(*one, args.objective) for one in compared))
+        print("\n\n".join(_text(*one, args.objective, wide=args.wide) for one in compared))
     if folder is not None:
         _write(folder, args.out, compared)
     return 0
@@ -82,19 +88,27 @@ def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: 
     return data
 
 
-def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> str:
-    width = max(len(row.frequency) for row in rows)
-    lines = [f"{one.target}, by {rows[0].predictor}"]
-    lines.append(
-        f"{'choice':>8} {'GHz':>{width}} {'predicted s':>12} {'simulated s':>12} {'error %':>8} "
-        f"{'predicted J':>12} {'simulated J':>12} {'error %':>8}"
-    )
-    lines += [
-        f"{row.choice:>8} {row.frequency:>{width}} {row.predicted_s:>12.5g} {row.simulated_s:>12.5g} "
-        f"{row.time_error_pct:>+8.3f} {row.energy_predicted_j:>12.5g} {row.energy_simulated_j:>12.5g} "
-        f"{row.energy_error_pct:>+8.3f}"
-        for row in rows
-    ]
+def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str, *, wide: bool) -> str:
+    answer = [f"{one.target}, by {rows[0].predictor}", *_answer(one, rows, found, objective)]
+    return "\n".join([*folded_lines(answer), "", *_table(rows, wide=wide)])
+
+
+def _table(rows: Sequence[Row], *, wide: bool) -> list[str]:
+    """Return the lines of a table of all choices; the narrow one leaves out the predicted values."""
+    cells: list[list[str | Cell]] = []
+    for row in rows:
+        times = [duration(value, like_s=row.simulated_s) for value in (row.predicted_s, row.simulated_s)]
+        energies = [significant(value) for value in (row.energy_predicted_j, row.energy_simulated_j)]
+        first = 0 if wide else 1
+        error, energy_error = error_cell(row.time_error_pct), error_cell(row.energy_error_pct)
+        cells.append([row.choice, row.frequency, *times[first:], error, *energies[first:], energy_error])
+    own, own_j = (["predicted"], ["predicted J"]) if wide else ([], [])
+    head = ["choice", "GHz", *own, "simulated", "error %", *own_j, "simulated J", "error %"]
+    return table_lines([head, *cells], left={0, 1}, wide=wide)
+
+
+def _answer(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> list[str]:
+    lines = []
     highest = next(row for row in rows if row.choice == "highest")
     best = [row for row in rows if row.choice == "best"][-1]
     worst = max(abs(row.time_error_pct) for row in rows), max(abs(row.energy_error_pct) for row in rows)
@@ -109,7 +123,7 @@ def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str
             f"{option_text(one.levels.grid, one.levels, found.point)}; the predicted choice "
             f"is {loss_pct(rows, found, objective):.3g} % worse"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:

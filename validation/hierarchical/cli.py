@@ -18,6 +18,7 @@ from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.files.writing import written_into
+from platforms.terminal.width import add_wide_argument
 from predictor.hierarchical.model import SCALING
 from validation.comparison.dataframes import records
 
@@ -69,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="path of messages within a node: memory (default), or network (the node's link)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and, with --app, surfaces (PNG) there")
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
     add_runner_arguments(parser)
     return parser
@@ -157,8 +159,10 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         with written_into("--out", folder):
             write_csv(points_table(points), folder, name)
             write_figure(points, folder, name)
-    whole = {**study_json(study, points, regions), "cautions": said.lines()}
-    print(json.dumps(whole) if args.json else study_text(study, points, regions))
+    if args.json:
+        print(json.dumps({**study_json(study, points, regions), "cautions": said.lines()}))
+    else:
+        print(study_text(study, points, regions, wide=args.wide))
     return 0
 
 

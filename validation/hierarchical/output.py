@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.files import writing
+from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS
 from validation.hierarchical.communication import Point, RegionError, Study
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _text(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of right-aligned columns; the first row has their names."""
-    return "\n".join(table_lines(rows))
+def _text(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), wide: bool = False) -> str:
+    """Return a table; the first row has the names of its columns."""
+    return "\n".join(table_lines(rows, left=left, wide=wide))
 
 
 # --- the model's own world ---
@@ -107,37 +108,30 @@ def _row(point: Point) -> dict[str, Any]:
     return row
 
 
-def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> str:
-    """Return a text with all points, then the errors by region."""
+def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionError], *, wide: bool = False) -> str:
+    """Return a text with the errors by region, then all points; ``wide``: with the terms of each point."""
     whose = "the kernel declares" if study.bytes_from == "declared" else "in the paper"
     way = "its memory" if study.inside == "memory" else "its network link"
     head = (
         f"{study.app}, n = {study.n}, on {study.system.name}: kernel {points[0].record.identity['app']}, "
         f"#b as {whose}, messages within a node through {way}; model with beta(q, p) = {study.shared}"
     )
-    rows: list[tuple[str, ...]] = [
-        (
-            *("q", "p", "S simulated", "S derived", "error %", "S printed", "error %"),
-            *("memory", "model", "network", "model", "latency", "uneven", "what fails (derived)"),
-        )
-    ]
+    terms = ("memory", "model", "network", "model", "latency", "uneven") if wide else ()
+    names = ("q", "p", "S simulated", "S derived", "error %", "S printed", "error %", *terms, "what fails (derived)")
+    rows: list[tuple[str, ...]] = [names]
     for point in points:
         simulated, model = point.simulated, point.model(DERIVED)
+        numbers = (simulated.memory, model.memory, simulated.network, model.network, point.latency, point.imbalance)
         rows.append(
             (
                 *(str(point.q), str(point.p), f"{point.speedup:.4g}"),
                 *(f"{point.model_speedup(DERIVED):.4g}", f"{100 * point.error(DERIVED):+z.1f}"),
                 *(f"{point.model_speedup(PRINTED):.4g}", f"{100 * point.error(PRINTED):+z.1f}"),
-                *(
-                    f"{round(number, 9) + 0.0:.3g}"
-                    for number in (simulated.memory, model.memory, simulated.network, model.network)
-                ),
-                *(f"{point.latency:.3g}", f"{point.imbalance:.3g}", point.cause(DERIVED)),
+                *(f"{round(number, 9) + 0.0:.3g}" for number in numbers[: len(terms)]),
+                point.cause(DERIVED),
             )
         )
-    below: list[tuple[str, ...]] = [
-        ("region", "variant", "points", "mean error %", "mean |error| %", "largest %", "what fails")
-    ]
+    below: list[tuple[str, ...]] = [("region", "variant", "points", "mean %", "mean |%|", "largest %", "what fails")]
     below += [
         (
             *(one.region, one.variant, str(one.points)),
@@ -146,8 +140,9 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         )
         for one in regions
     ]
-    note = "memory, network, latency, uneven: relative to the ideal time of the operations on all cores"
-    return "\n".join((head, "", _text(rows), note, "", _text(below)))
+    note = ["memory, network, latency, uneven: relative to the ideal time of the operations on all cores"]
+    tables = (_text(below, left={0, 1, 6}, wide=wide), "", _text(rows, left={len(names) - 1}, wide=wide))
+    return "\n".join((*prose_lines(head), "", *tables, *(note if wide else ())))
 
 
 def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from platforms.arguments import add_platform_arguments, check_usable
 from platforms.command import CommandParser
 from platforms.errors import UserError
 from platforms.model.placement import MAPPINGS
+from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
 from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
 from predictor.registry import ALL
@@ -53,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--out", metavar="DIR",
         help="write results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret",
     )  # fmt: skip
+    add_wide_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print all tables as one JSON object")
     return parser
@@ -92,9 +94,15 @@ def _run(args: argparse.Namespace) -> int:
     costs = EvidenceCosts()
     with (
         Output(
-            args.out, as_json=args.json, figures=False, fail_above=fail_above, decision_costs=costs, cautions=said
+            args.out,
+            as_json=args.json,
+            figures=False,
+            wide=args.wide,
+            fail_above=fail_above,
+            decision_costs=costs,
+            cautions=said,
         ) as output,
-        runner_from_arguments(args, cautions=said) as runner,
+        runner_from_arguments(args, cautions=said, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate

@@ -214,7 +214,7 @@ def run_campaign(args: argparse.Namespace) -> int:
     campaign = read_allocation_campaign(args.campaign)
     said = Cautions()
     with (
-        AllocationOutput(args.out, as_json=args.json, cautions=said) as output,
+        AllocationOutput(args.out, as_json=args.json, wide=args.wide, cautions=said) as output,
         runner_from_arguments(args, cautions=said) as runner,
     ):
         for case in campaign.studies:

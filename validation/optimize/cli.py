@@ -17,6 +17,9 @@ from apps.arguments.settings import settings_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.width import add_wide_argument
 from predictor.optimize.arguments import (
     add_search_arguments,
     objective_cautions,
@@ -41,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_search_arguments(parser)
     parser.add_argument("--out", metavar="DIR", help="with a campaign: write its CSV files and figures there")
+    add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser
 
@@ -75,13 +79,13 @@ def _run(args: argparse.Namespace) -> int:
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
-    print(f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}")
+    print("\n".join(folded_lines([f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"])))
     print(text(judged))
-    print(
-        f"evidence   {spent.node_s:.4g} node-seconds, {100 * spent.node_s / truth.node_s:.3g} % of what all "
-        f"configurations take; "
-        f"search {1000 * found.search_s:.3g} ms"
+    evidence = (
+        f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
+        "configurations take"
     )
+    print("\n".join(folded_lines([evidence, f"search     {duration(found.search_s)}"])))
     return 0
 
 
@@ -99,14 +103,14 @@ def text(judged: Judged) -> str:
     )
     of = "" if objective.name == "time" else f", of its {objective.name}"
     lines = [
-        f"chosen     {judged.chosen}: estimated {judged.estimated_s:.4g} s, simulated {judged.simulated_s:.4g} s"
-        f"{chosen_value}",
-        f"optimum    {judged.optimum}: simulated {judged.optimum_s:.4g} s{optimum_value}, "
+        f"chosen     {judged.chosen}: estimated {duration(judged.estimated_s)}, "
+        f"simulated {duration(judged.simulated_s)}{chosen_value}",
+        f"optimum    {judged.optimum}: simulated {duration(judged.optimum_s)}{optimum_value}, "
         f"of {judged.configurations} configurations",
         f"epsilon    {100 * judged.epsilon:+.2f} %{of}, the chosen one against the optimum",
-        f"delta      {100 * judged.delta:+.2f} %, the estimated time of the chosen one against its simulated time",
+        f"delta      {100 * judged.delta:+.2f} %, its estimated time against its simulated time",
     ]
-    return "\n".join([*lines, *(f"caution: {flag}" for flag in judged.flags)])
+    return "\n".join(folded_lines([*lines, *(f"caution: {flag}" for flag in judged.flags)]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from apps.results.cautions import Cautions
 from platforms.files.writing import write_csv, written_into
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
 from validation.comparison.dataframes import grouped, records, rows_of
 from validation.optimize.plots import write_figures
@@ -36,12 +38,13 @@ class AllocationOutput:
         folder: Folder for choices.csv, choices-summary.csv, the times of all configurations (configurations.csv) and
             of all measurements (measurements.csv), and figures; None: write no files.
         as_json: Print one JSON object instead of a table.
+        wide: Show all columns of the table.
         cautions: The cautions about the runs, for the JSON; the runner prints them itself.
     """
 
-    def __init__(self, folder: str | None, *, as_json: bool, cautions: Cautions):
+    def __init__(self, folder: str | None, *, as_json: bool, cautions: Cautions, wide: bool = False):
         self._folder = None if folder is None else usable_folder(folder)
-        self._as_json, self._cautions = as_json, cautions
+        self._as_json, self._cautions, self._wide = as_json, cautions, wide
         self._rows: list[dict[str, Any]] = []
         self._configurations: list[dict[str, Any]] = []
         self._measurements: list[dict[str, Any]] = []
@@ -86,7 +89,7 @@ class AllocationOutput:
             tables = {"choices": records(rows), "summary": records(summary)}
             print(json.dumps({**tables, "cautions": self._cautions.lines()}))
         else:
-            print(summary_text(summary))
+            print(summary_text(summary, wide=self._wide))
         if self._folder is not None:
             with written_into("--out", self._folder):
                 write_csv(rows, self._folder / "choices.csv")
@@ -143,42 +146,20 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(summary)
 
 
-def summary_text(summary: pd.DataFrame) -> str:
-    """Return the summary as a text table for a terminal."""
-    columns = (
-        "app",
-        "model",
-        "noise",
-        "answered",
-        "mean",
-        "sd",
-        "max",
-        "optimal",
-        "|delta|<=0.2",
-        "evidence",
-        "fit",
-        "search",
-    )
-    lines: list[tuple[str, ...]] = [columns]
+def summary_text(summary: pd.DataFrame, *, wide: bool = False) -> str:
+    """Return the summary as a text table for a terminal; ``wide``: with all columns."""
+    head = ["app", "model", "noise", "answered", "mean", *(["sd"] * wide), "largest", "optimal"]
+    lines = [[*head, *(["|delta|<=0.2", "evidence node-s", "fit", "search"] if wide else ["evidence node-s"])]]
     for row in rows_of(summary):
-        lines.append(
-            (
-                row.app,
-                row.model,
-                _percent(row.noise),
-                f"{row.answered} of {row.sizes}",
-                _percent(row.epsilon_mean),
-                _percent(row.epsilon_sd),
-                _percent(row.epsilon_max),
-                _percent(row.optimal, digits=0),
-                _percent(row.delta_within, digits=0),
-                f"{row.evidence_node_s:.3g} node-s",
-                f"{1000 * row.fit_s:.3g} ms",
-                f"{1000 * row.search_s:.3g} ms",
-            )
-        )
-    head = "epsilon over the sizes answered: how much longer the chosen configuration takes than the optimum"
-    return "\n".join([head, *table_lines(lines, left={0, 1})])
+        line = [row.app, row.model, _percent(row.noise), f"{row.answered} of {row.sizes}", _percent(row.epsilon_mean)]
+        line += [_percent(row.epsilon_sd)] if wide else []
+        line += [_percent(row.epsilon_max), _percent(row.optimal, digits=0)]
+        line += [_percent(row.delta_within, digits=0)] if wide else []
+        line.append(significant(row.evidence_node_s))
+        line += [duration(row.fit_s), duration(row.search_s)] if wide else []
+        lines.append(line)
+    head_line = "epsilon over the sizes answered: how much longer the chosen configuration takes than the optimum"
+    return "\n".join([*prose_lines(head_line), "", *table_lines(lines, left={0, 1}, wide=wide)])
 
 
 def _percent(share: float | None, *, digits: int = 2) -> str:

@@ -13,6 +13,8 @@ from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files import writing
 from platforms.files.writing import write_csv, written_into
+from platforms.terminal.progress import doing
+from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import published_errors, summarise
 from validation.output.fail_above import TOO_WRONG, too_wrong
@@ -37,10 +39,11 @@ class Output:
         as_json: Print one JSON object instead of tables.
         figures: Draw figures.
         energy: Show energies in the tables, and draw figures of them too.
+        wide: Show all columns in the tables.
         fail_above: Largest mean absolute error of a predictor, %, that does not count as a failure; None: no limit.
         decision_costs: Costs of the evidence for all candidates, given by a command that compares choices.  Then there
             is always a league, and results and summary are not printed.
-        cautions: The cautions about the runs, for the JSON; the runner prints them itself.
+        cautions: The cautions about the runs, printed after the results.
 
     Raises:
         UserError: The folder cannot be written; raised before anything is run.
@@ -53,12 +56,13 @@ class Output:
         as_json: bool,
         figures: bool,
         energy: bool = False,
+        wide: bool = False,
         fail_above: float | None = None,
         decision_costs: EvidenceCosts | None = None,
         cautions: Cautions | None = None,
     ):
         self._folder = None if folder is None else usable_folder(folder)
-        self._as_json, self._figures, self._energy = as_json, figures, energy
+        self._as_json, self._figures, self._energy, self._wide = as_json, figures, energy, wide
         self._fail_above, self._too_wrong = fail_above, False
         self._decision_costs = decision_costs
         self._cautions = Cautions() if cautions is None else cautions
@@ -98,23 +102,25 @@ class Output:
         return pd.DataFrame(self._rows, columns=list(COLUMNS))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and not self._rows:
-            return
+        try:
+            if kind is None or self._rows:
+                self._show(finished=kind is None)
+        finally:
+            self._cautions.say_all()
 
-        results = self.results()
-        summary = summarise(results)
-        league = self._league(results)
+    def _show(self, *, finished: bool) -> None:
+        with doing("summing up the results"):
+            results = self.results()
+            summary = summarise(results)
+            league = self._league(results)
+            shown = self._as_text(results, summary, league)
         try:  # write the files even if printing fails (a closed pipe), and print even if no file can be written
             if self._rows and self._folder is not None:
                 self._write(results, summary, league, self._folder)
         finally:
-            if self._as_json:
-                tables = {"results": results, "summary": summary, **league}
-                shown = {name: records(table) for name, table in tables.items()}
-                print(json.dumps({**shown, "cautions": self._cautions.lines()}))
-            elif self._rows:
-                self._print(results, summary, league)
-        if kind is None and self._fail_above is not None:
+            if self._rows or self._as_json:
+                print(shown, flush=True)
+        if finished and self._fail_above is not None:
             said = too_wrong(summary, self._fail_above)
             self._too_wrong = said is not None
             if said:
@@ -123,21 +129,37 @@ class Output:
     def _league(self, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """Return the tables of the league, or none if no league is wanted."""
         of_choices = self._decision_costs is not None
-        if not self._rows or not (of_choices or results["predictor"].nunique() >= LEAGUE_FROM):
+        if not self._rows or not (of_choices or _rivals(results) >= LEAGUE_FROM):
             return {}
         # Imported here for a quick start: it is slow to import.
         from validation.ranking.output import league_tables
 
         return league_tables(results, self._decision_costs)
 
-    def _print(self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame]) -> None:
-        if self._decision_costs is None:
-            _print(results, summary, energy=self._energy)
+    def _as_text(self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame]) -> str:
+        """Return what is printed: one JSON object, or the tables and the closing sentences."""
+        if self._as_json:
+            tables = {"results": results, "summary": summary, **league}
+            shown = {name: records(table) for name, table in tables.items()}
+            return json.dumps({**shown, "cautions": self._cautions.lines()})
+        parts = []
+        if self._decision_costs is None and self._rows:
+            # Imported here for a quick start: it is slow to import.
+            from validation.presentation.tables import results_text, summary_text
+
+            parts.append(results_text(results, energy=self._energy, wide=self._wide))
+            parts.append(summary_text(summary, published_errors(results), energy=self._energy, wide=self._wide))
         if league:
             # Imported here for a quick start: it is slow to import.
             from validation.ranking.output import league_text
 
-            print(("" if self._decision_costs is not None else "\n") + league_text(league))
+            parts.append(league_text(league, wide=self._wide))
+        if self._decision_costs is None and self._rows:
+            # Imported here for a quick start: it is slow to import.
+            from validation.ranking.sentences import closing_sentences
+
+            parts.append("\n".join(line for said in closing_sentences(results) for line in prose_lines(said)))
+        return "\n\n".join(filter(None, parts))
 
     def _write(
         self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame], folder: Path
@@ -149,7 +171,8 @@ class Output:
                 # Imported here for a quick start: it is slow to import.
                 from validation.presentation.plots import write_figures
 
-                write_figures(results, folder, energy=self._energy)
+                with doing("drawing the figures"):
+                    write_figures(results, folder, energy=self._energy)
             if league:
                 # Imported here for a quick start: it is slow to import.
                 from validation.ranking.output import write_league
@@ -166,14 +189,9 @@ def usable_folder(text: str) -> Path:
     return writing.usable_folder("--out", text)
 
 
-def _print(results: pd.DataFrame, summary: pd.DataFrame, *, energy: bool) -> None:
+def _rivals(results: pd.DataFrame) -> int:
+    """Return the largest number of predictors that one target has; by default it depends on the target."""
     # Imported here for a quick start: it is slow to import.
-    from validation.presentation.tables import results_text, summary_text
+    from validation.ranking.standing import CASE
 
-    print(results_text(results, energy=energy))
-    print()
-    print(summary_text(summary, published_errors(results), energy=energy))
-    cautious = results["flags"] != ""
-    if cautious.any():
-        example = results["flags"][cautious].iloc[0]
-        print(f"\n! {cautious.sum()} of {len(results)} predictions carry a caution, such as: {example}")
+    return int(results.groupby(list(CASE), dropna=False)["predictor"].nunique().max())

@@ -32,13 +32,13 @@ def league_tables(results: pd.DataFrame, costs: EvidenceCosts | None = None) -> 
     return {"league": league, "pareto": pareto(league), "decisions": choices}
 
 
-def league_text(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return the tables as text for a terminal."""
-    parts = [ranking_text(tables["league"])]
+def league_text(tables: Mapping[str, pd.DataFrame], *, wide: bool = False) -> str:
+    """Return the tables as text for a terminal; ``wide``: with all columns."""
+    parts = [ranking_text(tables["league"], wide=wide)]
     if not tables["pareto"].empty:
         parts.append(pareto_text(tables["pareto"]))
     if not tables["decisions"].empty:
-        parts.append(decisions_text(tables["decisions"]))
+        parts.append(decisions_text(tables["decisions"], wide=wide))
     return "\n\n".join(parts)
 
 

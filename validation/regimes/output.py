@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure, write_csv, written_into
+from platforms.terminal.prose import folded_lines
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import published_errors
@@ -37,7 +38,7 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions:
         shown = {name: records(table) for name, table in tables.items()}
         print(json.dumps({**shown, "cautions": list(cautions)}))
     else:
-        print("\n".join(sentences(tables["thresholds"], tables["published"], errors_pct=published)))
+        print("\n".join(folded_lines(sentences(tables["thresholds"], tables["published"], errors_pct=published))))
         for app in dict.fromkeys(results["app"]):
             print(f"\n{means_text(results, app)}")
         if (inside := coverage_text(results)) is not None:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import grouped
+from validation.presentation.tables import error_cell, table_of
 from validation.regimes.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:
@@ -91,13 +93,21 @@ def means_text(results: pd.DataFrame, app: str) -> str:
         lines.append(
             {
                 "network": network,
-                "network speed / efficiency": ratio_text(ratio),
-                "compute % of the runs": shares[network, ratio],
-                **{name: _error(error) for name, error in zip(one["predictor"], one["abs_error_pct"], strict=True)},
+                "speed": ratio_text(ratio),
+                "compute %": shares[network, ratio],
+                **{
+                    name: error_cell(error, signed=False)
+                    for name, error in zip(one["predictor"], one["abs_error_pct"], strict=True)
+                },
             }
         )
     table = pd.DataFrame(lines).sort_values("network", kind="stable").fillna("-")
-    return f"{app}, mean |error| %\n{table.to_string(index=False)}"
+    head = (
+        f"{app}, mean |error| % by the speed of the network over that of the nodes (1: as they are), and the share of "
+        "computation in the runs"
+    )
+    lines_of_table = table_of({str(name): list(table[name]) for name in table}, left=("network",))
+    return "\n".join([*prose_lines(head), "", *lines_of_table])
 
 
 def ratio_text(ratio: float) -> str:
@@ -117,10 +127,6 @@ def _percent(share: float) -> str:
     return share_text(share).removesuffix(" %")
 
 
-def _error(error_pct: float) -> str:
-    return f"{error_pct:.2f}" if error_pct < 100 else f"{error_pct:.0f}"
-
-
 def coverage_text(results: pd.DataFrame) -> str | None:
     """Return a line on how many errors lie in the range of the project's map; None: the map gave no ranges."""
     told = results[results["in_range"].notna()]
@@ -128,4 +134,4 @@ def coverage_text(results: pd.DataFrame) -> str | None:
         return None
     inside = told.groupby("predictor", sort=False)["in_range"].agg(["sum", "count"])
     by_name = [f"{name} {100 * row['sum'] / row['count']:.0f} % of {row['count']}" for name, row in inside.iterrows()]
-    return f"inside the range that the map of this project gives: {', '.join(by_name)}"
+    return "\n".join(prose_lines(f"inside the range that the map of this project gives: {', '.join(by_name)}"))

@@ -19,6 +19,8 @@ from apps.arguments.programs import add_problem_arguments, problem_from_argument
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 
 if TYPE_CHECKING:
@@ -137,17 +139,20 @@ def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> 
 
 
 def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
-    rows: list[tuple[str, ...]] = [("quantity", "runs", "formula", "estimate", "99 % from", "to", "")]
+    rows: list[tuple[str, ...]] = [("quantity", "runs", "formula", "estimate", "99 % interval", "")]
     for check in checks:
-        numbers = (f"{value:.6g}" for value in (check.formula, check.estimate, check.low, check.high))
-        rows.append((check.quantity, str(check.runs), *numbers, "inside" if check.inside else "OUTSIDE"))
-    lines = table_lines(rows, left={0})
+        formula, estimate, low, high = (
+            significant(value, 4) for value in (check.formula, check.estimate, check.low, check.high)
+        )
+        verdict = "inside" if check.inside else "OUTSIDE"
+        rows.append((check.quantity, str(check.runs), formula, estimate, f"{low} to {high}", verdict))
+    lines = [*table_lines(rows, left={0}), ""]
     if done is not None:
         became = ", ".join(f"{count} {name}" for name, count in done.counts.items())
         lines.append(f"in SimGrid: {became}; {done.as_drawn} of {len(done.outcomes)} agree with their draws")
     inside = sum(check.inside for check in checks)
     lines.append(f"{inside} of {len(checks)} inside; by chance each lies outside once in 100 draws")
-    return "\n".join(lines)
+    return "\n".join(folded_lines(lines))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

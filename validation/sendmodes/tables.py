@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from platforms.files.writing import write_csv
+from platforms.terminal.prose import prose_lines
 from predictor.sends.tables import INTEGER_BYTES
 from validation.comparison.dataframes import records
+from validation.presentation.tables import table_of
 from validation.sendmodes.study import Study
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ TABLES = ("reproduced", "predicted", "small", "programs")
 
 def study_text(study: Study) -> str:
     """Return the study as text with one section per table."""
-    return "\n\n".join(f"{title}\n{text}" for title, text in _sections(study))
+    return "\n\n".join("\n".join([*prose_lines(title), "", text]) for title, text in _sections(study))
 
 
 def study_json(study: Study) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def _sections(study: Study) -> Iterator[tuple[str, str]]:
     worst = reproduced["error_pct"].abs().max()
     yield (
         f"{study.cluster}: Table 2 simulated, error % against the published time (largest {worst:.1f} %)",
-        _wide(reproduced, "integers", "error_pct", "{:+.1f}"),
+        _wide(reproduced, "integers", "error_pct", "{:+z.1f}"),
     )
     rows = [
         f"{mode.name.lower():>11} {side:8} c = {1e9 * line.c_s_per_byte:7.2f} ns/byte, k_l = {1e3 * line.k_s:+.3f} ms"
@@ -70,13 +72,13 @@ def _sections(study: Study) -> Iterator[tuple[str, str]]:
     predicted = study.predicted.assign(integers=study.predicted["size_bytes"] // INTEGER_BYTES)
     yield (
         "As Table 4: error % of the lines against the simulated time, by integers",
-        _wide(predicted, "integers", "error_pct", "{:+.2f}"),
+        _wide(predicted, "integers", "error_pct", "{:+z.1f}"),
     )
     measured = predicted.dropna(subset=["measured_s"])
     measured = measured.assign(error_pct=100 * (measured["simulated_s"] / measured["measured_s"] - 1))
     yield (
         "Simulated time at the sizes of Table 4, error % against the time measured there (not used in any fit)",
-        _wide(measured, "integers", "error_pct", "{:+.1f}"),
+        _wide(measured, "integers", "error_pct", "{:+z.1f}"),
     )
     yield (
         "Whole program, largest error % of T_exec over these sizes",
@@ -95,7 +97,14 @@ def _wide(table: pd.DataFrame, columns: str, values: str, form: str) -> str:
     wide = table.pivot(index=["mode", "side"], columns=columns, values=values)
     order = table.drop_duplicates(subset=["mode", "side"])[["mode", "side"]].itertuples(index=False, name=None)
     text = wide.loc[list(order)].map(lambda value: "-" if value != value else form.format(value))
-    return text.reset_index().rename_axis(columns=None).to_string(index=False)
+    shown = text.reset_index().rename_axis(columns=None)
+    by_heading = {_heading(name): list(shown[name]) for name in shown}
+    return "\n".join(table_of(by_heading, left=("mode", "side")))
+
+
+def _heading(name: object) -> str:
+    """Return a heading; numbers of thousands are shortened."""
+    return f"{name // 1000}k" if isinstance(name, int) and name % 1000 == 0 and name else str(name)
 
 
 def _model_rows(study: Study) -> list[dict[str, Any]]:

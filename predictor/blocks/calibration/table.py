@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.table import table_lines
 from predictor.blocks.calibration.calibrate import Calibration
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.fit import Quality
@@ -14,15 +16,17 @@ TRUSTED_PCT = 10.0  # mean error up to which a shape counts as correct
 _HEAD = ("block", "formula", "error", "points", "R2", "error %", "worst %", "held-out %")
 
 
-def text(calibration: Calibration) -> str:
-    """Return the calibration as tables for a terminal."""
-    published = [published_r2(cluster) for cluster in CLUSTERS]
-    rows = [(*_HEAD, *(f"R2 {cluster}" for cluster in CLUSTERS))]
+def text(calibration: Calibration, *, wide: bool = False) -> str:
+    """Return the calibration as tables for a terminal; ``wide``: with the R2 that the paper published."""
+    clusters = CLUSTERS if wide else ()
+    published = [published_r2(cluster) for cluster in clusters]
+    rows = [(*_HEAD, *(f"R2 {cluster}" for cluster in clusters))]
     for block, formula, error, fitted, held_out, _ in fits(calibration):
         paper = [f"{r2[block]:.4f}" if formula.startswith("table 1") and block in r2 else "" for r2 in published]
         rows.append((block, formula, error, *_numbers(fitted, held_out), *paper))
-    lines = [_head(calibration), "", *_aligned(rows), "", *_aligned(list(_coefficients(calibration)))]
-    lines += [f"caution: {caution}" for caution in cautions(calibration)]
+    lines = [*prose_lines(_head(calibration)), "", *_aligned(rows, wide=wide)]
+    lines += ["", *_aligned(list(_coefficients(calibration)), wide=wide)]
+    lines += folded_lines(f"caution: {caution}" for caution in cautions(calibration))
     if not calibration.disks:
         lines += ["", "No disk on this platform: disk_read and disk_write have no coefficients."]
     return "\n".join(lines)
@@ -134,11 +138,6 @@ def _coefficients(calibration: Calibration) -> Iterator[tuple[str, ...]]:
         yield ("lambda", f"{calibration.failure_rate_per_s:.4g}", "1/(node s)")
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    words = [i for i, name in enumerate(rows[0]) if name in ("block", "formula", "error", "parameter", "unit")]
-    found = []
-    for row in rows:
-        cells = enumerate(zip(row, widths, strict=True))
-        found.append("  ".join(f"{cell:{'<' if i in words else '>'}{width}}" for i, (cell, width) in cells).rstrip())
-    return found
+def _aligned(rows: Sequence[Sequence[str]], *, wide: bool) -> list[str]:
+    words = {i for i, name in enumerate(rows[0]) if name in ("block", "formula", "error", "parameter", "unit")}
+    return table_lines(rows, left=words, wide=wide)

@@ -1,0 +1,74 @@
+"""Numbered cautions of predictions, and predictors without an answer, below the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from apps.results.cautions import kind_of, merged
+from platforms.terminal.prose import numbered_lines, prose_lines
+from platforms.wording import number_of
+from validation.comparison.dataframes import grouped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Notes:
+    """The cautions of all predictions, each kind numbered once, in the order of the results.
+
+    Cautions that differ in their numbers only are of one kind.
+    """
+
+    def __init__(self, flags: Iterable[str]) -> None:
+        """Number the cautions; ``flags`` has those of one prediction in each text, separated by semicolons."""
+        self._sentences: dict[str, list[str]] = {}
+        for sentence in (one for text in flags for one in _cautions(text)):
+            self._sentences.setdefault(kind_of(sentence), []).append(sentence)
+        self._numbers = {kind: str(number) for number, kind in enumerate(self._sentences, 1)}
+
+    def numbers(self, flags: str) -> str:
+        """Return the numbers of one prediction's cautions, with commas between them."""
+        return ",".join(sorted({self._numbers[kind_of(one)] for one in _cautions(flags)}, key=int))
+
+    def lines(self) -> list[str]:
+        """Return the numbered cautions."""
+        return numbered_lines([merged(dict.fromkeys(sentences)) for sentences in self._sentences.values()])
+
+
+def _cautions(flags: str) -> list[str]:
+    return [one for one in flags.split("; ") if one]
+
+
+def refusal_lines(results: pd.DataFrame) -> list[str]:
+    """Return a line for each predictor without an answer, with the reason; predictors with one reason share a line.
+
+    A predictor that has different reasons on different targets is shown with the first.
+
+    Args:
+        results: The results, with the columns of validation.comparison.compare.Result.
+    """
+    refused = results[results["predicted_s"].isna()]
+    told: dict[str, list[str]] = {}
+    for name, rows in grouped(refused, "predictor"):
+        reasons: dict[str, list[str]] = {}
+        for reason in rows["flags"]:
+            said = reason.removeprefix(name).lstrip(",: ").rstrip(".")
+            reasons.setdefault(kind_of(said), []).append(said)
+        cases = int((results["predictor"] == name).sum())
+        where = "" if len(rows) == cases else f" on {len(rows)} of {number_of(cases, 'target')}"
+        more = "" if len(reasons) == 1 else f" (the first of {len(reasons)} reasons)"
+        told.setdefault(f"no answer{where}{more}: {merged(next(iter(reasons.values())))}", []).append(name)
+    texts = (f"{listed(names)}: {text}" for text, names in told.items())
+    return [line for text in texts for line in prose_lines(text, indent="  ", first="")]
+
+
+def listed(names: Sequence[str], *, most: int = 4) -> str:
+    """Return names as in a sentence.
+
+    >>> listed(["cg", "mg", "lu"]), listed(["a", "b", "c", "d"], most=2)
+    ('cg, mg and lu', 'a, b and 2 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
