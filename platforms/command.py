@@ -7,8 +7,10 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NoReturn, TextIO
 
 from platforms.errors import UserError, printable
@@ -19,11 +21,39 @@ EXIT_STATUSES = (
 )
 
 
+@dataclass(frozen=True)
+class Call:
+    """How the user called a command that has another name of its own."""
+
+    own: str  # such as "python -m predictor.frequency"
+    called: str  # such as "gridval clock"
+    simulate: str | None = None  # help of --simulate, which chooses between two commands of one name; None: no choice
+
+
+_CALL: ContextVar[Call | None] = ContextVar("call", default=None)
+
+
+@contextmanager
+def called_as(call: Call) -> Iterator[None]:
+    """Let the parser of a command show the name by which the user called it."""
+    token = _CALL.set(call)
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
 class CommandParser(argparse.ArgumentParser):
     """An argument parser that accepts no abbreviated options and reports errors in one line."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        call = _CALL.get()
+        called = call is not None and options.get("prog") == call.own
+        if call is not None and called:
+            options["prog"] = call.called
         super().__init__(*args, **{"allow_abbrev": False, **options})
+        if call is not None and called and call.simulate is not None:
+            self.add_argument("--simulate", action="store_true", help=call.simulate)
 
     def error(self, message: str) -> NoReturn:
         """End the command with exit status 2 (bad input)."""
