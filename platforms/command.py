@@ -23,7 +23,7 @@ EXIT_STATUSES = (
 
 @dataclass(frozen=True)
 class Call:
-    """How the user called a command that has another name of its own."""
+    """A command and the other name by which the user called it."""
 
     own: str  # such as "python -m predictor.frequency"
     called: str  # such as "gridval clock"

@@ -65,7 +65,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _mapping_name(args: argparse.Namespace) -> str:
+def mapping_name(args: argparse.Namespace) -> str:
+    """Return the name of the mapping that the options choose, for the results."""
     return args.mapping or ("hostfile" if args.hostfile else "block")
 
 
@@ -95,7 +96,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         from validation.comparison.compare import validate
 
         for outcome in validate(
-            targets, models, settings, mapping=_mapping_name(args), runner=runner, measured=measured,
+            targets, models, settings, mapping=mapping_name(args), runner=runner, measured=measured,
             witness=report.witness(settings),
         ):  # fmt: skip
             output.add(outcome)

@@ -1,8 +1,29 @@
-"""The project as a Python module: ``import gridval``.
+"""The project as a Python module: ``import gridval`` (docs/gridval.md).
 
-Public faces: ``UserError``.
+Public faces: ``run``, ``predict``, ``Results``, ``Picture``, ``Prediction``, ``Settings``, ``UserError``,
+``OutOfRange``, ``SimulationError``.
 """
 
-from platforms.errors import UserError
+from validation.interactive import (
+    OutOfRange,
+    Picture,
+    Prediction,
+    Results,
+    Settings,
+    SimulationError,
+    UserError,
+    predict,
+    run,
+)
 
-__all__ = ["UserError"]
+__all__ = [
+    "OutOfRange",
+    "Picture",
+    "Prediction",
+    "Results",
+    "Settings",
+    "SimulationError",
+    "UserError",
+    "predict",
+    "run",
+]
