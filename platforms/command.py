@@ -7,13 +7,13 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, TextIO
 
-from platforms.errors import UserError, printable
+from platforms.errors import UserError, did_you_mean, matching, printable
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
@@ -55,9 +55,50 @@ class CommandParser(argparse.ArgumentParser):
         if call is not None and called and call.simulate is not None:
             self.add_argument("--simulate", action="store_true", help=call.simulate)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the values of the options; an option that does not exist ends the command."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            asked = _did_you_mean_option(unknown, self)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{'. ' + asked if asked else ''}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(one) for one in action.choices]
+        asked = did_you_mean(str(value), known)
+        said = f"invalid choice: {value!r} (choose from {', '.join(known)}){'. ' + asked if asked else ''}"
+        raise argparse.ArgumentError(action, said)
+
     def error(self, message: str) -> NoReturn:
         """End the command with exit status 2 (bad input)."""
-        self.exit(2, f"error: {printable(message).rstrip('.')}. See {self.prog} --help.\n")
+        text = printable(message).rstrip(".")
+        self.exit(2, f"error: {text}{'' if text.endswith('?') else '.'} See {self.prog} --help.\n")
+
+
+def any_case(*names: str) -> Callable[[str], str]:
+    """Return the ``type`` of an option whose value may be one of these names, in any case."""
+
+    def known_or_text(text: str) -> str:
+        return matching(text, names) or text
+
+    return known_or_text
+
+
+def _did_you_mean_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str | None:
+    """Return the question whether an option with a similar name was meant, by the first unknown option."""
+    option = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
+    return None if option is None else did_you_mean(option, _options_of(parser))
+
+
+def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the names of all options of a parser and of its sub-commands."""
+    for action in parser._actions:
+        yield from (name for name in action.option_strings if name.startswith("--"))
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _options_of(command)
 
 
 def exit_status(command: Callable[[], int]) -> int:

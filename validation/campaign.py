@@ -27,7 +27,7 @@ from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.arguments import check_usable, read_platforms
 from platforms.command import CommandParser
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
@@ -138,7 +138,7 @@ def read_campaign(path: str | Path) -> Campaign:
     mappings = _names(table, "mappings", ["block"])
     for mapping in mappings:
         if mapping not in MAPPINGS:
-            raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", f"Known: {', '.join(MAPPINGS)}")
+            raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", known_names(mapping, MAPPINGS))
     placements = list(_placements(table, platforms, mappings))
     count = len(settings) * len(placements) * len(problems)
     if count > MOST_CASES:

@@ -18,7 +18,7 @@ from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
 from apps.store.store import KINDS, Entry, Store
 from platforms.command import CommandParser, exit_status
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines
 
@@ -115,7 +115,7 @@ def chosen(
         UserError: ``kind`` is unknown, or ``older_than`` is not a number of days.
     """
     if kind is not None and kind not in KINDS:
-        raise UserError(f"--kind {kind}", "no such kind of entry", f"Known: {', '.join(KINDS)}")
+        raise UserError(f"--kind {kind}", "no such kind of entry", known_names(kind, KINDS))
     latest_s = math.inf if older_than is None else time.time() - _days(older_than) * _DAY_S
     return [
         entry

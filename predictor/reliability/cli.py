@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, known_names, nearest
 from predictor.reliability.names import INTERVALS, SEGMENTS
 
 if TYPE_CHECKING:
@@ -240,7 +240,9 @@ def _run(args: argparse.Namespace) -> int:
     if args.repeat > MOST_REPEATS:
         raise UserError(f"--repeat {args.repeat}", "too many", f"Give at most {MOST_REPEATS}")
     if args.segments not in SEGMENTS:
-        raise UserError(f"--segments {args.segments}", "no such way to count segments", f"Known: {', '.join(SEGMENTS)}")
+        raise UserError(
+            f"--segments {args.segments}", "no such way to count segments", known_names(args.segments, SEGMENTS)
+        )
     if args.plot is not None:
         check_picture("--plot", args.plot)
     failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)

@@ -16,6 +16,7 @@ from validation.entrance.verbs import GROUPS, VERBS
 
 SCRIPT = Path(sys.executable).parent / "gridval"
 MOST_HELP_S = 0.3  # of processor time
+SLOW = ("choose", "clock", "modes")  # NumPy is slow to import
 
 
 def every():
@@ -67,7 +68,7 @@ def test_the_help_names_every_verb_within_80_columns(capsys):
 def test_nothing_and_a_wrong_verb_end_with_status_2(capsys, refused):
     assert main([]) == 2
     assert "gridval VERB" in capsys.readouterr().out
-    refused(main, ["rnu"], "gridval rnu: no such verb")
+    refused(main, ["rnu"], "gridval rnu: no such verb. Did you mean run?")
     refused(main, ["platform", "draw"], "gridval platform draw: no such verb. Known: show, make, system, check.")
 
 
@@ -82,7 +83,7 @@ def test_errors_of_options_name_the_verb(capsys):
     assert capsys.readouterr().err.endswith("See gridval clock --help.\n")
 
 
-QUICK = [
+QUICK = [["--help"], *([*words, "--help"] for words in every() if words[0] not in SLOW)]
     ["--help"],
     *([*words, "--help"] for words in every() if words[0] not in ("choose", "clock", "blocks", "modes")),
 ]
@@ -155,3 +156,14 @@ def test_the_doctor_gives_findings_as_json(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "examine", lambda: [Finding("cc", False, "absent", remedy="Install it")])
     assert main(["doctor", "--json"]) == 1
     assert '"remedy": "Install it"' in capsys.readouterr().out
+
+
+def test_names_may_be_written_in_any_case(capsys):
+    words = "--app cg --class s --network gigabit --mapping block --predictor hcf --no-store --json"
+    assert main(["predict", "--scenario", "grid4x2", *words.split()]) == 0
+    small = capsys.readouterr().out
+    capitals = [word if word.startswith("--") else word.upper() for word in words.split()]
+    assert main(["predict", "--scenario", "GRID4X2", *capitals]) == 0
+    again = capsys.readouterr().out
+    without_times = re.compile(r'"\w*wall_s": [\d.e-]+')
+    assert without_times.sub("", again) == without_times.sub("", small)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from platforms.command import Call, called_as, exit_status
-from platforms.errors import UserError, printable
+from platforms.errors import UserError, known_names, printable
 from validation.entrance.verbs import GROUPS, VERBS, Verb
 
 NAME = "gridval"
@@ -69,7 +69,7 @@ def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:
     if word.lower() in verbs:
         return word.lower()
-    raise UserError(f"{name} {printable(word)}", "no such verb", f"Known: {', '.join(verbs)}")
+    raise UserError(f"{name} {printable(word)}", "no such verb", known_names(word, verbs))
 
 
 def _help(name: str, verbs: Mapping[str, Verb]) -> str:

@@ -16,7 +16,7 @@ from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.arguments import add_platform_arguments, check_usable
 from platforms.command import CommandParser
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
 from predictor.answers.answers import names
 from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
@@ -39,11 +39,11 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     add_predictor_argument(parser, default=(ALL,))
     parser.add_argument(
-        "--mappings", metavar="M1,M2,...", default=",".join(MAPPINGS),
+        "--mappings", metavar="M1,M2,...", type=str.lower, default=",".join(MAPPINGS),
         help=f"mappings to choose from: of {', '.join(MAPPINGS)} (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--probed", metavar="|".join(PROBED), default=PROBED[0],
+        "--probed", metavar="|".join(PROBED), type=str.lower, default=PROBED[0],
         help="subset: each subset of clusters is a grid with its own probe for the predictors (default); grid: they "
         "see the whole grid, whose probe serves all subsets",
     )  # fmt: skip
@@ -62,7 +62,7 @@ def _mappings(args: argparse.Namespace) -> list[str]:
     mappings = names(args.mappings, "--mappings")
     for mapping in mappings:
         if mapping not in MAPPINGS:
-            raise UserError(f"--mappings {mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+            raise UserError(f"--mappings {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
     return mappings
 
 
@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
     settings = settings_from_arguments(args)
     mappings = _mappings(args)
     if args.probed not in PROBED:
-        raise UserError(f"--probed {args.probed}", "no such choice", f"Known: {', '.join(PROBED)}")
+        raise UserError(f"--probed {args.probed}", "no such choice", known_names(args.probed, PROBED))
     said = Cautions()
     said.say(*cautions(settings))
     platforms = asked_platforms(args)

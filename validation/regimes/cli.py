@@ -19,8 +19,8 @@ from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
+from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.grids.network import network_names
 from platforms.grids.scenario import SCENARIOS
@@ -48,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--scenario", default="all", metavar="S1,S2,...",
+        "--scenario", default="all", metavar="S1,S2,...", type=any_case("all", "none"),
         help=f"grids or scenario files; all (default) for {SCENARIOS[0]} to {SCENARIOS[-1]}; none, with --random",
     )  # fmt: skip
     parser.add_argument(
@@ -69,7 +69,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(with_classes)} (default: cg,mg,lu)"
     )
     parser.add_argument("--class", dest="preset", default="B", metavar="C1,C2,...", help="problem classes (default: B)")
-    parser.add_argument("--mapping", default="block", metavar="NAME", help=f"of {', '.join(MAPPINGS)} (default: block)")
+    parser.add_argument(
+        "--mapping", default="block", metavar="NAME", type=str.lower, help=f"of {', '.join(MAPPINGS)} (default: block)"
+    )
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of every run (default: one on each node)")
     parser.add_argument(
         "--random", type=int, default=0, metavar="COUNT",
@@ -101,7 +103,7 @@ def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
     from validation.regimes.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
 
     if args.mapping not in MAPPINGS:
-        raise UserError(f"--mapping {args.mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+        raise UserError(f"--mapping {args.mapping}", "no such mapping", known_names(args.mapping, MAPPINGS))
     for option, value in (("--random", args.random), ("--seed", args.seed)):
         if value < 0:
             raise UserError(f"{option} {value}", "negative", "Give 0 or more")
