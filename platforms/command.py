@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TextIO
 
 from platforms.errors import UserError, did_you_mean, matching, printable
+from platforms.help_text import FIRST, SECTION_OF, HelpFormatter, help_text
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
@@ -44,16 +45,37 @@ def called_as(call: Call) -> Iterator[None]:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser that accepts no abbreviated options and reports errors in one line."""
+    """An argument parser that accepts no abbreviated options and reports errors in one line.
+
+    Its help shows ten options, those named in ``first`` before others, and with --help-all every option.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         call = _CALL.get()
         called = call is not None and options.get("prog") == call.own
         if call is not None and called:
             options["prog"] = call.called
-        super().__init__(*args, **{"allow_abbrev": False, **options})
+        self.first: Sequence[str] = options.pop("first", FIRST)
+        helped = options.pop("add_help", True)
+        options = {"allow_abbrev": False, "formatter_class": HelpFormatter, **options, "add_help": False}
+        super().__init__(*args, **options)
+        if helped:
+            self.add_argument("-h", "--help", action="help", help="show the options that matter most, and exit")
+            self.add_argument("--help-all", action=_HelpAll, help="show all options, and exit")
         if call is not None and called and call.simulate is not None:
             self.add_argument("--simulate", action="store_true", help=call.simulate)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an option to its section of the help, or a positional argument."""
+        title = next((SECTION_OF[name] for name in names if name in SECTION_OF), None)
+        if title is None:
+            return super().add_argument(*names, **options)
+        group = next((one for one in self._action_groups if one.title == title), None)
+        return (group or self.add_argument_group(title)).add_argument(*names, **options)
+
+    def format_help(self) -> str:
+        """Return the help with the options that matter most."""
+        return help_text(self, self.first, whole=False)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the values of the options; an option that does not exist ends the command."""
@@ -75,6 +97,16 @@ class CommandParser(argparse.ArgumentParser):
         """End the command with exit status 2 (bad input)."""
         text = printable(message).rstrip(".")
         self.exit(2, f"error: {text}{'' if text.endswith('?') else '.'} See {self.prog} --help.\n")
+
+
+class _HelpAll(argparse._HelpAction):
+    """Print the help with all options, and exit."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> NoReturn:
+        parser._print_message(help_text(parser, (), whole=True), sys.stdout)
+        parser.exit()
 
 
 def any_case(*names: str) -> Callable[[str], str]:

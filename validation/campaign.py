@@ -56,6 +56,7 @@ _KEYS = {
 }
 
 
+_WIDTH = 74  # of the example in the help
 MOST_RANDOM = 100_000  # platforms
 MOST_CASES = 1_000_000  # targets
 
@@ -285,17 +286,21 @@ def _run_s(spec: RunSpec) -> float:
 
 def _file_help() -> str:
     """Return the example file from the docstring of ``read_campaign``."""
-    return (read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0].rstrip()
+    example = textwrap.dedent((read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0]).strip()
+    lines = []
+    for line in example.splitlines():
+        code, _, comment = (part.strip() for part in line.partition("  # "))
+        lines += [line] if len(line) <= _WIDTH else [*textwrap.wrap(comment, _WIDTH, initial_indent="# "), code]
+    return textwrap.indent("\n".join(lines), "  ")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.campaign",
-        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies.\n"
+        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
         "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
-        epilog=f"The campaign file:\n\n{_file_help()}\n\n{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
     )
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
     parser.add_argument(

@@ -60,7 +60,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="the runs as a table",
         description="Writes one row per run, simulated or measured.",
         epilog=COLUMNS_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     exporting.add_argument("file", type=Path, metavar="FILE", help=f"file to write, ending in {' or '.join(SUFFIXES)}")
     _add_filters(exporting)

@@ -54,7 +54,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.design",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.toml", help="prices of nodes and networks, and the programs to run")
     parser.add_argument("--budget", type=float, metavar="B", help="budget, in place of the file's")

@@ -24,7 +24,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.hierarchical",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--system", metavar="FILE|NAME",

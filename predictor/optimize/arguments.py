@@ -37,6 +37,10 @@ OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 SEARCHES = ("exhaustive", "branch-and-bound")
 FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, besides the predictors
+FIRST_OPTIONS = (  # in the short help
+    *("--simulate", "--scenario", "--platform", "--app", "--size", "--predictor", "--nodes", "--processes"),
+    *("--objective", "--dry-run", "--write-hostfile"),
+)
 BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # models that branch and bound works with
 
 

@@ -26,6 +26,7 @@ from predictor.allocation.search import Choice
 from predictor.base import Cost
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import (
+    FIRST_OPTIONS,
     FORMS,
     Search,
     add_search_arguments,
@@ -91,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first=FIRST_OPTIONS,
     )
     add_search_arguments(parser)
     parser.add_argument(

@@ -33,7 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first="--node-mtbf-years --restart --work --serial --nodes --scenario --app --predictor --simulate".split(),
     )
     failing = parser.add_argument_group("failures and checkpoints", "give one of the first four options")
     failing.add_argument("--rate", type=float, metavar="LAMBDA", help="failure rate of one node, 1/s")

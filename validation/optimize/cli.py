@@ -18,6 +18,7 @@ from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from predictor.optimize.arguments import (
+    FIRST_OPTIONS,
     add_search_arguments,
     objective_cautions,
     search_from_arguments,
@@ -34,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first=FIRST_OPTIONS,
     )
     parser.add_argument(
         "campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/planning/allocation.md)"

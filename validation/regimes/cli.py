@@ -45,7 +45,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.regimes",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--scenario", default="all", metavar="S1,S2,...", type=any_case("all", "none"),
