@@ -37,7 +37,13 @@ from platforms.files.writing import check_writable
 from platforms.model.placement import write_host_file
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.regime import true_times
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.base import Prediction, Predictor
 from predictor.evidence.broker import Broker
 
@@ -58,6 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_placement_arguments(parser)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     parser.add_argument("--write-hostfile", metavar="FILE", help="write the target's hosts, one per line in rank order")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser
@@ -170,6 +177,11 @@ def _run(args: argparse.Namespace) -> int:
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(settings, targets)], models, truths=False))
     with runner_from_arguments(args, cautions=said) as runner:
         broker = Broker.of(settings, targets, runner)
         runner.start(_first_runs(models, targets, broker))

@@ -20,7 +20,13 @@ from platforms.arguments import (
     placement_from_arguments,
 )
 from platforms.command import CommandParser
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.registry import HCF_FAMILY
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
@@ -60,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="show energies and energy-delay products in the tables, and draw them too; results.csv always has them",
     )  # fmt: skip
     add_report_argument(parser)
+    add_dry_run_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     return parser
@@ -84,6 +91,11 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     ]
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(settings, targets)], models, truths=args.truth is None))
     measured = None if args.truth is None else read_measured(args.truth)
     with (
         reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,

@@ -13,6 +13,7 @@ from apps.arguments.programs import parse_parameters
 from apps.arguments.runner import add_runner_arguments
 from apps.arguments.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
+from apps.spec.settings import Settings
 from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.command import any_case
 from platforms.errors import UserError, known_names
@@ -24,6 +25,8 @@ from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
+from predictor.arguments import add_dry_run_argument
+from predictor.evidence.plan import Plan, planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
@@ -107,7 +110,26 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{' or '.join(SEARCHES)} (default: exhaustive)",
     )
     add_settings_arguments(parser, programs=False)
+    add_dry_run_argument(parser)
     add_runner_arguments(parser)
+
+
+def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
+    """Return the runs of a search, or also those of all its configurations, of which the best is the optimum.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    space = study.space(args.size)
+    targets = [study.target(space.configuration(row), args.size) for row in range(len(space))]
+    if args.predictor in FORMS:
+        sizes = construction_from_arguments(args)
+        runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
+        alone = [settings.spec(target) for target in runs]
+        truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), ())
+    # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
+    return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 
 
 def study_from_arguments(args: argparse.Namespace) -> Study:

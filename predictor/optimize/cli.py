@@ -23,6 +23,7 @@ from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, configured, write_host_file
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
+from predictor.arguments import print_plan
 from predictor.base import Cost
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import (
@@ -33,6 +34,7 @@ from predictor.optimize.arguments import (
     construction_from_arguments,
     npt_settings_from_arguments,
     objective_cautions,
+    plan_from_arguments,
     refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
@@ -121,6 +123,8 @@ def _run(args: argparse.Namespace) -> int:
     general = objective_cautions(args, study.platform)
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)

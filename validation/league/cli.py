@@ -19,7 +19,13 @@ from platforms.command import CommandParser
 from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
 from predictor.answers.answers import names
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.registry import ALL
 from validation.arguments import asked_platforms
 from validation.league.candidates import candidates
@@ -53,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--out", metavar="DIR",
         help="write results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret",
     )  # fmt: skip
+    add_dry_run_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print all tables as one JSON object")
     return parser
@@ -89,6 +96,11 @@ def _run(args: argparse.Namespace) -> int:
     ]
     for one in found:
         settings.spec(one.target)  # raises an error for impossible settings before anything runs
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(settings, [one.target for one in found])], models))
     costs = EvidenceCosts()
     with (
         Output(

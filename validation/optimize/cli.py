@@ -17,10 +17,12 @@ from apps.arguments.settings import settings_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from predictor.arguments import print_plan
 from predictor.optimize.arguments import (
     FIRST_OPTIONS,
     add_search_arguments,
     objective_cautions,
+    plan_from_arguments,
     search_from_arguments,
     study_from_arguments,
 )
@@ -64,6 +66,8 @@ def _run(args: argparse.Namespace) -> int:
     general = objective_cautions(args, study.platform)
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found = search(driver, study, args.size, how)

@@ -27,7 +27,12 @@ from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
 from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
-from predictor.arguments import add_predictor_argument, predictors_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+)
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.regimes.error_map import map_text
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from validation.regimes.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
-_NOT_OF_THE_MAP = ("help", "jobs", "store", "no_store", "out", "write_map", "json")
+_NOT_OF_THE_MAP = ("help", "help_all", "dry_run", "jobs", "store", "no_store", "out", "write_map", "json")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -79,6 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random grids (default: 1)")
     add_predictor_argument(parser, default=DEFAULT)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     parser.add_argument(
         "--out", metavar="DIR",
         help="write results.csv, thresholds.csv, means.csv, published.csv and a figure per app there",
@@ -150,6 +156,11 @@ def _run(args: argparse.Namespace) -> int:
 
     asked = cases(sweep)
     print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned(((case.settings, [case.target]) for case in asked), models))
     total = len(asked) * len(models)
     rows: list[dict[str, Any]] = []
     status = 0
