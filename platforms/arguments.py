@@ -16,7 +16,7 @@ from platforms.grids.grid import Grid
 from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
 from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
 from platforms.model.frequency import parse_frequency
-from platforms.model.placement import MAPPINGS, Placement, read_host_file
+from platforms.model.placement import MAPPINGS, Placement, RanksPerHost, places, read_host_file
 from platforms.model.platform import Platform
 from platforms.read.clusters import parse_clusters, regroup
 
@@ -82,9 +82,19 @@ def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hostfile", metavar="FILE", help="instead of a mapping: one host per line, in rank order")
     parser.add_argument(
-        "--ranks-per-host", metavar="K", type=int,
-        help="with a mapping: ranks on each host, up to its cores (default: 1)",
+        "--ranks-per-host", metavar="K|cores", type=_ranks_per_host,
+        help="with a mapping: ranks on each host, up to its cores, or cores for one on each core, also where hosts "
+        "have different numbers of them (default: 1)",
     )  # fmt: skip
+
+
+def _ranks_per_host(text: str) -> RanksPerHost:
+    if text.lower() == "cores":
+        return "cores"
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"neither a whole number nor cores: {text!r}") from None
 
 
 def grid_from_arguments(args: argparse.Namespace) -> Grid:
@@ -270,9 +280,9 @@ def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None)
     mapping = args.mapping or "block"
     if mapping not in MAPPINGS:
         raise UserError(f"--mapping {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
-    ranks_per_host = 1 if args.ranks_per_host is None else args.ranks_per_host
+    ranks_per_host: RanksPerHost = 1 if args.ranks_per_host is None else args.ranks_per_host
     if nranks is None:
-        nranks = len(platform.hosts) * ranks_per_host
+        nranks = places(platform, ranks_per_host)
         if nranks > MOST_RANKS_UNASKED:
             problem = f"it would take {nranks} ranks to fill it, and a simulation would take long to start them"
             raise UserError(f"platform {platform.name}", problem, "Give the number of ranks with --ranks")

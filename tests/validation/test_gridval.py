@@ -171,3 +171,10 @@ def test_names_may_be_written_in_any_case(capsys):
     again = capsys.readouterr().out
     without_times = re.compile(r'"\w*wall_s": [\d.e-]+')
     assert without_times.sub("", again) == without_times.sub("", small)
+
+
+def test_cores_stands_for_a_rank_on_every_core(capsys, refused):
+    words = ["predict", "--scenario", "examples/two-sites.toml", "--app", "ep", "--class", "S", "--predictor", "hcf"]
+    assert main([*words, "--no-store", "--ranks-per-host", "Cores"]) == 0
+    assert "ep S on 44 ranks of two-sites" in capsys.readouterr().out  # 12 nodes of 1 core and 4 of 8
+    refused(main, [*words, "--ranks-per-host", "cores", "--ranks", "45"], "the hosts have 44 cores")

@@ -11,6 +11,7 @@ from typing import Literal
 
 from apps.spec.settings import Settings
 from platforms.errors import UserError
+from platforms.model.placement import RanksPerHost
 
 Names = str | Sequence[str]
 PathLike = str | os.PathLike[str]
@@ -30,7 +31,7 @@ class Ask:
     program_args: str | None = None
     program_iterations: int | None = None
     ranks: int | None = None
-    ranks_per_host: int | Literal["cores"] | None = None
+    ranks_per_host: RanksPerHost | None = None
     mapping: str | None = None
     hostfile: PathLike | None = None
     network: str | None = None

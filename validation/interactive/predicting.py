@@ -10,6 +10,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.arguments import placement_from_arguments, platform_from_arguments
 from platforms.errors import UserError
+from platforms.model.placement import RanksPerHost
 from predictor.answers import answers
 from predictor.arguments import predictors_from_arguments, problems_from_arguments
 from predictor.base import OutOfRange, Prediction
@@ -33,7 +34,7 @@ def predict(
     program_args: str | None = None,
     program_iterations: int | None = None,
     ranks: int | None = None,
-    ranks_per_host: int | Literal["cores"] | None = None,
+    ranks_per_host: RanksPerHost | None = None,
     mapping: str | None = None,
     hostfile: PathLike | None = None,
     network: str | None = None,

@@ -10,6 +10,7 @@ from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.arguments import placement_from_arguments
+from platforms.model.placement import RanksPerHost
 from predictor.arguments import predictors_from_arguments, problems_from_arguments
 from validation.arguments import asked_platforms
 from validation.comparison.compare import COLUMNS, Failure, validate
@@ -34,7 +35,7 @@ def run(
     program_args: str | None = None,
     program_iterations: int | None = None,
     ranks: int | None = None,
-    ranks_per_host: int | Literal["cores"] | None = None,
+    ranks_per_host: RanksPerHost | None = None,
     mapping: str | None = None,
     hostfile: PathLike | None = None,
     network: str | None = None,
