@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -149,8 +150,10 @@ def exit_status(command: Callable[[], int]) -> int:
     except UserError as err:
         _say(f"error: {err}")
         return 2
-    except KeyboardInterrupt:
-        _say("interrupted")
+    except KeyboardInterrupt as err:
+        _say(
+            f"interrupted: {err}. The same command goes on from there: {command_line()}" if err.args else "interrupted"
+        )
         return 130
     except BrokenPipeError:  # the reader of the output has ended, as `head` does
         _drop_output()
@@ -163,6 +166,12 @@ def exit_status(command: Callable[[], int]) -> int:
         _drop_output()
         _say(f"error: {_not_encodable(err)}")
         return 2
+
+
+def command_line() -> str:
+    """Return the command line of this process, as the user may type it again."""
+    words = sys.orig_argv if os.path.basename(sys.argv[0]) != "gridval" else ["gridval", *sys.argv[1:]]
+    return printable(shlex.join(words))
 
 
 def _not_encodable(err: UnicodeEncodeError) -> str:

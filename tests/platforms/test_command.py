@@ -109,3 +109,13 @@ def test_names_are_known_in_any_case_unless_two_differ_in_case_alone():
 def test_only_a_similar_name_is_asked_for():
     assert known_names("structual", ["structural", "hcf"]) == "Did you mean structural? Known: structural, hcf"
     assert known_names("oracle", ["structural", "hcf"], more=", or yours") == "Known: structural, hcf, or yours"
+
+
+def test_an_interrupt_says_what_is_kept_and_the_command_that_goes_on(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/gridval", "run", "--app", "a b"])
+    line = "interrupted: 3 runs are kept in the store. The same command goes on from there: gridval run --app 'a b'\n"
+    assert ended(KeyboardInterrupt("3 runs are kept in the store"), capsys) == (130, line)
+    monkeypatch.setattr(sys, "argv", ["/somewhere/run.py"])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "validation.run", "--jobs", "2"])
+    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith("there: python -m validation.run --jobs 2\n")
+    assert ended(KeyboardInterrupt(), capsys) == (130, "interrupted\n")
