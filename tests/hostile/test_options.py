@@ -41,6 +41,7 @@ COMMANDS = {
     ("predictor.reliability.cli", ""): FAILURES,
     ("validation.blocks.cli", ""): BLOCKS,
     ("validation.doctor.cli", ""): "",
+    ("validation.entrance.completion", ""): "bash",
     ("validation.campaign", ""): f"{CORPUS}/campaign.toml --no-store",
     ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.hierarchical.cli", ""): MODEL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -103,5 +104,10 @@ def _run(words: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks how a line goes on
+        # Imported here for a quick start: nothing else needs it.
+        from validation.entrance.completion import complete
+
+        complete(os.environ["COMP_LINE"])
     words = sys.argv[1:] if argv is None else argv
     return exit_status(lambda: _run(words))
