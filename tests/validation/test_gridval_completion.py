@@ -22,7 +22,7 @@ LINES = {
     "gridval platform sh": ["show"],
     "gridval run --scen": ["--scenario"],
     "gridval run --predictor hcf,struct": ["hcf,structural"],
-    "gridval run --scenario GRID4x": ["grid4x2", "grid4x4", "grid4x8"],
+    "gridval run --scenario grid4x": ["grid4x2", "grid4x4", "grid4x8"],
     "gridval clock --sim": ["--simulate"],
     "gridval clock --simulate --opt": ["--optimum"],  # an option of the second of the two commands
     "gridval store li": ["list"],

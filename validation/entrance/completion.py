@@ -115,7 +115,7 @@ def _completer(known: Sequence[str]) -> Callable[..., list[str]]:
 
     def completions(prefix: str, **_: object) -> list[str]:
         before, comma, last = prefix.rpartition(",")
-        return [f"{before}{comma}{name}" for name in known if name.casefold().startswith(last.casefold())]
+        return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
 
     return completions
 
