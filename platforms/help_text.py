@@ -7,6 +7,8 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from platforms.wording import number_of
+
 WHAT, WHERE, MODELS, OUTPUT, EXPERT = "what to run", "where", "which models", "output", "expert"
 OWN = "options"  # of one command alone; argparse's own title
 WIDTH = 80  # of a terminal, at most
@@ -16,7 +18,7 @@ _FEW = 12  # a command with at most so many options shows all of them
 # The section of each option that several commands have; the same name means the same in all of them.
 _SECTIONS = {
     WHAT: "--simulate --app --class --size --param --program --program-args --program-iterations --ranks --truth",
-    WHERE: "--scenario --platform --clusters --hardware --network --speeds --frequency --mapping --hostfile "
+    WHERE: "--scenario --platform --clusters --hardware --network --factors --speeds --frequency --mapping --hostfile "
     "--ranks-per-host",
     MODELS: "--predictor",
     OUTPUT: "--dry-run --out --report --json --energy --fail-above --write-hostfile",
@@ -89,7 +91,7 @@ def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: b
         formatter.add_arguments([one for one in group._group_actions if one in shown or not one.option_strings])
         formatter.end_section()
     if hidden:
-        formatter.add_text(f"{parser.prog} --help-all shows {hidden} more options.")
+        formatter.add_text(f"{parser.prog} --help-all shows {number_of(hidden, 'more option')}.")
     else:
         formatter.add_text(parser.epilog)
     return formatter.format_help()
@@ -99,8 +101,11 @@ def _usage(parser: argparse.ArgumentParser) -> str:
     """Return the usage of a command whose options are too many to be named."""
     formatter = parser._get_formatter()
     named = [one for one in parser._actions if not one.option_strings or one.required]
-    formatter.add_usage(None, named, [], prefix="")
-    return formatter.format_help().strip().replace("%", "%%") + " [OPTION ...]"
+    formatter.add_usage(None, named, [])
+    said = formatter.format_help().strip().removeprefix("usage: ")
+    last = said.splitlines()[-1]
+    between = " " if len(last) + len("usage:  [OPTION ...]") < WIDTH else f"\n{' ' * len(f'usage: {parser.prog} ')}"
+    return f"{said}{between}[OPTION ...]".replace("%", "%%")
 
 
 def _order(group: argparse._ArgumentGroup) -> int:

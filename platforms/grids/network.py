@@ -66,7 +66,7 @@ def with_factors(options: Iterable[tuple[str, str]], name: str) -> tuple[tuple[s
     (('network/TCP-gamma', '0'), ('smpi/bw-factor', '0:1'), ('smpi/lat-factor', '0:1'))
     """
     if name not in FACTORS:
-        raise PlatformError(f"factors {name!r}", "no such set", nearest(name, FACTORS))
+        raise PlatformError(f"factors {name!r}", "no such set", known_names(name, FACTORS))
     others = {key: value for key, value in options if key not in FACTORS["neutral"]}
     return tuple({**others, **FACTORS[name]}.items())
 

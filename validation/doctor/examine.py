@@ -54,7 +54,7 @@ def _simgrid() -> Iterator[Finding]:
         yield Finding("SimGrid", True, f"{version} ({shutil.which('smpirun')})")
     module = importlib.util.find_spec("simgrid")
     if module is None:
-        text = f"absent: the engine s4u, and platforms as programs, need it; at least {'.'.join(map(str, OLDEST))}"
+        text = f"absent; the engine s4u, and platforms as programs, need it; at least {'.'.join(map(str, OLDEST))}"
         yield Finding("Python module simgrid", False, text, needed=False, remedy=INSTALL)
     else:
         yield Finding("Python module simgrid", True, str(module.origin), needed=False)

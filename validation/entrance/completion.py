@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from platforms.command import CommandParser, exit_status
-from validation.entrance.main import NAME, Chosen, choose
+from validation.entrance.choosing import NAME, Chosen, choose
 from validation.entrance.verbs import VERBS, Verb
 
 SHELLS = ("bash", "zsh", "fish")

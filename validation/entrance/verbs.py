@@ -41,16 +41,17 @@ _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.inspect.cli"),
     "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.generate"),
     "system": Verb("show a system of levels, and place processes on it", "platforms.system.cli"),
+    "calibrate": Verb("describe a machine by its measured point-to-point times", "apps.calibration.cli"),
     "check": Verb("say whether programs can run on all hosts of a platform", "platforms.inspect.check"),
 }
 
 # The verbs by group, in the order of the help.
 GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
-        "run": Verb("predict, simulate, and report the error and cost of each prediction", "validation.run"),
+        "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": Verb("predict run times without running the targets", "predictor.predict"),
         "campaign": Verb("run for a product of platforms, networks, problems and mappings", "validation.campaign"),
-        "league": Verb("rank predictors by error, by cost and by the choices they lead to", "validation.league.cli"),
+        "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
         "map": Verb("find where predictors are valid: their error by compute share", "validation.regimes.cli"),
     },
     "Choose and plan": {
