@@ -35,6 +35,7 @@ from platforms.arguments import (
     platform_from_arguments,
 )
 from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import known_names
 from platforms.terminal.progress import doing
 from platforms.wording import number_of
 
@@ -52,7 +53,9 @@ def build_parser() -> argparse.ArgumentParser:
     add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
-    parser.add_argument("--mode", default="skeleton", metavar="MODE", help=f"{' or '.join(MODES)} (default: skeleton)")
+    parser.add_argument(
+        "--mode", default="skeleton", metavar="MODE", type=str.lower, help=f"{' or '.join(MODES)} (default: skeleton)"
+    )
     add_platform_arguments(parser)
     add_placement_arguments(parser)
     add_settings_arguments(parser)
@@ -134,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
     time_limit_s = wall_limit_from_arguments(args)
     settings = settings_from_arguments(args)
     if args.mode not in MODES:
-        raise OptionError(f"--mode {args.mode}", "no such mode", f"Known: {', '.join(MODES)}")
+        raise OptionError(f"--mode {args.mode}", "no such mode", known_names(args.mode, MODES))
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     spec = settings.spec(Target(asked, platform, placement), mode=args.mode)

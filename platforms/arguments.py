@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.errors import PlatformError, UserError, printable
+from platforms.command import any_case
+from platforms.errors import PlatformError, UserError, known_names, printable
 from platforms.grids.grid import Grid
 from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
 from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
 from platforms.model.frequency import parse_frequency
-from platforms.model.placement import MAPPINGS, Placement, read_host_file
+from platforms.model.placement import MAPPINGS, Placement, RanksPerHost, places, read_host_file
 from platforms.model.platform import Platform
 from platforms.read.clusters import parse_clusters, regroup
 
@@ -32,7 +33,7 @@ def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios:
     """
     every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if all_scenarios else ""
     parser.add_argument(
-        "--scenario", metavar="NAME|FILE.toml",
+        "--scenario", metavar="NAME|FILE.toml", type=any_case("all", *NAMED),
         help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, a scenario file or a system file",
     )  # fmt: skip
     parser.add_argument(
@@ -40,7 +41,7 @@ def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios:
         help="with a system file: processors, networks and disks of your own (may be given several times)",
     )  # fmt: skip
     parser.add_argument(
-        "--network", metavar="NAME",
+        "--network", metavar="NAME", type=any_case(*network_names()),
         help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
     )  # fmt: skip
     parser.add_argument(
@@ -74,13 +75,26 @@ def add_platform_arguments(parser: argparse._ActionsContainer, *, all_scenarios:
 def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
     """Add --mapping, --hostfile and --ranks-per-host, which placement_from_arguments reads."""
     parser.add_argument(
-        "--mapping", metavar="NAME", help=f"mapping of ranks to hosts: {', '.join(MAPPINGS)} (default: block)"
+        "--mapping",
+        metavar="NAME",
+        type=str.lower,
+        help=f"mapping of ranks to hosts: {', '.join(MAPPINGS)} (default: block)",
     )
     parser.add_argument("--hostfile", metavar="FILE", help="instead of a mapping: one host per line, in rank order")
     parser.add_argument(
-        "--ranks-per-host", metavar="K", type=int,
-        help="with a mapping: ranks on each host, up to its cores (default: 1)",
+        "--ranks-per-host", metavar="K|cores", type=_ranks_per_host,
+        help="with a mapping: ranks on each host, up to its cores, or cores for one on each core, also where hosts "
+        "have different numbers of them (default: 1)",
     )  # fmt: skip
+
+
+def _ranks_per_host(text: str) -> RanksPerHost:
+    if text.lower() == "cores":
+        return "cores"
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"neither a whole number nor cores: {text!r}") from None
 
 
 def grid_from_arguments(args: argparse.Namespace) -> Grid:
@@ -265,10 +279,10 @@ def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None)
         return placement[:nranks]
     mapping = args.mapping or "block"
     if mapping not in MAPPINGS:
-        raise UserError(f"--mapping {mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
-    ranks_per_host = 1 if args.ranks_per_host is None else args.ranks_per_host
+        raise UserError(f"--mapping {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
+    ranks_per_host: RanksPerHost = 1 if args.ranks_per_host is None else args.ranks_per_host
     if nranks is None:
-        nranks = len(platform.hosts) * ranks_per_host
+        nranks = places(platform, ranks_per_host)
         if nranks > MOST_RANKS_UNASKED:
             problem = f"it would take {nranks} ranks to fill it, and a simulation would take long to start them"
             raise UserError(f"platform {platform.name}", problem, "Give the number of ranks with --ranks")

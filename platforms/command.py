@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NoReturn, TextIO
 
-from platforms.errors import UserError, printable
+from platforms.errors import UserError, did_you_mean, matching, printable
+from platforms.help_text import FIRST, SECTION_OF, HelpFormatter, help_text
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
@@ -19,15 +23,115 @@ EXIT_STATUSES = (
 )
 
 
+@dataclass(frozen=True)
+class Call:
+    """A command and the other name by which the user called it."""
+
+    own: str  # such as "python -m predictor.frequency"
+    called: str  # such as "gridval clock"
+    simulate: str | None = None  # help of --simulate, which chooses between two commands of one name; None: no choice
+
+
+_CALL: ContextVar[Call | None] = ContextVar("call", default=None)
+
+
+@contextmanager
+def called_as(call: Call) -> Iterator[None]:
+    """Let the parser of a command show the name by which the user called it."""
+    token = _CALL.set(call)
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser that accepts no abbreviated options and reports errors in one line."""
+    """An argument parser that accepts no abbreviated options and reports errors in one line.
+
+    Its help shows ten options, those named in ``first`` before others, and with --help-all every option.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **{"allow_abbrev": False, **options})
+        call = _CALL.get()
+        called = call is not None and options.get("prog") == call.own
+        if call is not None and called:
+            options["prog"] = call.called
+        self.first: Sequence[str] = options.pop("first", FIRST)
+        helped = options.pop("add_help", True)
+        options = {"allow_abbrev": False, "formatter_class": HelpFormatter, **options, "add_help": False}
+        super().__init__(*args, **options)
+        if helped:
+            self.add_argument("-h", "--help", action="help", help="show the options that matter most, and exit")
+            self.add_argument("--help-all", action=_HelpAll, help="show all options, and exit")
+        if call is not None and called and call.simulate is not None:
+            self.add_argument("--simulate", action="store_true", help=call.simulate)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an option to its section of the help, or a positional argument."""
+        title = next((SECTION_OF[name] for name in names if name in SECTION_OF), None)
+        if title is None:
+            return super().add_argument(*names, **options)
+        group = next((one for one in self._action_groups if one.title == title), None)
+        return (group or self.add_argument_group(title)).add_argument(*names, **options)
+
+    def format_help(self) -> str:
+        """Return the help with the options that matter most."""
+        return help_text(self, self.first, whole=False)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the values of the options; an option that does not exist ends the command."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            asked = _did_you_mean_option(unknown, self)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{'. ' + asked if asked else ''}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(one) for one in action.choices]
+        asked = did_you_mean(str(value), known)
+        said = f"invalid choice: {value!r} (choose from {', '.join(known)}){'. ' + asked if asked else ''}"
+        raise argparse.ArgumentError(action, said)
 
     def error(self, message: str) -> NoReturn:
         """End the command with exit status 2 (bad input)."""
-        self.exit(2, f"error: {printable(message).rstrip('.')}. See {self.prog} --help.\n")
+        text = printable(message).rstrip(".")
+        self.exit(2, f"error: {text}{'' if text.endswith('?') else '.'} See {self.prog} --help.\n")
+
+
+class _HelpAll(argparse._HelpAction):
+    """Print the help with all options, and exit."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
+    ) -> NoReturn:
+        parser._print_message(help_text(parser, (), whole=True), sys.stdout)
+        parser.exit()
+
+
+def any_case(*names: str) -> Callable[[str], str]:
+    """Return the ``type`` of an option whose value may be one of these names, in any case."""
+
+    def known_or_text(text: str) -> str:
+        return matching(text, names) or text
+
+    return known_or_text
+
+
+def _did_you_mean_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str | None:
+    """Return the question whether an option with a similar name was meant, by the first unknown option."""
+    option = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
+    return None if option is None else did_you_mean(option, _options_of(parser))
+
+
+def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the names of all options of a parser and of its sub-commands."""
+    for action in parser._actions:
+        yield from (name for name in action.option_strings if name.startswith("--"))
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _options_of(command)
 
 
 def exit_status(command: Callable[[], int]) -> int:
@@ -46,8 +150,10 @@ def exit_status(command: Callable[[], int]) -> int:
     except UserError as err:
         _say(f"error: {err}")
         return 2
-    except KeyboardInterrupt:
-        _say("interrupted")
+    except KeyboardInterrupt as err:
+        _say(
+            f"interrupted: {err}. The same command goes on from there: {command_line()}" if err.args else "interrupted"
+        )
         return 130
     except BrokenPipeError:  # the reader of the output has ended, as `head` does
         _drop_output()
@@ -60,6 +166,12 @@ def exit_status(command: Callable[[], int]) -> int:
         _drop_output()
         _say(f"error: {_not_encodable(err)}")
         return 2
+
+
+def command_line() -> str:
+    """Return the command line of this process, as the user may type it again."""
+    words = sys.orig_argv if os.path.basename(sys.argv[0]) != "gridval" else ["gridval", *sys.argv[1:]]
+    return printable(shlex.join(words))
 
 
 def _not_encodable(err: UnicodeEncodeError) -> str:

@@ -44,6 +44,42 @@ class PlatformError(UserError):
     """A scenario, a platform file or a placement that cannot be used."""
 
 
+def matching(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a user's name stands for: the same, or the only one that differs in case alone.
+
+    >>> matching("Grid4x8", ["grid4x4", "grid4x8"]), matching("a", ["A", "a"]), matching("grid", ["grid4x4"])
+    ('grid4x8', 'a', None)
+    """
+    names = list(known)
+    if name in names:
+        return name
+    same = [one for one in names if one.casefold() == name.casefold()]
+    return same[0] if len(same) == 1 else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return the question whether a similar known name was meant; None if no known name is similar.
+
+    >>> did_you_mean("structual", ["structural", "hcf"])
+    'Did you mean structural?'
+    """
+    spelled = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(name.casefold(), spelled, n=1, cutoff=0.65)
+    return f"Did you mean {spelled[close[0]]}?" if close else None
+
+
+def known_names(name: str, known: Iterable[str], *, more: str = "") -> str:
+    """Return the remedy for an unknown name: a similar known name, if there is one, and all known names.
+
+    ``more`` is added to the known names.
+
+    >>> known_names("hfc", ["hcf", "npt"])
+    'Did you mean hcf? Known: hcf, npt'
+    """
+    names = list(known)
+    return " ".join(filter(None, (did_you_mean(name, names), f"Known: {', '.join(names)}{more}")))
+
+
 def nearest(name: str, known: Iterable[str], *, limit: int = 8) -> str:
     """Return the remedy for an unknown name: the most similar known names, else the first known names.
 

@@ -39,7 +39,13 @@ from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.base import Predictor
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
@@ -59,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_placement_arguments(parser)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     parser.add_argument("--write-hostfile", metavar="FILE", help="write the target's hosts, one per line in rank order")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser
@@ -100,6 +107,12 @@ def _run(args: argparse.Namespace) -> int:
         platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = [Target(asked, platform, placement) for asked in problems]
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        asked = models or (lambda target: default_predictors(target)[:1])
+        return print_plan(args, planned([(settings, targets)], asked, truths=False))
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
         broker = Broker.of(settings, targets, runner)
         if models is None:

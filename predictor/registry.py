@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from pkgutil import resolve_name
 
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names, matching
 from predictor.base import Predictor
 from predictor.plugins import FORM, check_free, installed, installed_predictor, is_own, own_predictor
 
@@ -45,7 +45,7 @@ def help_text(*, but: Container[str] = ()) -> str:
 
 
 def predictor(name: str) -> Predictor:
-    """Return the predictor with this name, or at the location ``FILE.py:NAME`` or ``MODULE:NAME`` (plugins.py).
+    """Return the predictor with this name, in any case, or at the location ``FILE.py:NAME`` or ``MODULE:NAME``.
 
     Raises:
         UserError: The name is not known; the error lists the known names.
@@ -53,17 +53,19 @@ def predictor(name: str) -> Predictor:
     >>> predictor("hcf").name
     'hcf'
     """
-    if name in PREDICTORS:
-        made: Predictor = resolve_name(PREDICTORS[name])
+    known = matching(name, PREDICTORS)
+    if known is not None:
+        made: Predictor = resolve_name(PREDICTORS[known])
         return made
     if is_own(name):
         made = own_predictor(name)
         check_free(made, (*PREDICTORS, ALL))
         return made
     others = _installed()
-    if name not in others:
+    known = matching(name, others)
+    if known is None:
         raise _unknown(name, (*PREDICTORS, *others))
-    return installed_predictor(name, others[name])
+    return installed_predictor(known, others[known])
 
 
 def predictors(names: Iterable[str]) -> list[Predictor]:
@@ -72,7 +74,7 @@ def predictors(names: Iterable[str]) -> list[Predictor]:
     Raises:
         UserError: A name is not known, or two different predictors have the same name.
     """
-    wanted = (one for name in names for one in (_everyone() if name == ALL else (name,)))
+    wanted = (one for name in names for one in (_everyone() if name.lower() == ALL else (name,)))
     made: dict[str, Predictor] = {}
     for one in (predictor(name) for name in dict.fromkeys(wanted)):
         if made.get(one.name, one) is not one:
@@ -96,4 +98,4 @@ def _installed() -> dict[str, str]:
 
 
 def _unknown(name: str, known: Iterable[str]) -> UserError:
-    return UserError(f"predictor {name!r}", "no such model", f"Known: {', '.join(known)}; or {FORM} for your own")
+    return UserError(f"predictor {name!r}", "no such model", known_names(name, known, more=f"; or {FORM} for your own"))

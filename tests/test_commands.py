@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# Programs that commands start as child processes; they are not commands.
-NO_COMMANDS = {"apps.s4u", "predictor.extrap.worker"}
+# Programs that commands start as child processes, and the command gridval (tests/validation/test_gridval.py).
+NO_COMMANDS = {"apps.s4u", "predictor.extrap.worker", "validation.gridval"}
 
 
 def commands():

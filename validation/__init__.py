@@ -1,1 +1,15 @@
 """Comparison of predicted run times with simulated or measured ones."""
+
+import sys
+from pathlib import Path
+
+import predictor
+
+# `python -m` looks into the current folder first, where a user may have a package of the same name.
+if predictor.__file__ and Path(predictor.__file__).parent.parent != Path(__file__).parent.parent:
+    _problem = f"{Path(predictor.__file__).parent}: hides this project's package of the same name"
+    _remedy = "Rename it, start elsewhere, or use the command gridval, which does not look into the current folder"
+    if sys.argv[:1] == ["-m"]:  # a command is being looked for
+        print(f"error: {_problem}. {_remedy}.", file=sys.stderr)
+        raise SystemExit(2)
+    raise ImportError(f"{_problem}. {_remedy}.")

@@ -6,37 +6,33 @@ Finished runs are kept in the store, so an interrupted campaign continues where 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
-from apps.runs.simulate import simulate
-from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.arguments import check_usable, read_platforms
 from platforms.command import CommandParser
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import MAPPINGS, Placement
 from platforms.read.read import materialise
-from platforms.read.visible_resources import part_hash
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
-from predictor.evidence.broker import Broker, RefusedEvidence
+from predictor.arguments import add_dry_run_argument, print_plan
+from predictor.evidence.plan import Plan, duration, planned, wall_s
 from predictor.plugins import within
 from predictor.registry import HCF_FAMILY, predictors
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
@@ -58,6 +54,7 @@ _KEYS = {
 }
 
 
+_WIDTH = 74  # of the example in the help
 MOST_RANDOM = 100_000  # platforms
 MOST_CASES = 1_000_000  # targets
 
@@ -140,7 +137,7 @@ def read_campaign(path: str | Path) -> Campaign:
     mappings = _names(table, "mappings", ["block"])
     for mapping in mappings:
         if mapping not in MAPPINGS:
-            raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", f"Known: {', '.join(MAPPINGS)}")
+            raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", known_names(mapping, MAPPINGS))
     placements = list(_placements(table, platforms, mappings))
     count = len(settings) * len(placements) * len(problems)
     if count > MOST_CASES:
@@ -243,66 +240,38 @@ class Estimate:
     others: tuple[str, ...]  # predictors that also ask for recordings or messages, which time_s does not include
 
 
+def plan(campaign: Campaign) -> Plan:
+    """Return the runs of a campaign."""
+    groups = ((settings, targets) for (settings, _), targets in campaign.groups().items())
+    return planned(groups, campaign.predictors)
+
+
 def estimate(campaign: Campaign, jobs: int) -> Estimate:
-    """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations.
-
-    The estimate assumes 0.1 s to start a run and 1e5 messages per second and job.  The messages of an iteration follow
-    from the kernels' patterns, within a factor of about two; steady runs are assumed to take five iterations.
-    """
-    specs: dict[tuple[Any, ...], RunSpec] = {}
-    others: dict[str, None] = {}
-    for (settings, _), targets in campaign.groups().items():
-        broker = Broker(settings, targets, record=simulate)
-        for model, target in product(campaign.predictors, targets):
-            requests = model.requests([target])
-            if any(request.kind not in ("run", "declared") for request in requests):
-                others[model.name] = None
-            with suppress(RefusedEvidence):  # reported when this target is evaluated
-                specs |= {_same_run(spec): spec for spec in broker.specs(requests)}
-        specs |= {_same_run(spec): spec for spec in map(settings.spec, targets)}
-    return Estimate(len(specs), sum(map(_run_s, specs.values())) / jobs, tuple(others))
-
-
-def _same_run(spec: RunSpec) -> tuple[Any, ...]:
-    """Return a key that is equal for runs that the runner makes only once (apps/runs/runner.py)."""
-    target = spec.target
-    return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
-
-
-def _run_s(spec: RunSpec) -> float:
-    target = spec.target
-    params, ranks = dict(target.problem.params), target.nranks
-    official = target.iterations
-    policies = {"full": official, "steady": min(5, official)}
-    iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
-    per_rank = {
-        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
-        "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
-        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of both sweeps
-        "ep": 6 * math.log2(ranks),  # three all-reduce sums over trees
-        "ft": ranks,  # all-to-all
-    }.get(target.problem.name, 100)
-    return 0.1 + iterations * ranks * per_rank / 1e5
+    """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations."""
+    asked = plan(campaign)
+    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.others)
 
 
 def _file_help() -> str:
     """Return the example file from the docstring of ``read_campaign``."""
-    return (read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0].rstrip()
+    example = textwrap.dedent((read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0]).strip()
+    lines = []
+    for line in example.splitlines():
+        code, _, comment = (part.strip() for part in line.partition("  # "))
+        lines += [line] if len(line) <= _WIDTH else [*textwrap.wrap(comment, _WIDTH, initial_indent="# "), code]
+    return textwrap.indent("\n".join(lines), "  ")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.campaign",
-        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies.\n"
+        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
         "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
-        epilog=f"The campaign file:\n\n{_file_help()}\n\n{textwrap.fill(EXIT_STATUSES_AND_LIMIT, 79)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
     )
     parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only print the number of runs and a rough estimate of their duration"
-    )
+    add_dry_run_argument(parser)
     parser.add_argument(
         "--out", metavar="DIR", help="write results.csv, summary.csv and, from four predictors on, the league there"
     )
@@ -323,16 +292,17 @@ def build_parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     fail_above = limit_from_arguments(args)
     campaign = read_campaign(args.file)
-    expected = estimate(campaign, args.jobs or os.cpu_count() or 1)
     count = len(campaign.cases) * len(campaign.predictors)
+    if args.dry_run:
+        print(f"{len(campaign.cases)} targets, {count} predictions")
+        return print_plan(args, plan(campaign))
+    expected = estimate(campaign, args.jobs or os.cpu_count() or 1)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
         f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "
-        f"about {_duration(expected.time_s)} if none is known{others}"
+        f"about {duration(expected.time_s)} if none is known{others}"
     )
-    print("\n".join(prose_lines(said)), file=sys.stdout if args.dry_run else sys.stderr)
-    if args.dry_run:
-        return 0
+    print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(args.file).read_text("utf-8")
     cautions = Cautions()
     with (
@@ -365,13 +335,6 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
                 output.add(outcome)
                 report.add(outcome)
     return output.status
-
-
-def _duration(time_s: float) -> str:
-    for unit, seconds in (("hours", 3600), ("minutes", 60)):
-        if time_s >= 2 * seconds:
-            return f"{time_s / seconds:.0f} {unit}"
-    return f"{time_s:.0f} s"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

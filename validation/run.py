@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
@@ -22,16 +21,19 @@ from platforms.arguments import (
 from platforms.command import CommandParser
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
-from predictor.arguments import add_predictor_argument, predictors_by_target, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_by_target,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.defaults.choice import DEFAULT_TEXT
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
-
-if TYPE_CHECKING:
-    pass
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -63,12 +65,14 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add_wide_argument(parser)
     add_report_argument(parser)
+    add_dry_run_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
     return parser
 
 
-def _mapping_name(args: argparse.Namespace) -> str:
+def mapping_name(args: argparse.Namespace) -> str:
+    """Return the name of the mapping that the options choose, for the results."""
     return args.mapping or ("hostfile" if args.hostfile else "block")
 
 
@@ -88,6 +92,11 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     ]
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(settings, targets)], models, truths=args.truth is None))
     measured = None if args.truth is None else read_measured(args.truth)
     with (
         reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,
@@ -106,7 +115,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         from validation.comparison.compare import validate
 
         for outcome in validate(
-            targets, models, settings, mapping=_mapping_name(args), runner=runner, measured=measured,
+            targets, models, settings, mapping=mapping_name(args), runner=runner, measured=measured,
             witness=report.witness(settings),
         ):  # fmt: skip
             output.add(outcome)

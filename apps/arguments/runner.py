@@ -35,6 +35,8 @@ def runner_from_arguments(
 ) -> Iterator[Runner]:
     """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
 
+    The KeyboardInterrupt that goes on then says how many runs are kept.
+
     Args:
         args: The values of the options of add_runner_arguments.
         scheduler: Address of a Dask scheduler whose workers simulate; None: this computer simulates.
@@ -45,11 +47,18 @@ def runner_from_arguments(
         UserError: The options do not fit together or are out of range, or the scheduler does not answer.
     """
     said = Cautions() if cautions is None else cautions
+    finished = None
     try:
         with _quiet_runner(args, scheduler, said) as runner:
-            yield runner
-    except KeyboardInterrupt:
+            try:
+                yield runner
+            finally:
+                finished = runner.finished
+    except KeyboardInterrupt as err:
         said.say_all()
+        if finished and not args.no_store:
+            kept = "1 run is" if finished == 1 else f"{finished} runs are"
+            raise KeyboardInterrupt(f"{kept} kept in the store") from err
         raise
     if saying:
         said.say_all()

@@ -29,14 +29,15 @@ def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool
         programs: The command also takes --program; the computation of the user's own program can be timed.
     """
     parser.add_argument(
-        "--efficiency", default="reference", metavar="E",
+        "--efficiency", default="reference", metavar="E", type=str.lower,
         help="share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions "
         "of one real core), or measured (on this machine, by python -m apps.calibrate)",
     )  # fmt: skip
     computations = COMPUTE if programs else KERNEL_COMPUTE
     timed = "; measured times a program of your own on this machine, so that results vary from run to run"
     parser.add_argument(
-        "--compute", "--computation", dest="compute", default="injected", metavar="HOW", choices=computations,
+        "--compute", "--computation", dest="compute", default="injected", metavar="HOW", type=str.lower,
+        choices=computations,
         help=f"{' or '.join(computations)}: with none, computation takes no simulated time{timed if programs else ''}",
     )  # fmt: skip
     if programs:
@@ -54,7 +55,7 @@ def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool
         "K; the rest is extrapolated, with a stated bound that assumes that the repetition goes on",
     )
     parser.add_argument(
-        "--engine", metavar="NAME",
+        "--engine", metavar="NAME", type=str.lower,
         help=f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(DECLARED)} as skeletons (default: smpi; "
         "s4u for a program in Python)",
     )  # fmt: skip

@@ -65,8 +65,8 @@ def build_parser() -> argparse.ArgumentParser:
         help="size from which MPI_Send waits for the receiver, if it is known (default: found)",
     )  # fmt: skip
     parser.add_argument(
-        "--collectives", choices=COLLECTIVES, default="ompi",
-        help="whose algorithms SMPI's collectives follow (default: %(default)s)",
+        "--collectives", choices=COLLECTIVES, default="ompi", metavar="NAME",
+        help=f"whose algorithms SMPI's collectives follow: {', '.join(COLLECTIVES)} (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
     return parser

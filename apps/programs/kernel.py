@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from apps.errors import KernelError
+from platforms.errors import known_names, matching
 
 _HERE = Path(__file__).parents[1] / "kernels"
 _HARNESS = _HERE / "harness"
@@ -65,15 +66,20 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in _HERE.glob("*/kernel.toml")))
 
 
-@cache
 def named_kernel(name: str) -> Kernel:
-    """Return the kernel of that name.
+    """Return the kernel of that name, in any case.
 
     Raises:
         KernelError: There is no such kernel; the error lists the known names.
     """
-    if name not in kernel_names():
-        raise KernelError(f"app {name!r}", "no such program", f"Known: {', '.join(kernel_names())}")
+    known = matching(name, kernel_names())
+    if known is None:
+        raise KernelError(f"app {name!r}", "no such program", known_names(name, kernel_names()))
+    return _read_kernel(known)
+
+
+@cache
+def _read_kernel(name: str) -> Kernel:
     path = _HERE / name / "kernel.toml"
     data = tomllib.loads(path.read_text())
     needed = _KEYS | (_SIZES if "size" in data else _CLASSES)

@@ -12,6 +12,7 @@ from apps.programs.kernel import Kernel, Value, named_kernel
 from apps.programs.memory_rules import bytes_per_flop
 from apps.programs.own_program import UserProgram
 from apps.programs.rank_rules import RANK_RULES
+from platforms.errors import known_names, matching
 from platforms.wording import number_of
 
 
@@ -120,11 +121,11 @@ def problem(kernel_name: str, preset: str) -> Problem:
     kernel = named_kernel(kernel_name)
     if kernel.size_parameter is not None:
         raise KernelError(f"class {preset!r}", f"{kernel_name} has no classes", "Give its size N with --size")
-    if preset not in kernel.classes:
-        raise KernelError(
-            f"class {preset!r}", f"{kernel_name} has no such class", f"Known: {', '.join(kernel.classes)}"
-        )
-    return Problem(kernel_name, tuple(kernel.classes[preset].items()), preset)
+    known = matching(preset, kernel.classes)
+    if known is None:
+        remedy = known_names(preset, kernel.classes)
+        raise KernelError(f"class {preset!r}", f"{kernel.name} has no such class", remedy)
+    return Problem(kernel.name, tuple(kernel.classes[known].items()), known)
 
 
 def sized_problem(kernel_name: str, size: int, /, **parameters: Value) -> Problem:
@@ -146,13 +147,13 @@ def sized_problem(kernel_name: str, size: int, /, **parameters: Value) -> Proble
     values = {kernel.size_parameter: size, **kernel.parameters}
     for name, value in parameters.items():
         values[name] = _checked(kernel, name, value)
-    return Problem(kernel_name, tuple(values.items()))
+    return Problem(kernel.name, tuple(values.items()))
 
 
 def _checked(kernel: Kernel, name: str, value: Value) -> Value:
     """Return a parameter's value in the type of its default; texts from a command line are converted."""
     if name not in kernel.parameters:
-        known = f"Known: {', '.join(kernel.parameters)}" if kernel.parameters else "It has none"
+        known = known_names(name, kernel.parameters) if kernel.parameters else "It has none"
         raise KernelError(f"parameter {name!r}", f"{kernel.name} has no such parameter", known)
     wanted = type(kernel.parameters[name])
     try:

@@ -84,6 +84,12 @@ class Runner:
         self._stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
+    @property
+    def finished(self) -> int:
+        """Number of runs that were asked for and have a record, new or from the store."""
+        with self._lock:
+            return sum(one.done() and not one.cancelled() and one.exception() is None for one in self._futures.values())
+
     def start(self, specs: Iterable[RunSpec]) -> None:
         """Begin these runs, in their order, as simulation slots become free."""
         with self._lock:

@@ -10,6 +10,7 @@ from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, PLA
 from apps.spec.engine_options import check_host_names
 from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
+from platforms.errors import known_names
 from platforms.model.platform import Platform
 
 
@@ -21,7 +22,7 @@ def check_known(name: str, value: str, known: Sequence[str]) -> None:
     """
     if value not in known:
         which = "mode" if name == "mode" else "choice"
-        raise OptionError(f"{name} {value!r}", f"no such {which}", f"Known: {', '.join(known)}")
+        raise OptionError(f"{name} {value!r}", f"no such {which}", known_names(value, known))
 
 
 def check_efficiency(value: float, where: str) -> None:
@@ -106,7 +107,7 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
         OptionError: The engine does not go with the other values.
     """
     if engine not in ENGINES:
-        raise OptionError(f"--engine {engine}", "no such engine", f"Known: {', '.join(ENGINES)}")
+        raise OptionError(f"--engine {engine}", "no such engine", known_names(engine, ENGINES))
     program = target.problem.program
     if engine == "s4u":
         check_limits(target, mode=mode, compute=compute, options=options)

@@ -18,7 +18,7 @@ from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
 from apps.store.store import KINDS, Entry, Store
 from platforms.command import CommandParser, exit_status
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines
 from platforms.terminal.width import add_wide_argument
@@ -63,7 +63,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="the runs as a table",
         description="Writes one row per run, simulated or measured.",
         epilog=COLUMNS_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     exporting.add_argument("file", type=Path, metavar="FILE", help=f"file to write, ending in {' or '.join(SUFFIXES)}")
     _add_filters(exporting)
@@ -119,7 +118,7 @@ def chosen(
         UserError: ``kind`` is unknown, or ``older_than`` is not a number of days.
     """
     if kind is not None and kind not in KINDS:
-        raise UserError(f"--kind {kind}", "no such kind of entry", f"Known: {', '.join(KINDS)}")
+        raise UserError(f"--kind {kind}", "no such kind of entry", known_names(kind, KINDS))
     latest_s = math.inf if older_than is None else time.time() - _days(older_than) * _DAY_S
     return [
         entry

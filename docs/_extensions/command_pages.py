@@ -11,6 +11,8 @@ from textwrap import dedent
 
 from sphinx.application import Sphinx
 
+from validation.entrance.verbs import calls
+
 _ROOT = Path(__file__).parents[2]
 _PACKAGES = ("platforms", "apps", "predictor", "validation")
 _PAGE = "reference/commands"
@@ -76,6 +78,8 @@ def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
     """Yield the Markdown of a command and its subcommands, with headings from ``level`` on."""
     yield f"{'#' * level} {parser.prog.removeprefix('python -m ')}\n"
+    if parser.prog in calls():
+        yield f"`{calls()[parser.prog]}`\n"
     if parser.description:
         yield f"{_text(parser.description)}\n"
     yield f"```text\n{parser.format_usage().removeprefix('usage: ').rstrip()}\n```\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from platforms.errors import PlatformError, nearest
+from platforms.errors import PlatformError, known_names, matching
 from platforms.grids.grid import Wire
 
 DEFAULT_NETWORK = "gigabit"
@@ -33,7 +33,7 @@ class Network:
 
 
 def named_network(name: str) -> Network:
-    """Return the network of this name.
+    """Return the network of this name, in any case.
 
     Raises:
         PlatformError: The name is unknown; the message lists known names.
@@ -42,11 +42,12 @@ def named_network(name: str) -> Network:
     Wire(bandwidth_Bps=1250000000.0, latency_s=0.0001)
     """
     table = _table()
-    if name not in table:
-        raise PlatformError(f"network {name!r}", "no such network", nearest(name, table))
-    entry = table[name]
+    known = matching(name, table)
+    if known is None:
+        raise PlatformError(f"network {name!r}", "no such network", known_names(name, table))
+    entry = table[known]
     return Network(
-        name,
+        known,
         node=wire(entry["node"]),
         backbone=wire(entry["backbone"]),
         wan=wire(entry["wan"]),
@@ -65,7 +66,7 @@ def with_factors(options: Iterable[tuple[str, str]], name: str) -> tuple[tuple[s
     (('network/TCP-gamma', '0'), ('smpi/bw-factor', '0:1'), ('smpi/lat-factor', '0:1'))
     """
     if name not in FACTORS:
-        raise PlatformError(f"factors {name!r}", "no such set", nearest(name, FACTORS))
+        raise PlatformError(f"factors {name!r}", "no such set", known_names(name, FACTORS))
     others = {key: value for key, value in options if key not in FACTORS["neutral"]}
     return tuple({**others, **FACTORS[name]}.items())
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from platforms.errors import PlatformError
+from platforms.errors import PlatformError, known_names, matching
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
 from platforms.grids.network import DEFAULT_NETWORK, named_network
@@ -40,7 +40,7 @@ def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[flo
     The clusters of a grid{N}x{M} are called c1, c2, ..., and their hosts c1-0, c1-1, ...
 
     Args:
-        name: The grid's name.
+        name: The grid's name, in any case.
         network: Name of the network; None takes the scenario's own network if it names one, else the default.
         speeds_flops: Speed of a node of each cluster, flop/s: N values.  Required for a grid{N}x{M} that is not in
             SCENARIOS, refused for names of other forms.
@@ -52,13 +52,14 @@ def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[flo
     [(8, 40.0), (8, 50.0), (8, 60.0), (8, 70.0)]
     """
     where = f"scenario {name!r}"
+    name = matching(name, NAMED) or (name.lower() if GRID_NAME.fullmatch(name.lower()) else name)
     shape = GRID_NAME.fullmatch(name)
     if shape is None and name in _TABLE:
         if speeds_flops is not None:
             raise PlatformError(where, "its speeds are those of the machine", "Drop the speeds, or write a .toml file")
         return _described(CheckedTable(_TABLE[name], where, _KEYS), name, network)
     if shape is None:
-        remedy = f"Known: {', '.join(NAMED)}, any grid{{N}}x{{M}} with --speeds, a .toml file"
+        remedy = known_names(name, NAMED, more=", any grid{N}x{M} with --speeds, a .toml file")
         raise PlatformError(where, "no such scenario", remedy)
     count, nodes = int(shape[1]), int(shape[2])
     if speeds_flops is None:

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         check_picture("--picture", args.picture)
-    _take_file(args)
+    take_file(args)
     platform = platform_from_arguments(args)
     # Imported here for a quick start: they are slow to import.
     from platforms.inspect.as_json import as_json
@@ -64,7 +64,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _take_file(args: argparse.Namespace) -> None:
+def take_file(args: argparse.Namespace) -> None:
     """Treat the positional file as the value of --scenario (.toml) or --platform (all others)."""
     if args.file is None:
         return

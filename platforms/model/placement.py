@@ -6,24 +6,27 @@ A placement is a tuple of host names in rank order: rank r runs on ``placement[r
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from platforms.errors import PlatformError, nearest
 from platforms.files.reading import input_text
 from platforms.files.writing import write_whole
 from platforms.model.platform import Host, Platform
+from platforms.wording import number_of
 
 Placement = tuple[str, ...]
+RanksPerHost = int | Literal["cores"]  # a number, or one on each core of a host
 MOST_RANKS = 1_000_000  # in a host file; SimGrid cannot simulate more
 
 _COUNTED = re.compile(r"(?P<host>.+):(?P<count>[0-9]{1,6})")
 
 
-def block(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement:
+def block(platform: Platform, nranks: int, ranks_per_host: RanksPerHost = 1) -> Placement:
     """Place consecutive ranks on the clusters in order, in equal shares if they fit.
 
     If the number of ranks is not a multiple of the number of clusters, the first clusters take one rank more.  Ranks
     that a full cluster cannot take go to the following clusters, and if those are full too, to earlier ones.  Within a
-    cluster, each host from the first on takes ``ranks_per_host`` consecutive ranks.
+    cluster, each host from the first on takes ``ranks_per_host`` consecutive ranks; ``"cores"``: one on each core.
 
     Raises:
         PlatformError: The ranks do not fit on the hosts.
@@ -43,7 +46,7 @@ def block(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement
     return tuple(host for free, share in zip(slots, shares, strict=True) for host in free[:share])
 
 
-def cyclic(platform: Platform, nranks: int, ranks_per_host: int = 1) -> Placement:
+def cyclic(platform: Platform, nranks: int, ranks_per_host: RanksPerHost = 1) -> Placement:
     """Deal the ranks to the clusters in turn, each to the cluster's first free place; full clusters are skipped.
 
     Raises:
@@ -152,23 +155,35 @@ def _hosts_of(entry: str, platform: Platform, where: str) -> list[str]:
     return [name] * count
 
 
-def _slots(platform: Platform, nranks: int, ranks_per_host: int) -> list[list[str]]:
+def places(platform: Platform, ranks_per_host: RanksPerHost) -> int:
+    """Return how many ranks fit on all hosts."""
+    if ranks_per_host == "cores":
+        return sum(host.cores for host in platform.hosts)
+    return len(platform.hosts) * ranks_per_host
+
+
+def _slots(platform: Platform, nranks: int, ranks_per_host: RanksPerHost) -> list[list[str]]:
     """Return for each cluster the host of each place for a rank, in order, after checking that the ranks fit."""
     where = f"platform {platform.name}"
-    if ranks_per_host < 1:
+    if ranks_per_host != "cores" and ranks_per_host < 1:
         raise PlatformError(where, f"{ranks_per_host} ranks per host", "Give at least 1")
     if nranks < 1:
         raise PlatformError(where, f"{nranks} ranks", "Give at least 1")
+    room = places(platform, ranks_per_host)
+    if ranks_per_host == "cores":
+        if nranks > room:
+            problem = f"{nranks} ranks do not fit: the hosts have {number_of(room, 'core')}"
+            raise PlatformError(where, problem, f"Give at most {number_of(room, 'rank')}, or a host file")
+        return [[host.name for host in cluster.hosts for _ in range(host.cores)] for cluster in platform.clusters]
     weakest: Host = min(platform.hosts, key=lambda host: host.cores)
     if ranks_per_host > weakest.cores:
         cores = f"{weakest.cores} core{'s' if weakest.cores > 1 else ''}"
         problem = f"{ranks_per_host} ranks per host, but host {weakest.name} has {cores}"
         raise PlatformError(where, problem, "Give at most the cores, or a host file, which may go beyond")
-    places = len(platform.hosts) * ranks_per_host
-    if nranks > places:
+    if nranks > room:
         hosts = "1 host" if len(platform.hosts) == 1 else f"{len(platform.hosts)} hosts"
         problem = f"{nranks} ranks do not fit: {hosts} with {ranks_per_host} each"
-        most = "1 rank" if places == 1 else f"{places} ranks"
+        most = number_of(room, "rank")
         remedy = f"Give at most {most}" + (", or more ranks per host" if ranks_per_host < weakest.cores else "")
         raise PlatformError(where, problem, remedy)
     return [[host.name for host in cluster.hosts for _ in range(ranks_per_host)] for cluster in platform.clusters]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
 from platforms.terminal.width import add_wide_argument
+from predictor.blocks.names import ERRORS
 
 if TYPE_CHECKING:
     from platforms.model.platform import Platform
@@ -25,7 +26,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     # Imported here for a quick start: they are slow to import.
     from apps.arguments.runner import add_runner_arguments
     from platforms.arguments import add_platform_arguments
-    from predictor.blocks.calibration.fit import ERRORS
 
     parser = subparsers.add_parser(
         "calibrate",
@@ -149,7 +149,6 @@ def _unit(text: str) -> float | None:
 def _check(args: argparse.Namespace) -> None:
     # Imported here for a quick start: they are slow to import.
     from platforms.files.writing import check_writable, usable_folder
-    from predictor.blocks.calibration.fit import ERRORS
 
     if args.processes < 2:
         raise UserError(f"--processes {args.processes}", "below two", "Give 2 or more")

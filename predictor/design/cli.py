@@ -17,7 +17,7 @@ from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, settings_from_arguments
 from apps.spec.settings import Settings
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command import EXIT_STATUSES, CommandParser, any_case
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file
@@ -29,7 +29,7 @@ from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import affordable
 from predictor.design.times import PredictorTimes, Times
-from predictor.registry import help_text, predictor
+from predictor.registry import PREDICTORS, help_text, predictor
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -54,13 +54,12 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.design",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE.toml", help="prices of nodes and networks, and the programs to run")
     parser.add_argument("--budget", type=float, metavar="B", help="budget, in place of the file's")
     parser.add_argument("--top", type=int, default=5, metavar="K", help="number of best grids to show (default: 5)")
     parser.add_argument(
-        "--predictor", default=DEFAULT_PREDICTOR, metavar="NAME",
+        "--predictor", default=DEFAULT_PREDICTOR, metavar="NAME", type=any_case(*PREDICTORS),
         help=f"{help_text()} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every grid is "
         "evaluated, and its evidence gathered)",
     )  # fmt: skip

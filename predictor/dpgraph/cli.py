@@ -18,7 +18,7 @@ from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def _check(args: argparse.Namespace, problem: Problem) -> None:
         where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} iterations of {problem}"
         raise UserError(where, what, "Give a number in that range")
     if args.collectives not in COLLECTIVES:
-        raise UserError(f"--collectives {args.collectives}", "no such choice", f"Known: {', '.join(COLLECTIVES)}")
+        raise UserError(
+            f"--collectives {args.collectives}", "no such choice", known_names(args.collectives, COLLECTIVES)
+        )
     if args.elements is not None and args.elements < 1:
         raise UserError(f"--elements {args.elements}", "not positive", "Give at least 1")
     if args.graphml is not None:

@@ -39,7 +39,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.frequency",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")

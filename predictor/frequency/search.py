@@ -28,7 +28,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from predictor.base import OutOfRange
 from predictor.frequency.levels import Frequency, Levels, Point
 
@@ -87,7 +87,7 @@ def best(
         OutOfRange: The model has no answer, or there are more than MOST_CHOICES choices.
     """
     if objective not in OBJECTIVES:
-        raise UserError(f"--objective {objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
+        raise UserError(f"--objective {objective}", "no such objective", known_names(objective, OBJECTIVES))
     if not time_limit >= 1:  # refuses NaN
         problem = "less than the time at the highest frequencies"
         raise UserError(f"--time-limit {time_limit:g}", problem, "Give 1 or more, such as 1.1")

@@ -54,14 +54,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the run (default: as many as fit)")
     add_placement_arguments(parser)
     parser.add_argument(
-        "--predictor", default="dpgraph", metavar="NAME", help=f"one of {', '.join(MODELS)} (default: dpgraph)"
+        "--predictor",
+        default="dpgraph",
+        metavar="NAME",
+        type=str.lower,
+        help=f"one of {', '.join(MODELS)} (default: dpgraph)",
     )
     parser.add_argument(
         "--time-limit", type=float, default=None, metavar="X",
         help="take at most X times the time at the highest frequencies (default: no limit)",
     )  # fmt: skip
     parser.add_argument(
-        "--objective", default="energy", metavar="NAME", help=f"value to minimise: {' or '.join(OBJECTIVES)}"
+        "--objective",
+        default="energy",
+        metavar="NAME",
+        type=str.lower,
+        help=f"value to minimise: {' or '.join(OBJECTIVES)}",
     )
     parser.add_argument(
         "--evaluations", type=int, default=EVALUATIONS, metavar="K",

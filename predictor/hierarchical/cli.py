@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.beta import BETAS, named_beta
 from predictor.hierarchical.model import SCALING, VARIANTS
@@ -24,7 +24,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.hierarchical",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--system", metavar="FILE|NAME",
@@ -32,7 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
         "machine, a scenario, or a system",
     )  # fmt: skip
     parser.add_argument(
-        "--app", metavar="NAME",
+        "--app", metavar="NAME", type=str.lower,
         help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, ft, "
         "is, ep",
     )  # fmt: skip
@@ -118,9 +117,9 @@ def _answer(args: argparse.Namespace) -> int:
         if getattr(args, option) is None:
             raise UserError(f"--{option}", "not given", "Give it; --help lists what is known")
     if args.scaling not in SCALING:
-        raise UserError(f"--scaling {args.scaling}", "no such choice", f"Known: {', '.join(SCALING)}")
+        raise UserError(f"--scaling {args.scaling}", "no such choice", known_names(args.scaling, SCALING))
     if args.batch not in (None, *BATCH_SYSTEMS):
-        raise UserError(f"--batch {args.batch}", "no such batch system", f"Known: {', '.join(BATCH_SYSTEMS)}")
+        raise UserError(f"--batch {args.batch}", "no such batch system", known_names(args.batch, BATCH_SYSTEMS))
     if args.beta is None and args.beta0 is not None:
         raise UserError(f"--beta0 {args.beta0:g}", "goes with --beta", "Give the form too")
     question = Question(

@@ -13,8 +13,10 @@ from apps.arguments.programs import parse_parameters
 from apps.arguments.runner import add_runner_arguments
 from apps.arguments.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
+from apps.spec.settings import Settings
 from platforms.arguments import add_platform_arguments, platform_from_arguments
-from platforms.errors import UserError
+from platforms.command import any_case
+from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
 from predictor.allocation.branch_and_bound import branch_and_bound
@@ -23,12 +25,14 @@ from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
+from predictor.arguments import add_dry_run_argument
+from predictor.evidence.plan import Plan, planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.noise import GLITCH_FACTOR, GLITCH_SHARE
 from predictor.optimize.study import Study
-from predictor.registry import help_text, predictor
+from predictor.registry import PREDICTORS, help_text, predictor
 
 _Number = TypeVar("_Number", int, float)
 
@@ -36,13 +40,17 @@ OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 SEARCHES = ("exhaustive", "branch-and-bound")
 FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, besides the predictors
+FIRST_OPTIONS = (  # in the short help
+    *("--simulate", "--scenario", "--platform", "--app", "--size", "--predictor", "--nodes", "--processes"),
+    *("--objective", "--dry-run", "--write-hostfile"),
+)
 BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # models that branch and bound works with
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     """Add all options of a search except those about output."""
     add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(sized_names())}")
+    parser.add_argument("--app", metavar="NAME", type=str.lower, help=f"one of {', '.join(sized_names())}")
     parser.add_argument("--size", type=int, metavar="N", help="the size of the problem")
     parser.add_argument(
         "--param", action="append", default=[], metavar="KEY=VALUE", help="another parameter of the problem"
@@ -56,7 +64,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         help="most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
     )  # fmt: skip
     parser.add_argument(
-        "--predictor", default="npt", metavar="NAME",
+        "--predictor", default="npt", metavar="NAME", type=any_case(*FORMS, *PREDICTORS),
         help=f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: npt)",
     )  # fmt: skip
     parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
@@ -81,7 +89,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the noise (default: 0)")
     parser.add_argument(
-        "--objective", default="time", metavar="NAME",
+        "--objective", default="time", metavar="NAME", type=str.lower,
         help=f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost, within --slack "
         "of the best time",
     )  # fmt: skip
@@ -95,10 +103,33 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         "--prices", metavar="C1,C2,...", help="price of a node-hour of each cluster, for cost and cheapest"
     )
     parser.add_argument(
-        "--search", default="exhaustive", metavar="HOW", help=f"{' or '.join(SEARCHES)} (default: exhaustive)"
+        "--search",
+        default="exhaustive",
+        metavar="HOW",
+        type=str.lower,
+        help=f"{' or '.join(SEARCHES)} (default: exhaustive)",
     )
     add_settings_arguments(parser, programs=False)
+    add_dry_run_argument(parser)
     add_runner_arguments(parser)
+
+
+def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
+    """Return the runs of a search, or also those of all its configurations, of which the best is the optimum.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    space = study.space(args.size)
+    targets = [study.target(space.configuration(row), args.size) for row in range(len(space))]
+    if args.predictor in FORMS:
+        sizes = construction_from_arguments(args)
+        runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
+        alone = [settings.spec(target) for target in runs]
+        truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), ())
+    # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
+    return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 
 
 def study_from_arguments(args: argparse.Namespace) -> Study:
@@ -231,9 +262,9 @@ def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Searc
         UserError: A name is not known, or the options do not fit together.
     """
     if args.objective not in OBJECTIVES:
-        raise UserError(f"--objective {args.objective}", "no such objective", f"Known: {', '.join(OBJECTIVES)}")
+        raise UserError(f"--objective {args.objective}", "no such objective", known_names(args.objective, OBJECTIVES))
     if args.search not in SEARCHES:
-        raise UserError(f"--search {args.search}", "no such search", f"Known: {', '.join(SEARCHES)}")
+        raise UserError(f"--search {args.search}", "no such search", known_names(args.search, SEARCHES))
     if args.search == "branch-and-bound" and args.predictor not in BOUNDED_FORMS:
         problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {args.predictor}"
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")

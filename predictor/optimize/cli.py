@@ -25,15 +25,18 @@ from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
+from predictor.arguments import print_plan
 from predictor.base import Cost
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import (
+    FIRST_OPTIONS,
     FORMS,
     Search,
     add_search_arguments,
     construction_from_arguments,
     npt_settings_from_arguments,
     objective_cautions,
+    plan_from_arguments,
     refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
@@ -93,7 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first=FIRST_OPTIONS,
     )
     add_search_arguments(parser)
     parser.add_argument(
@@ -122,6 +125,8 @@ def _run(args: argparse.Namespace) -> int:
     general = objective_cautions(args, study.platform)
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, known_names, nearest
 from platforms.terminal.width import add_wide_argument
 from predictor.reliability.names import INTERVALS, SEGMENTS
 
@@ -34,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m predictor.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first="--node-mtbf-years --restart --work --serial --nodes --scenario --app --predictor --simulate".split(),
     )
     failing = parser.add_argument_group("failures and checkpoints", "give one of the first four options")
     failing.add_argument("--rate", type=float, metavar="LAMBDA", help="failure rate of one node, 1/s")
@@ -242,7 +242,9 @@ def _run(args: argparse.Namespace) -> int:
     if args.repeat > MOST_REPEATS:
         raise UserError(f"--repeat {args.repeat}", "too many", f"Give at most {MOST_REPEATS}")
     if args.segments not in SEGMENTS:
-        raise UserError(f"--segments {args.segments}", "no such way to count segments", f"Known: {', '.join(SEGMENTS)}")
+        raise UserError(
+            f"--segments {args.segments}", "no such way to count segments", known_names(args.segments, SEGMENTS)
+        )
     if args.plot is not None:
         check_picture("--plot", args.plot)
     failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)

@@ -128,6 +128,6 @@ def test_a_kernel_file_without_its_keys_is_said(tmp_path, monkeypatch):
     (tmp_path / "odd" / "kernel.toml").write_text('title = "t"\ncolour = "red"\n')
     monkeypatch.setattr(kernels, "_HERE", tmp_path)
     monkeypatch.setattr(kernels, "kernel_names", lambda: ("odd",))
-    kernels.named_kernel.cache_clear()
+    kernels._read_kernel.cache_clear()
     with pytest.raises(KernelError, match=r"odd/kernel\.toml: missing or unknown keys: .*colour"):
         kernels.named_kernel("odd")

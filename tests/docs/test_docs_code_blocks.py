@@ -17,6 +17,9 @@ from lxml import etree
 from markdown_pages import DOCS, ROOT
 from markdown_pages import blocks as all_blocks
 
+from platforms.errors import UserError
+from validation.entrance.choosing import choose
+
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 RECIPES = DOCS / "architecture.md"  # test_architecture_recipes.py applies its blocks and runs its commands
 OPERATORS = {"|", "||", "&", "&&", ";", "(", ")", "<", ">", ">>", "2>", "2>>"}
@@ -74,20 +77,36 @@ def check_command(words):
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         unknown = [word for word in words[1:] if "=" not in word and word not in targets]
         return f"no target {', '.join(unknown)}" if unknown else None
+    if words and re.fullmatch(r"(.*/)?gridval", words[0]):
+        return check_verb(words[1:])
     if len(words) < 2 or not re.fullmatch(r"(.*/)?python3?", words[0]):
         return None
     if words[1] != "-m":
         return None if (ROOT / words[1]).exists() or words[1].startswith("-") else f"no file {words[1]}"
     if words[2].partition(".")[0] not in PACKAGES:
         return None
+    return check_arguments(parser_of(words[2]), words[3:])
+
+
+def check_verb(words):
+    """Check the words after ``gridval``; return the problem or None."""
+    try:
+        chosen = choose(words)
+    except UserError as err:
+        return str(err)
+    return None if isinstance(chosen, str) else check_arguments(chosen.parser(), chosen.words)
+
+
+def check_arguments(parser, words):
+    """Check that a parser takes the arguments, and that files of the project that they name exist."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         try:
-            parser_of(words[2]).parse_args(words[3:])
+            parser.parse_args(words)
         except SystemExit as err:
             if err.code != 0:
                 return said.getvalue().strip().splitlines()[-1]
-    named = [part.partition(":")[0] for word in words[3:] for part in word.split(",")]  # FILE.py:NAME,... names several
+    named = [part.partition(":")[0] for word in words for part in word.split(",")]  # FILE.py:NAME,... names several
     missing = [part for part in named if re.match(r"(examples|docs|benchmarks|tests)/", part)]
     missing = [part for part in missing if not (ROOT / part).exists()]
     return f"no file {', '.join(missing)}" if missing else None
@@ -106,6 +125,8 @@ def test_a_command_with_a_wrong_option_or_file_would_be_found():
     assert words[:5] == ["A=1", "python", "-m", "apps.run", "--app"] and "out.txt" not in words
     assert "unrecognized arguments: --nonsense 3" in check_command(words)
     assert check_command(["python", "-m", "apps.run", "--program", "examples/none.c"]) == "no file examples/none.c"
+    assert check_command(["gridval", "runs"]).startswith("gridval runs: no such verb")
+    assert "--nonsense" in check_command(["gridval", "run", "--nonsense"])
     assert check_command(["make", "nothing"]) == "no target nothing"
     assert check_command(["python", "benchmarks/none.py"]) == "no file benchmarks/none.py"
 

@@ -18,6 +18,7 @@ BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merps
 # Arguments that a command needs before it examines the option; by command and subcommand.
 COMMANDS = {
     ("platforms.generate", ""): "--scenario grid4x2 --output made.xml",
+    ("platforms.inspect.check", ""): f"{EXAMPLES}/platforms/campus.xml",
     ("platforms.inspect.cli", ""): f"{EXAMPLES}/platforms/campus.xml",
     ("platforms.system.cli", ""): f"{EXAMPLES}/systems/kask.toml",
     ("apps.calibrate", ""): "",
@@ -40,6 +41,8 @@ COMMANDS = {
     ("predictor.prepare", ""): "",
     ("predictor.reliability.cli", ""): FAILURES,
     ("validation.blocks.cli", ""): BLOCKS,
+    ("validation.doctor.cli", ""): "",
+    ("validation.entrance.completion", ""): "bash",
     ("validation.campaign", ""): f"{CORPUS}/campaign.toml --no-store",
     ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.hierarchical.cli", ""): MODEL,

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from platforms.command import CommandParser, exit_status
-from platforms.errors import UserError
+from platforms.command import CommandParser, any_case, exit_status
+from platforms.errors import UserError, known_names, matching
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -37,7 +37,7 @@ def test_an_option_with_newlines_stays_one_line(capsys):
 
 
 def test_options_have_their_whole_names(capsys):
-    line = "error: unrecognized arguments: --job 3. See python -m some.command --help.\n"
+    line = "error: unrecognized arguments: --job 3. Did you mean --jobs? See python -m some.command --help.\n"
     assert said(capsys, "list", "name", "--job", "3") == line
 
 
@@ -83,3 +83,39 @@ def test_an_error_that_nobody_can_read_is_no_other_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Closed())
     assert exit_status(lambda: run(UserError("a", "b", "c"))) == 2
     assert exit_status(lambda: run(BrokenPipeError())) == 141
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["--jbos=3"], "Did you mean --jobs?"),
+        (["list", "name", "--jbos=3"], "Did you mean --jobs?"),
+        (["lsit", "name"], "Did you mean list?"),
+        (["list", "name", "--verbose"], "unrecognized arguments: --verbose. See"),
+    ],
+)
+def test_a_similar_option_or_command_is_named(capsys, words, asked):
+    assert asked in said(capsys, *words)
+
+
+def test_names_are_known_in_any_case_unless_two_differ_in_case_alone():
+    assert [matching(name, ("Ab", "c")) for name in ("Ab", "aB", "C", "d")] == ["Ab", "Ab", "c", None]
+    assert [matching(name, ("a", "A")) for name in ("a", "A")] == ["a", "A"]
+    assert matching("b", ("B", "b", "c")) == "b" and matching("x", ("X", "x ")) == "X"
+    assert matching("ab", ("Ab", "aB")) is None
+    assert any_case("all")("ALL") == "all" and any_case("all")("Mine.toml") == "Mine.toml"
+
+
+def test_only_a_similar_name_is_asked_for():
+    assert known_names("structual", ["structural", "hcf"]) == "Did you mean structural? Known: structural, hcf"
+    assert known_names("oracle", ["structural", "hcf"], more=", or yours") == "Known: structural, hcf, or yours"
+
+
+def test_an_interrupt_says_what_is_kept_and_the_command_that_goes_on(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/gridval", "run", "--app", "a b"])
+    line = "interrupted: 3 runs are kept in the store. The same command goes on from there: gridval run --app 'a b'\n"
+    assert ended(KeyboardInterrupt("3 runs are kept in the store"), capsys) == (130, line)
+    monkeypatch.setattr(sys, "argv", ["/somewhere/run.py"])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "validation.run", "--jobs", "2"])
+    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith("there: python -m validation.run --jobs 2\n")
+    assert ended(KeyboardInterrupt(), capsys) == (130, "interrupted\n")

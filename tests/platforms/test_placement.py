@@ -2,12 +2,21 @@
 
 import csv
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from platforms.errors import PlatformError, UserError
-from platforms.model.placement import block, configured, cyclic, probe_placement, read_host_file, write_host_file
+from platforms.model.placement import (
+    block,
+    configured,
+    cyclic,
+    places,
+    probe_placement,
+    read_host_file,
+    write_host_file,
+)
 from platforms.model.platform import Cluster, Host, Platform
 
 TIMES = Path(__file__).parents[1] / "apps" / "data" / "npb-comm-time.csv"
@@ -74,6 +83,21 @@ def test_what_does_not_fit_is_refused_never_wrapped(ranks, per_host, said):
     for mapping in (block, cyclic):
         with pytest.raises(PlatformError, match=said):
             mapping(grid(3, 3), ranks, per_host)
+
+
+@pytest.mark.parametrize("mapping", [block, cyclic])
+def test_every_core_of_unequal_hosts_takes_a_rank(mapping):
+    clusters = [
+        Cluster(name, tuple(Host(f"{name}-{i}", 1e9, cores) for i, cores in enumerate(each)))
+        for name, each in (("c1", (1, 3)), ("c2", (2,)))
+    ]
+    platform = Platform("grid", Path("/nowhere.xml"), "0", tuple(clusters))
+    assert places(platform, "cores") == 6 and places(platform, 2) == 6
+    placement = mapping(platform, 6, "cores")
+    assert Counter(placement) == {"c1-0": 1, "c1-1": 3, "c2-0": 2}
+    assert mapping(platform, 3, "cores") == {block: ("c1-0", "c1-1", "c2-0"), cyclic: ("c1-0", "c2-0", "c1-1")}[mapping]
+    with pytest.raises(PlatformError, match=r"7 ranks do not fit: the hosts have 6 cores. Give at most 6 ranks"):
+        mapping(platform, 7, "cores")
 
 
 def test_the_probe_is_one_node_per_cluster():

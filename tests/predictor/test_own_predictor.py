@@ -154,7 +154,7 @@ def test_what_is_no_predictor_is_said_in_one_line(text, name, message, written):
         (":mine", "incomplete"),
         ("json:", "incomplete"),
         ("..:mine", "cannot be run"),
-        ("hfc", "no such model. Known: hcf-printed"),
+        ("hfc", "no such model. Did you mean hcf? Known: hcf-printed"),
     ],
 )
 def test_names_that_lead_nowhere_are_said(name, message):

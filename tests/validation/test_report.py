@@ -40,7 +40,7 @@ ODD = "<script>alert(1)<b>$x$"  # name of a program
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """The page of a run as text, and the printed results and summary."""
-    path, printed = tmp_path_factory.mktemp("report") / "report.html", io.StringIO()
+    path, printed = tmp_path_factory.mktemp("report") / "its" / "folder" / "report.html", io.StringIO()
     with redirect_stdout(printed):
         assert main([*RUN.split(), "--no-store", "--json", "--report", str(path)]) == 0
     said = json.loads(printed.getvalue())
@@ -273,11 +273,12 @@ def a_target(app="cg"):
     ("name", "message"),
     [
         ("", "an empty name"),
-        ("no/such/folder/report.html", "cannot be written"),
+        ("file/folder/report.html", "cannot be written"),
         ("report.pdf", "Name it .html"),
     ],
 )
 def test_a_place_where_no_page_can_be_written_is_refused_before_anything_runs(name, message, tmp_path, capsys):
+    (tmp_path / "file").touch()
     path = name and str(tmp_path / name)
     assert main(["--scenario", "grid4x8", "--class", "D", "--report", path]) == 2
     error = capsys.readouterr().err

@@ -168,7 +168,7 @@ def test_a_choice_that_there_is_not_gets_one_line_and_status_2(capsys):
         main("--scenario grid4x8 --compute some".split())
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: argument --compute") and "'injected', 'measured', 'none'" in line
+    assert line.startswith("error: argument --compute") and "injected, measured, none" in line
 
 
 def test_a_target_that_cannot_run_does_not_lose_the_others(capsys, tmp_path):

@@ -33,7 +33,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.hierarchical",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--system", metavar="FILE|NAME",
@@ -45,7 +44,9 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="GB/S",
         help="memory bandwidth of a node, for a scenario; inf: memory is no limit",
     )
-    parser.add_argument("--app", metavar="NAME", help="scalar-product, matrix-product, hpl, fft or fftw")
+    parser.add_argument(
+        "--app", metavar="NAME", type=str.lower, help="scalar-product, matrix-product, hpl, fft or fftw"
+    )
     parser.add_argument("--n", type=int, metavar="N", help="problem size, as in the paper's table")
     parser.add_argument(
         "--cores", metavar="Q1,Q2,...", help=f"cores per node (default: those of {_CORES} that the machine has)"

@@ -16,11 +16,17 @@ from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.arguments import add_platform_arguments, check_usable
 from platforms.command import CommandParser
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
 from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
-from predictor.arguments import add_predictor_argument, predictors_from_arguments, problems_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+    problems_from_arguments,
+)
 from predictor.registry import ALL
 from validation.arguments import asked_platforms
 from validation.league.candidates import candidates
@@ -40,11 +46,11 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     add_predictor_argument(parser, default=(ALL,))
     parser.add_argument(
-        "--mappings", metavar="M1,M2,...", default=",".join(MAPPINGS),
+        "--mappings", metavar="M1,M2,...", type=str.lower, default=",".join(MAPPINGS),
         help=f"mappings to choose from: of {', '.join(MAPPINGS)} (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--probed", metavar="|".join(PROBED), default=PROBED[0],
+        "--probed", metavar="|".join(PROBED), type=str.lower, default=PROBED[0],
         help="subset: each subset of clusters is a grid with its own probe for the predictors (default); grid: they "
         "see the whole grid, whose probe serves all subsets",
     )  # fmt: skip
@@ -55,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="write results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret",
     )  # fmt: skip
     add_wide_argument(parser)
+    add_dry_run_argument(parser)
     add_fail_above_argument(parser)
     parser.add_argument("--json", action="store_true", help="print all tables as one JSON object")
     return parser
@@ -64,7 +71,7 @@ def _mappings(args: argparse.Namespace) -> list[str]:
     mappings = names(args.mappings, "--mappings")
     for mapping in mappings:
         if mapping not in MAPPINGS:
-            raise UserError(f"--mappings {mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+            raise UserError(f"--mappings {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
     return mappings
 
 
@@ -78,7 +85,7 @@ def _run(args: argparse.Namespace) -> int:
     settings = settings_from_arguments(args)
     mappings = _mappings(args)
     if args.probed not in PROBED:
-        raise UserError(f"--probed {args.probed}", "no such choice", f"Known: {', '.join(PROBED)}")
+        raise UserError(f"--probed {args.probed}", "no such choice", known_names(args.probed, PROBED))
     said = Cautions()
     said.say(*cautions(settings))
     platforms = asked_platforms(args)
@@ -91,6 +98,11 @@ def _run(args: argparse.Namespace) -> int:
     ]
     for one in found:
         settings.spec(one.target)  # raises an error for impossible settings before anything runs
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(settings, [one.target for one in found])], models))
     costs = EvidenceCosts()
     with (
         Output(

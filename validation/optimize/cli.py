@@ -20,9 +20,12 @@ from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.width import add_wide_argument
+from predictor.arguments import print_plan
 from predictor.optimize.arguments import (
+    FIRST_OPTIONS,
     add_search_arguments,
     objective_cautions,
+    plan_from_arguments,
     search_from_arguments,
     study_from_arguments,
 )
@@ -37,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.optimize",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        first=FIRST_OPTIONS,
     )
     parser.add_argument(
         "campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/planning/allocation.md)"
@@ -67,6 +70,8 @@ def _run(args: argparse.Namespace) -> int:
     general = objective_cautions(args, study.platform)
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
         found = search(driver, study, args.size, how)

@@ -19,15 +19,20 @@ from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
+from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.grids.network import network_names
 from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
 from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
-from predictor.arguments import add_predictor_argument, predictors_from_arguments
+from predictor.arguments import (
+    add_dry_run_argument,
+    add_predictor_argument,
+    predictors_from_arguments,
+    print_plan,
+)
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.regimes.error_map import map_text
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from validation.regimes.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
-_NOT_OF_THE_MAP = ("help", "jobs", "store", "no_store", "out", "write_map", "json")
+_NOT_OF_THE_MAP = ("help", "help_all", "dry_run", "jobs", "store", "no_store", "out", "write_map", "json")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -45,10 +50,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.regimes",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--scenario", default="all", metavar="S1,S2,...",
+        "--scenario", default="all", metavar="S1,S2,...", type=any_case("all", "none"),
         help=f"grids or scenario files; all (default) for {SCENARIOS[0]} to {SCENARIOS[-1]}; none, with --random",
     )  # fmt: skip
     parser.add_argument(
@@ -69,7 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(with_classes)} (default: cg,mg,lu)"
     )
     parser.add_argument("--class", dest="preset", default="B", metavar="C1,C2,...", help="problem classes (default: B)")
-    parser.add_argument("--mapping", default="block", metavar="NAME", help=f"of {', '.join(MAPPINGS)} (default: block)")
+    parser.add_argument(
+        "--mapping", default="block", metavar="NAME", type=str.lower, help=f"of {', '.join(MAPPINGS)} (default: block)"
+    )
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of every run (default: one on each node)")
     parser.add_argument(
         "--random", type=int, default=0, metavar="COUNT",
@@ -78,6 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random grids (default: 1)")
     add_predictor_argument(parser, default=DEFAULT)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     parser.add_argument(
         "--out", metavar="DIR",
         help="write results.csv, thresholds.csv, means.csv, published.csv and a figure per app there",
@@ -101,7 +108,7 @@ def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
     from validation.regimes.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
 
     if args.mapping not in MAPPINGS:
-        raise UserError(f"--mapping {args.mapping}", "no such mapping", f"Known: {', '.join(MAPPINGS)}")
+        raise UserError(f"--mapping {args.mapping}", "no such mapping", known_names(args.mapping, MAPPINGS))
     for option, value in (("--random", args.random), ("--seed", args.seed)):
         if value < 0:
             raise UserError(f"{option} {value}", "negative", "Give 0 or more")
@@ -149,6 +156,11 @@ def _run(args: argparse.Namespace) -> int:
 
     asked = cases(sweep)
     print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned(((case.settings, [case.target]) for case in asked), models))
     total = len(asked) * len(models)
     rows: list[dict[str, Any]] = []
     status = 0

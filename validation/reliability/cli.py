@@ -38,7 +38,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m validation.reliability",
         description=__doc__,
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="runs drawn per case (default: 10000)")
     parser.add_argument(

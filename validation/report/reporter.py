@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
-from platforms.files.writing import check_writable, write_text
+from platforms.files.writing import check_writable, usable_folder, write_text
 from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ class Reporter:
 
     def __init__(self, path: str | None, invocation: Invocation, cautions: Cautions | None = None):
         if path is not None:
-            check_writable(OPTION, path)
-            if not path.lower().endswith((".html", ".htm")):
+            if path and not path.lower().endswith((".html", ".htm")):
                 raise UserError(f"{OPTION} {path}", "a report is an HTML page", "Name it .html")
+            if path and not os.path.exists(os.path.dirname(path) or "."):
+                usable_folder(OPTION, os.path.dirname(path))
+            check_writable(OPTION, path)
         self._path = path
         self._gathered = Gathered(invocation)
         self._cautions = Cautions() if cautions is None else cautions

@@ -33,7 +33,9 @@ def build_parser() -> argparse.ArgumentParser:
         "the simulated times, and report their errors for longer and shorter messages.",
         epilog=EXIT_STATUSES,
     )
-    parser.add_argument("--cluster", default="li-1", metavar="NAME", help=f"{' or '.join(CLUSTERS)} (default: li-1)")
+    parser.add_argument(
+        "--cluster", default="li-1", metavar="NAME", type=str.lower, help=f"{' or '.join(CLUSTERS)} (default: li-1)"
+    )
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and figures (PNG, SVG) there")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
     add_runner_arguments(parser)

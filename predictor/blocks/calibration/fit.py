@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-ERRORS = ("mpe", "mse")
+from predictor.blocks.names import ERRORS
+
 # The paper does not say which measure it used for which block.  Here the relative one is used for blocks whose
 # measurements span decades.
 CHOICE = {

@@ -1,0 +1,25 @@
+"""The runner of a command that is interrupted says how many runs are kept."""
+
+import pytest
+
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.programs.problem import problem
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.command import CommandParser
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+
+
+@pytest.mark.parametrize(("runs", "said"), [(0, ()), (1, ("1 run is kept in the store",))])
+@pytest.mark.parametrize("store", [True, False])
+def test_it_counts_the_runs_in_the_store(tmp_path, runs, said, store):
+    add_runner_arguments(parser := CommandParser())
+    args = parser.parse_args(["--store", str(tmp_path)] if store else ["--no-store"])
+    platform = materialise(named_grid("grid4x2"))
+    with pytest.raises(KeyboardInterrupt) as ended, runner_from_arguments(args) as runner:
+        for _ in range(runs):
+            runner.record(RunSpec(Target(problem("ep", "S"), platform, block(platform, 2))))
+        raise KeyboardInterrupt
+    assert ended.value.args == (said if store else ())

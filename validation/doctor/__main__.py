@@ -1,0 +1,7 @@
+"""Run ``python -m validation.doctor``."""
+
+import sys
+
+from validation.doctor.cli import main
+
+sys.exit(main())

@@ -1,0 +1,162 @@
+"""Find what the project needs and can use on this computer."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.store import Store, StoreError
+from platforms.errors import UserError
+from platforms.files.caching import cache_folder
+from platforms.simgrid.installed import INSTALL, OLDEST, check_simgrid, simgrid_version
+from predictor.extrap import process as extrap
+
+OLDEST_PYTHON = (3, 11)
+_ANSWER_S = 20.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part, and how to get it where it is missing."""
+
+    name: str
+    found: bool
+    text: str  # what was found, or what is wrong
+    needed: bool = True  # the project does not work without it
+    remedy: str = ""  # empty if there is nothing to do
+
+
+def examine() -> list[Finding]:
+    """Return the findings about this computer, in the order in which they are to be read."""
+    return [finding for part in _PARTS for finding in part()]
+
+
+def _python() -> Iterator[Finding]:
+    version, oldest = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST_PYTHON))
+    remedy = "" if sys.version_info >= OLDEST_PYTHON else f"Install Python {oldest} or newer"
+    yield Finding("Python", not remedy, f"{version} ({sys.executable})", remedy=remedy)
+
+
+def _simgrid() -> Iterator[Finding]:
+    try:
+        version = simgrid_version()
+        check_simgrid()
+    except UserError as err:
+        yield Finding("SimGrid", False, f"{err.where}: {err.problem}", remedy=err.remedy)
+    else:
+        yield Finding("SimGrid", True, f"{version} ({shutil.which('smpirun')})")
+    module = importlib.util.find_spec("simgrid")
+    if module is None:
+        text = f"absent; the engine s4u, and platforms as programs, need it; at least {'.'.join(map(str, OLDEST))}"
+        yield Finding("Python module simgrid", False, text, needed=False, remedy=INSTALL)
+    else:
+        yield Finding("Python module simgrid", True, str(module.origin), needed=False)
+
+
+def _compilers() -> Iterator[Finding]:
+    yield _program("smpicc", "compiles the kernels and programs in C", INSTALL)
+    yield _program("cc", "the C compiler behind smpicc", "Run: apt-get install gcc")
+    yield _program("c++", "compiles the reader of platforms", "Run: apt-get install g++")
+    yield _program("smpicxx", "programs in C++", INSTALL, needed=False)
+    yield _program("smpif90", "programs in Fortran", INSTALL, needed=False)
+    yield _program("gfortran", "the compiler behind smpif90", "Run: apt-get install gfortran", needed=False)
+    yield _program("valgrind", "used by slow tests only", "Run: apt-get install valgrind", needed=False)
+
+
+def _program(name: str, purpose: str, remedy: str, *, needed: bool = True) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, False, f"not on the PATH; {purpose}", needed, remedy)
+    return Finding(name, True, path, needed)
+
+
+def _modules() -> Iterator[Finding]:
+    for module, purpose, extra in (
+        ("distributed", "campaigns on a cluster, with Dask", "cluster"),
+        ("dask_jobqueue", "workers of Dask as jobs of a batch system", "cluster"),
+        ("pyarrow", "the export of stored runs to Parquet", "parquet"),
+    ):
+        if importlib.util.find_spec(module) is None:
+            remedy = f"Run: {sys.executable} -m pip install 'grid-prediction-validator[{extra}]'"
+            yield Finding(module, False, f"absent; for {purpose}", needed=False, remedy=remedy)
+        else:
+            yield Finding(module, True, _version(module), needed=False)
+
+
+def _version(module: str) -> str:
+    # Imported here for a quick start: it is slow to import.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(module)
+    except PackageNotFoundError:
+        return "of an unknown version"
+
+
+def _extrap() -> Iterator[Finding]:
+    try:
+        python = extrap.python()
+    except UserError as err:
+        yield Finding("Extra-P", False, f"{err.where}: {err.problem}", needed=False, remedy=err.remedy)
+        return
+    if python is None:
+        remedy = f"Run: make extrap, or name the python of an environment that has it in {extrap.VARIABLE}"
+        yield Finding("Extra-P", False, "absent; for the predictors extrap", needed=False, remedy=remedy)
+        return
+    ask = "import importlib.metadata as m; print(m.version('extrap'))"
+    try:
+        said = subprocess.run([python, "-c", ask], capture_output=True, text=True, timeout=_ANSWER_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        yield Finding("Extra-P", False, f"{python} has no package extrap", needed=False, remedy="Run: make extrap")
+    else:
+        yield Finding("Extra-P", True, f"{said.stdout.strip()} ({python})", needed=False)
+
+
+def _folders() -> Iterator[Finding]:
+    try:
+        folder = cache_folder()
+    except UserError as err:
+        yield Finding("cache folder", False, f"{err.where}: {err.problem}", remedy=err.remedy)
+        return
+    free = shutil.disk_usage(folder).free
+    yield Finding("cache folder", True, f"{folder}, {_size(_bytes_in(folder))}, {_size(free)} free")
+    if not (folder / "store").exists():
+        yield Finding("store", True, "no runs are stored yet")
+        return
+    try:
+        with Store(folder / "store", read_only=True) as store:
+            entries = store.entries()
+    except StoreError as err:
+        yield Finding("store", False, f"{err.where}: {err.problem}", remedy=err.remedy)
+    else:
+        size = _size(sum(entry.size_bytes for entry in entries))
+        yield Finding("store", True, f"{len(entries)} entries, {size}")
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(where, name)).st_size
+            except OSError:  # removed in the meantime
+                continue
+    return total
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+_PARTS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _simgrid, _compilers, _modules, _extrap, _folders)

@@ -1,0 +1,130 @@
+"""Completion of ``gridval`` in shells: print the script that a shell loads, which asks ``gridval`` at every Tab."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from platforms.command import CommandParser, exit_status
+from validation.entrance.choosing import NAME, Chosen, choose
+from validation.entrance.verbs import VERBS, Verb
+
+SHELLS = ("bash", "zsh", "fish")
+_LOADING = """To load it at every start of the shell:
+bash: echo 'eval "$(gridval completion bash)"' >> ~/.bashrc
+zsh: echo 'autoload -U compinit; compinit; eval "$(gridval completion zsh)"' >> ~/.zshrc
+fish: gridval completion fish > ~/.config/fish/completions/gridval.fish"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m validation.entrance.completion",
+        description=__doc__,
+        epilog=_LOADING.replace("\n", "\n\n"),
+    )
+    parser.add_argument("shell", choices=SHELLS, type=str.lower, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> int:
+    # Imported here for a quick start: it is slow to import.
+    from argcomplete.shell_integration import shellcode
+
+    print(shellcode([NAME], shell=args.shell))
+    return 0
+
+
+def complete(line: str) -> None:
+    """Answer the shell's question how the line goes on, and end the process."""
+    # Imported here for a quick start: it is slow to import.
+    import argcomplete
+
+    parser = CommandParser(prog=NAME)
+    _add_verbs(parser, VERBS, _words(line))
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line after the command's name, also where a quotation is not closed yet."""
+    try:
+        return shlex.split(line)[1:]
+    except ValueError:
+        return line.split()[1:]
+
+
+def _add_verbs(parser: argparse.ArgumentParser, verbs: Mapping[str, Verb], words: Sequence[str]) -> None:
+    """Add the verbs; only the one that the line names gets its options, because the others are slow to import."""
+    commands = parser.add_subparsers()
+    for name, verb in verbs.items():
+        added = commands.add_parser(name, help=verb.purpose)
+        if words[:1] != [name]:
+            continue
+        if verb.verbs:
+            _add_verbs(added, verb.verbs, words[1:])
+        else:
+            _add_options(commands, name, verb, words[1:])
+
+
+def _add_options(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, verb: Verb, words: Sequence[str]
+) -> None:
+    where = next((f"{group} {name}" for group, one in VERBS.items() if one.verbs.get(name) is verb), name)
+    chosen = choose([*where.split(), *words]) if "--help" not in words[:1] else choose(where.split())
+    if isinstance(chosen, Chosen):
+        commands.choices[name] = parser = chosen.parser()
+        for action in _actions(parser):
+            if known := _names(action):
+                action.completer = _completer(known)  # type: ignore[attr-defined]  # argcomplete reads it
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+
+
+def _names(action: argparse.Action) -> Sequence[str]:
+    """Return the names that are known as values of an option; empty: any text or file."""
+    # Imported here for a quick start: the verbs themselves do not need them.
+    from apps.programs.kernel import kernel_names
+    from apps.spec.choices import ENGINES
+    from platforms.grids.network import network_names
+    from platforms.grids.scenario import NAMED
+    from platforms.model.placement import MAPPINGS
+    from predictor.registry import ALL, PREDICTORS
+
+    known: dict[str, Sequence[str]] = {
+        "--predictor": (*PREDICTORS, ALL),
+        "--app": kernel_names(),
+        "--scenario": NAMED,
+        "--network": network_names(),
+        "--mapping": tuple(MAPPINGS),
+        "--engine": ENGINES,
+        "--class": tuple("SWABCD"),
+    }
+    return next((known[name] for name in action.option_strings if name in known), ())
+
+
+def _completer(known: Sequence[str]) -> Callable[..., list[str]]:
+    """Return a function that completes the last of several names with commas between them."""
+
+    def completions(prefix: str, **_: object) -> list[str]:
+        before, comma, last = prefix.rpartition(",")
+        return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+
+    return completions
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

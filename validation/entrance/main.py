@@ -1,0 +1,39 @@
+"""The command line ``gridval VERB ...``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from platforms.command import exit_status
+from validation.entrance.choosing import NAME, Chosen, choose
+
+
+def _print_version() -> int:
+    # Imported here for a quick start: it is slow to import.
+    from importlib.metadata import version
+
+    print(f"{NAME} {version('grid-prediction-validator')}")
+    return 0
+
+
+def _run(words: Sequence[str]) -> int:
+    if list(words) == ["--version"]:
+        return _print_version()
+    chosen = choose(words)
+    if isinstance(chosen, Chosen):
+        return chosen.main()
+    print(chosen)
+    return 0 if words else 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks how a line goes on
+        # Imported here for a quick start: nothing else needs it.
+        from validation.entrance.completion import complete
+
+        complete(os.environ["COMP_LINE"])
+    words = sys.argv[1:] if argv is None else argv
+    return exit_status(lambda: _run(words))

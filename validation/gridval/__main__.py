@@ -1,0 +1,7 @@
+"""Run ``python -m gridval``."""
+
+import sys
+
+from validation.entrance.main import main
+
+sys.exit(main())

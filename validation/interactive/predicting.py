@@ -1,0 +1,91 @@
+"""The function ``gridval.predict``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from apps.arguments.runner import runner_from_arguments
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import placement_from_arguments, platform_from_arguments
+from platforms.errors import UserError
+from platforms.model.placement import RanksPerHost
+from predictor.answers import answers
+from predictor.arguments import predictors_from_arguments, problems_from_arguments
+from predictor.base import OutOfRange, Prediction
+from predictor.defaults.choice import best_answer
+from predictor.evidence.broker import Broker
+from predictor.predict import build_parser
+from validation.interactive.asking import Ask, PathLike, checked
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def predict(
+    platform: PathLike,
+    app: str | None = None,
+    *,
+    predictor: str | None = None,
+    problem_class: str | None = None,
+    size: int | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
+    program: PathLike | None = None,
+    program_args: str | None = None,
+    program_iterations: int | None = None,
+    ranks: int | None = None,
+    ranks_per_host: RanksPerHost | None = None,
+    mapping: str | None = None,
+    hostfile: PathLike | None = None,
+    network: str | None = None,
+    settings: Settings | None = None,
+    store: PathLike | Literal[False] | None = None,
+    jobs: int | None = None,
+) -> Prediction:
+    """Predict the run time of one program without running it as a whole, as ``gridval predict`` does.
+
+    The arguments are those of ``run``, with one program and one predictor; without a predictor, the best one that is in
+    its range answers.
+
+    Returns:
+        The prediction; ``time_s`` is the time, and ``flags`` are reasons to distrust it.
+
+    Raises:
+        OutOfRange: The predictor has no answer for this program on this platform.
+        UserError: An argument, a file or a program is wrong.
+        SimulationError: A simulation for the evidence failed.
+    """
+    asked = Ask(
+        platform=platform, app=app, predictors=predictor, problem_class=problem_class, size=size,
+        parameters=parameters or {}, program=program, program_args=program_args,
+        program_iterations=program_iterations, ranks=ranks, ranks_per_host=ranks_per_host, mapping=mapping,
+        hostfile=hostfile, network=network, store=store, jobs=jobs,
+    )  # fmt: skip
+    if app is None and program is None:
+        raise UserError("predict", "no program is named", "Give app or program")
+    return _prediction(asked.options(build_parser()), checked(settings))
+
+
+def _prediction(args: argparse.Namespace, settings: Settings) -> Prediction:
+    models = [] if args.predictor is None else predictors_from_arguments(args)
+    problems = problems_from_arguments(args)
+    for what, found in (("app", problems), ("predictor", models)):
+        if len(found) > 1:
+            raise UserError(what, f"{len(found)} are named", "Name one, or call run")
+    platform = platform_from_arguments(args)
+    target = Target(problems[0], platform, placement_from_arguments(args, platform, args.ranks))
+    settings.spec(target)  # raises an error for impossible settings before anything runs
+    with runner_from_arguments(args) as runner:
+        broker = Broker.of(settings, [target], runner)
+        answer = answers.predict(models[0], [target], broker)[0] if models else best_answer(target, broker).answer
+    if answer.prediction is None:
+        raise _refusal(answer.refusal or "")
+    return answer.prediction
+
+
+def _refusal(text: str) -> OutOfRange:
+    """Return the error with the text of a predictor's refusal, which has the form ``where: problem. Remedy.``."""
+    said, _, remedy = text.removesuffix(".").rpartition(". ")
+    where, _, problem = said.partition(": ")
+    return OutOfRange(where, problem, remedy)

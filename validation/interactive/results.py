@@ -1,0 +1,88 @@
+"""Results of comparisons as a DataFrame that draws itself."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from platforms.errors import UserError
+from platforms.files.writing import write_picture
+from validation.presentation.plots import results_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from validation.interactive.asking import PathLike
+
+# The columns that a notebook shows; the DataFrame has all columns of results.csv.
+SHOWN = (
+    *("app", "class", "scenario", "ranks", "predictor", "predicted_s", "simulated_s", "error_pct"),
+    *("evidence_node_s", "simulated_node_s", "flags"),
+)
+
+
+class Results(pd.DataFrame):
+    """One row per prediction and its truth, with the columns of results.csv, whose names end with their units.
+
+    A selection of rows or columns is an ordinary DataFrame.
+    """
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    @property
+    def cautions(self) -> list[str]:
+        """The cautions about the runs, each a sentence."""
+        lines: list[str] = self.attrs.get("cautions", [])
+        return lines
+
+    def plot(self, app: str | None = None) -> Picture:  # type: ignore[override]  # pandas has an accessor here
+        """Draw predicted and true times of one program; ``app`` may be left out if there is only one.
+
+        Raises:
+            UserError: There are several programs, or none of that name.
+        """
+        apps = list(dict.fromkeys(self["app"]))
+        if app is None and len(apps) == 1:
+            app = apps[0]
+        if app is None or app not in apps:
+            problem = "there are several programs" if app is None else f"there is no program {app!r}"
+            raise UserError("plot", problem, f"Give one of {', '.join(apps)}")
+        return Picture(results_figure(pd.DataFrame(self), app))
+
+    def _repr_html_(self) -> str:
+        shown = pd.DataFrame(self)[[name for name in SHOWN if name in self.columns]]
+        html: str = shown.to_html(index=False, float_format="{:.4g}".format, na_rep="")
+        return html
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that a notebook shows."""
+
+    figure: Figure  # of matplotlib
+
+    def save(self, path: PathLike) -> None:
+        """Write the picture to a file; the ending of its name decides the format.
+
+        Raises:
+            UserError: The file cannot be written, or the format is not known.
+        """
+        write_picture("save", str(path), self.figure)
+
+    def _repr_svg_(self) -> str:
+        text = io.StringIO()
+        self.figure.savefig(text, format="svg")
+        return text.getvalue()
+
+
+def results(rows: list[dict[str, Any]], columns: tuple[str, ...], cautions: list[str]) -> Results:
+    """Return the results of these rows."""
+    table = Results(rows, columns=list(columns))
+    table.attrs["cautions"] = cautions
+    return table

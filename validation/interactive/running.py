@@ -1,0 +1,106 @@
+"""The function ``gridval.run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from apps.arguments.runner import runner_from_arguments
+from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import placement_from_arguments
+from platforms.model.placement import RanksPerHost
+from predictor.arguments import predictors_by_target, problems_from_arguments
+from validation.arguments import asked_platforms
+from validation.comparison.compare import COLUMNS, Failure, validate
+from validation.comparison.truth import read_measured
+from validation.interactive.asking import Ask, Names, PathLike, checked
+from validation.interactive.results import Results, results
+from validation.run import build_parser, mapping_name
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(
+    platform: PathLike,
+    app: Names | None = None,
+    *,
+    predictors: Names | None = None,
+    problem_class: str | None = None,
+    size: int | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
+    program: PathLike | None = None,
+    program_args: str | None = None,
+    program_iterations: int | None = None,
+    ranks: int | None = None,
+    ranks_per_host: RanksPerHost | None = None,
+    mapping: str | None = None,
+    hostfile: PathLike | None = None,
+    network: str | None = None,
+    truth: PathLike | None = None,
+    settings: Settings | None = None,
+    store: PathLike | Literal[False] | None = None,
+    jobs: int | None = None,
+) -> Results:
+    """Predict run times, simulate the full runs, and compare, as ``gridval run`` does.
+
+    Args:
+        platform: The name of a scenario, such as ``grid4x8``, or a file: a scenario (.toml) or a SimGrid platform
+            (.xml, .so).
+        app: One kernel or several; default: as ``gridval run``.
+        predictors: One name or several; default: as ``gridval run``.
+        problem_class: Class of the kernels, such as ``B``.
+        size: Size of a kernel that has no classes.
+        parameters: With ``size``, other parameters of the kernel.
+        program: Instead of kernels, a program of your own: a source file, a binary built by smpicc, or Python.
+        program_args: Its arguments in one text; ``{iterations}`` in it stands for the number of iterations.
+        program_iterations: Number of iterations of its full run.
+        ranks: Number of ranks; default: as many as fit.
+        ranks_per_host: Number of ranks on each host, or ``cores`` for one on each core.
+        mapping: Mapping of ranks to hosts, such as ``cyclic``.
+        hostfile: Instead of a mapping, a file with one host per line, in rank order.
+        network: Network of the scenario.
+        truth: A CSV file of times measured on a real machine, to be compared with instead of simulations.
+        settings: Settings of the runs.
+        store: Folder of the store; False: keep no runs; None: the user's store.
+        jobs: Number of simulations at a time; default: the number of cores.
+
+    Returns:
+        One row per prediction.
+
+    Raises:
+        UserError: An argument, a file or a program is wrong.
+        SimulationError: A simulation failed.
+    """
+    asked = Ask(
+        platform=platform, app=app, predictors=predictors, problem_class=problem_class, size=size,
+        parameters=parameters or {}, program=program, program_args=program_args,
+        program_iterations=program_iterations, ranks=ranks, ranks_per_host=ranks_per_host, mapping=mapping,
+        hostfile=hostfile, network=network, store=store, jobs=jobs,
+    )  # fmt: skip
+    return _results(asked.options(build_parser()), checked(settings), truth)
+
+
+def _results(args: argparse.Namespace, settings: Settings, truth: PathLike | None) -> Results:
+    models = predictors_by_target(args)
+    problems = problems_from_arguments(args)
+    targets = [
+        Target(problem, platform, placement_from_arguments(args, platform, args.ranks))
+        for platform in asked_platforms(args)
+        for problem in problems
+    ]
+    for target in targets:
+        settings.spec(target)  # raises an error for impossible settings before anything runs
+    measured = None if truth is None else read_measured(str(truth))
+    said = Cautions()
+    rows = []
+    with runner_from_arguments(args, cautions=said) as runner:
+        for outcome in validate(
+            targets, models, settings, mapping=mapping_name(args), runner=runner, measured=measured
+        ):
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            rows.append(outcome.to_json())
+    return results(rows, COLUMNS, said.lines())
