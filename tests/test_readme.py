@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from platforms.grids.scenario import read_grid
+from validation.run import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -11,6 +12,11 @@ README = (ROOT / "README.md").read_text()
 
 def test_it_begins_with_the_two_commands():
     assert README.index("make run ") < README.index("make test ") < README.index("## ")
+
+
+def test_it_shows_what_make_run_prints(capsys):
+    assert main(["--scenario", "grid4x8"]) == 0
+    assert re.search(r"```text\n(.*?)```", README, re.DOTALL)[1] == capsys.readouterr().out
 
 
 def test_it_is_short():

@@ -76,6 +76,14 @@ def test_the_farthest_is_told_with_what_grows():
     )
 
 
+def test_predictors_that_are_wrong_alike_are_told_together():
+    # By hand: 2 s of computation and nothing else, instead of 10 s.
+    alike = [result(name, 2.0, predicted_compute_share=1.0) for name in ("x", "y")]
+    assert sentences(result("a", 10.0), *alike)[1] == (
+        "x and y predict 0.2 times the simulated time: 80 % of the run is communication, and they expect none."
+    )
+
+
 def test_communication_that_does_not_grow_with_the_nodes_is_told_by_its_size():
     wrong = result("x", 42.0, predicted_compute_share=2 / 42)  # 40 s instead of 8 s
     assert sentences(result("a", 10.0), wrong)[1] == (

@@ -78,16 +78,31 @@ def _farthest(part: pd.DataFrame, apps: str) -> Iterator[str]:
     means = part.groupby("predictor", sort=False)["abs_error_pct"].mean().dropna()
     if len(means) < 2 or not means.max() > TOLERATED_PCT or percent(means.min()) == percent(means.max()):
         return
-    name = means.idxmax()
-    rows = part[(part["predictor"] == name) & part["error_pct"].notna()]
-    ratios = _range([row.predicted_s / row.simulated_s for row in rows_of(rows)])
-    times = "time" if len(rows) == 1 else "times"
-    why = _cause(rows)
-    yield f"{name} predicts{apps} {ratios} times the {truth_name(rows)} {times}{f': {why}' if why else ''}."
+    worst = {str(name): _answered(part, name) for name in means.index if percent(means[name]) == percent(means.max())}
+    first = next(iter(worst.values()))
+    ratios = _ratios(first)
+    names = [name for name, rows in worst.items() if _ratios(rows) == ratios]
+    says, they = (f"{names[0]} predicts", "it") if len(names) == 1 else (f"{listed(names)} predict", "they")
+    times = "time" if len(first) == 1 else "times"
+    why = _cause(first, they)
+    yield f"{says}{apps} {ratios} times the {truth_name(first)} {times}{f': {why}' if why else ''}."
 
 
-def _cause(rows: pd.DataFrame) -> str | None:
-    """Return which part of the predicted time is wrong and how; None: not known, or not the same on all targets."""
+def _answered(part: pd.DataFrame, name: object) -> pd.DataFrame:
+    return part[(part["predictor"] == name) & part["error_pct"].notna()]
+
+
+def _ratios(rows: pd.DataFrame) -> str:
+    return _range([row.predicted_s / row.simulated_s for row in rows_of(rows)])
+
+
+def _cause(rows: pd.DataFrame, they: str) -> str | None:
+    """Return which part of the predicted time is wrong and how; None: not known, or not the same on all targets.
+
+    Args:
+        rows: The results of one predictor.
+        they: The pronoun of the predictors that the sentence is about: it or they.
+    """
     if rows[["compute_share", "predicted_compute_share"]].isna().any(axis=None):
         return None
     true_s, predicted_s = rows["simulated_s"].astype(float), rows["predicted_s"].astype(float)
@@ -96,14 +111,19 @@ def _cause(rows: pd.DataFrame) -> str | None:
     comm_s, own_comm_s = true_s - compute_s, predicted_s - own_compute_s
     by_comm = (own_comm_s - comm_s).abs() >= (own_compute_s - compute_s).abs()
     of_runs = "of the run" if len(rows) == 1 else "of the runs"
+    expects, lets = (f"{they} expects", f"{they} lets") if they == "it" else (f"{they} expect", f"{they} let")
     if by_comm.all():
         said = f"{_shares(1 - share)} % {of_runs} is communication, "
         if _grows_with_nodes(rows, own_comm_s):
-            return f"{said}and it lets that grow with the nodes"
-        return said + f"of which it expects {_range(own_comm_s / comm_s)} times as much" if (comm_s > 0).all() else None
+            return f"{said}and {lets} that grow with the nodes"
+        if not (comm_s > 0).all():
+            return None
+        if not (own_comm_s > 0).any():
+            return f"{said}and {expects} none"
+        return f"{said}of which {expects} {_range(own_comm_s / comm_s)} times as much"
     if not by_comm.any() and (compute_s > 0).all():
-        expects = f"of which it expects {_range(own_compute_s / compute_s)} times as much"
-        return f"{_shares(share)} % {of_runs} is computation, {expects}"
+        often = f"{_range(own_compute_s / compute_s)} times as much"
+        return f"{_shares(share)} % {of_runs} is computation, of which {expects} {often}"
     return None
 
 
