@@ -80,7 +80,7 @@ def test_predictors_that_are_wrong_alike_are_told_together():
     # By hand: 2 s of computation and nothing else, instead of 10 s.
     alike = [result(name, 2.0, predicted_compute_share=1.0) for name in ("x", "y")]
     assert sentences(result("a", 10.0), *alike)[1] == (
-        "x and y predict 0.2 times the simulated time: 80 % of the run is communication, and they expect none."
+        "x and y predict 0.20 times the simulated time: 80 % of the run is communication, and they expect none."
     )
 
 
