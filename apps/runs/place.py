@@ -1,4 +1,4 @@
-"""What decides the results of simulations on a machine: this project's code, SimGrid, the compiler, the processor."""
+"""Identity of the place of a simulation: this project's code, SimGrid, the compiler and the processor."""
 
 from __future__ import annotations
 

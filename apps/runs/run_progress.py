@@ -35,11 +35,12 @@ class RunProgress:
             if sys.stderr.isatty():
                 self._display("", self._done, self._total)
 
-    def __call__(self, spec: RunSpec) -> None:
-        """Count and show a finished run, whether it was simulated or its record came from the store."""
+    def __call__(self, spec: RunSpec, *, known: bool) -> None:
+        """Count and show a finished run; ``known``: its record came from the store, which only a live line shows."""
         with self._lock, self._write_errors_kept():
             self._done += 1
-            self._display(str(spec.target), self._done, self._total)
+            if self._display.is_live or not known:
+                self._display(str(spec.target), self._done, self._total)
 
     def waits(self, spec: RunSpec) -> None:
         """Tell, once and only without a live line, that this process waits for a run that another process makes."""

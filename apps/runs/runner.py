@@ -207,7 +207,7 @@ class Runner:
 
     def _made(self, spec: RunSpec, identity: dict[str, Any]) -> RunRecord | None:
         """Return the record from the store or a new run; None if another process is making it."""
-        record = self._known(identity)
+        record, known = self._known(identity), True
         if record is None:
             claim = None
             if self._store is not None and identity.get("compute") != "measured":  # never taken from the store
@@ -217,11 +217,11 @@ class Runner:
             with claim or nullcontext():
                 record = self._known(identity)  # another process may have made it in the meantime
                 if record is None:
-                    record = replace(self._simulate(spec, stop=self._stop), identity=identity)
+                    record, known = replace(self._simulate(spec, stop=self._stop), identity=identity), False
                     if self._store is not None:
                         self._store.put_record(record)
         if self._progress is not None:
-            self._progress(spec)
+            self._progress(spec, known=known)
         return record
 
     def _known(self, identity: dict[str, Any]) -> RunRecord | None:

@@ -307,16 +307,16 @@ def test_results_without_inputs_are_shown_but_not_used(kept, here, tmp_path, cap
         assert store.get_record(old) is None
         store._put("recording", "0" * 16, recording_identity(spec, 1), b"old", None, "", binary=True)
         assert not store.unchanged("recording", recording_identity(spec, 1))
-    assert store_command(["list", "--store", str(folder)]) == 0
+    assert store_command(["list", "--wide", "--store", str(folder)]) == 0
     assert capsys.readouterr().out.count("made before inputs were noted: not used again") == 2
     assert store_command(["show", entry.key, "--store", str(folder)]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["note"].startswith("made before") and shown["payload"]["time_s"] == payload["time_s"]
     assert kept.time_s(spec.target.problem.program.path) == pytest.approx(0.1)
-    assert store_command(["list", "--kind", "record", "--store", str(folder)]) == 0
+    assert store_command(["list", "--wide", "--kind", "record", "--store", str(folder)]) == 0
     assert "made before" not in capsys.readouterr().out
     (here / "input.dat").write_text("8e9")
-    assert store_command(["list", "--kind", "record", "--store", str(folder)]) == 0
+    assert store_command(["list", "--wide", "--kind", "record", "--store", str(folder)]) == 0
     assert "the file input.dat has changed: not used" in capsys.readouterr().out
 
 

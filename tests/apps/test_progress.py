@@ -35,8 +35,8 @@ def test_runs_are_a_live_line_on_a_terminal(monkeypatch, spec):
     progress.start()
     progress.expect(1)
     progress.expect(2)
-    progress(spec)
-    progress(spec)
+    progress(spec, known=False)
+    progress(spec, known=True)
     progress.waits(spec)  # a line would break the live one
     time.sleep(0.3)  # longer than between two drawings
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
@@ -50,6 +50,6 @@ def test_runs_of_less_than_a_minute_say_nothing_on_a_pipe(spec, capsys):
     progress = apps.runs.run_progress.RunProgress()
     progress.start()
     progress.expect(1)
-    progress(spec)
+    progress(spec, known=False)
     progress.close()
     assert capsys.readouterr().err == ""

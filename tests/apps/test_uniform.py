@@ -78,4 +78,4 @@ def test_uniform_is_true_or_false(line, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel, "_HERE", tmp_path)
     monkeypatch.setattr(kernel, "kernel_names", lambda: ("odd",))
     with pytest.raises(KernelError, match="Give true, false or nothing"):
-        kernel.named_kernel.__wrapped__("odd")
+        kernel.named_kernel("odd")

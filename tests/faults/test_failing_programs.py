@@ -45,7 +45,7 @@ def test_a_program_that_never_ends_reaches_the_limit_of_wall_time(faulty, how):
 
 def test_the_limit_has_a_default_and_can_be_taken_away(capsys):
     with pytest.raises(SystemExit):
-        main(["--help"])
+        main(["--help-all"])
     assert "(default: 14400, four hours; 0: no limit)" in " ".join(capsys.readouterr().out.split())
     assert main("--app cg --scenario grid4x2 --wall-limit 0".split()) == 0
     assert main("--app cg --scenario grid4x2 --wall-limit nan".split()) == 2

@@ -83,7 +83,8 @@ def test_no_module_gives_a_text_to_a_shell():
                 continue
             for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
                 assert ast.unparse(call.func) not in SHELLS, f"{file}:{call.lineno}"
-                assert "shell" not in [word.arg for word in call.keywords], f"{file}:{call.lineno}"
+                if ast.unparse(call.func) != "shellcode":  # argcomplete's: the name of a shell
+                    assert "shell" not in [word.arg for word in call.keywords], f"{file}:{call.lineno}"
 
 
 def test_what_a_shell_is_given_is_the_same_for_all():

@@ -199,7 +199,7 @@ def test_the_command_shows_a_system_and_places_processes(tmp_path, capsys):
     hosts = tmp_path / "hosts"
     asked = [str(EXAMPLE), "--count", "master=1", "--count", "slave1=5", "--write-hostfile", str(hosts)]
     assert main(asked) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     # By hand: 4 x 3.6 x 8 + 3200 x 4 x 3.4 x 8 Gflop/s; 26 + 3200 x 19 W; 130 + 3200 x 95 W.
     assert "merpsys: 3,201 nodes, network gigabit-ethernet, 348,275 Gflop/s, 60,826 W idle, 304,130 W at full" in shown
     assert hosts.read_text().split() == ["master-0", *["slave-0"] * 4, "slave-1"]

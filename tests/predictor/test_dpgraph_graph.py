@@ -482,6 +482,9 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
                 write(content[: len(content) // 2])
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+            def writelines(self, parts):
+                self.write(b"".join(parts))
+
         return Half()
 
     fdopen = os.fdopen

@@ -1,6 +1,7 @@
 """The project as a Python module: ``import gridval``."""
 
 import inspect
+import json
 import subprocess
 import sys
 
@@ -45,9 +46,10 @@ def test_a_notebook_shows_the_columns_that_matter_and_the_picture(found, tmp_pat
 
 def test_a_prediction_is_that_of_the_command(store, capsys):
     made = gv.predict("grid4x2", "cg", problem_class="S", predictor="hcf", store=store)
-    words = "--scenario grid4x2 --app cg --class S --predictor hcf --store".split()
+    words = "--scenario grid4x2 --app cg --class S --predictor hcf --json --store".split()
     assert predict_command([*words, str(store)]) == 0
-    assert f"hcf: {made.time_s:.4g} s" in capsys.readouterr().out
+    (told,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert made.time_s == told["prediction"]["time_s"]
     assert made.cost.node_s > 0
 
 

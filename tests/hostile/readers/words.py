@@ -27,7 +27,7 @@ WORDS = (
 )  # fmt: skip
 GRID = with_frequencies(named_grid("grid4x2"))
 PLATFORM = platform_of(GRID)
-OPTIONS = {"scenario": "grid3x9", "network": None, "frequency": None, "hardware": None}
+OPTIONS = {"scenario": "grid3x9", "network": None, "frequency": None, "hardware": None, "factors": None}
 CLUSTERS = [(one.name, one.frequencies) for one in GRID.clusters if one.frequencies is not None]
 
 
