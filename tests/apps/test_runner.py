@@ -239,7 +239,7 @@ def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_p
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen(
-        [sys.executable, *arguments.split(), str(tmp_path / "store")], env=environment, stdout=subprocess.DEVNULL,
+        [sys.executable, "-m", "validation.run", *arguments.split(), str(tmp_path / "store")], env=environment, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
