@@ -234,13 +234,11 @@ def test_an_interrupted_command_stops_runs_that_would_try_for_ever(death):
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
 def test_an_ended_campaign_leaves_no_simulation_and_keeps_what_is_finished(tmp_path, death):
     """Many runs of LU, long enough to be hit in the middle of one."""
-    arguments = (
-        "-m validation.run --scenario all --app mg,lu --class W --predictor hcf --iterations full --jobs 2 --store"
-    )
+    arguments = "--scenario all --app mg,lu --class W --predictor hcf --iterations full --jobs 2 --store"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen(
-        [sys.executable, "-m", "validation.run", *arguments.split(), str(tmp_path / "store")], env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
+        [sys.executable, "-m", "validation.run", *arguments.split(), str(tmp_path / "store")],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
     def finished():
