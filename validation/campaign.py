@@ -32,7 +32,7 @@ from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
 from predictor.arguments import add_dry_run_argument, print_plan
-from predictor.evidence.plan import Plan, duration, planned, wall_s
+from predictor.evidence.plan import Plan, planned, rough_duration, wall_s
 from predictor.plugins import within
 from predictor.registry import HCF_FAMILY, predictors
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
@@ -300,7 +300,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
         f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "
-        f"about {duration(expected.time_s)} if none is known{others}"
+        f"about {rough_duration(expected.time_s)} if none is known{others}"
     )
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(args.file).read_text("utf-8")

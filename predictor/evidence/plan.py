@@ -81,7 +81,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     lines[0] += f": {len(known)} in the store, {len(missing)} to simulate"
     if missing:
         at_once = min(jobs, len(missing))
-        lines[0] += f", about {duration(wall_s(missing, jobs))} with {at_once} at a time"
+        lines[0] += f", about {rough_duration(wall_s(missing, jobs))} with {at_once} at a time"
     lines += _costs(plan, known)
     if plan.others:
         lines.append(f"besides these, recordings and messages for {', '.join(plan.others)}")
@@ -112,10 +112,10 @@ def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:
     return sum(map(_run_s, specs)) / jobs
 
 
-def duration(time_s: float) -> str:
+def rough_duration(time_s: float) -> str:
     """Return a rough time in words.
 
-    >>> duration(5), duration(600)
+    >>> rough_duration(5), rough_duration(600)
     ('5 s', '10 minutes')
     """
     for unit, seconds in (("hours", 3600), ("minutes", 60)):

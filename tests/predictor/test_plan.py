@@ -10,7 +10,7 @@ from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from predictor.evidence.plan import Plan, duration, plan_text, planned
+from predictor.evidence.plan import Plan, plan_text, planned, rough_duration
 from predictor.optimize.cli import main as choose
 from predictor.predict import main as predict
 from predictor.registry import predictors
@@ -46,7 +46,7 @@ def test_a_plan_in_words(targets):
 
 
 def test_durations_are_rounded():
-    assert [duration(time_s) for time_s in (0.1, 119, 120, 7300)] == ["1 s", "119 s", "2 minutes", "2 hours"]
+    assert [rough_duration(time_s) for time_s in (0.1, 119, 120, 7300)] == ["1 s", "119 s", "2 minutes", "2 hours"]
 
 
 def test_what_is_in_the_store_costs_what_it_cost(capsys, tmp_path):
