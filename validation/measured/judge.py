@@ -65,7 +65,9 @@ class Summary:
     within: int | None  # runs in their interval; None: there are no intervals
 
 
-def judged(runs: Sequence[Run], platform: Platform, evidence: Sequence[Choice], apart: Sequence[Choice]) -> list[Judged]:
+def judged(
+    runs: Sequence[Run], platform: Platform, evidence: Sequence[Choice], apart: Sequence[Choice]
+) -> list[Judged]:
     """Predict every run from the runs that are evidence, and those themselves from the rest of the evidence.
 
     Raises:
@@ -113,7 +115,9 @@ class _Gather:
         self._times_s = times_s
         self._measured: dict[NetworkPlan | BlockPlan, Measurement] = {}
 
-    def predictions(self, evidence: tuple[Target, ...], targets: Sequence[Target]) -> list[tuple[Prediction | None, str]]:
+    def predictions(
+        self, evidence: tuple[Target, ...], targets: Sequence[Target]
+    ) -> list[tuple[Prediction | None, str]]:
         """Return the prediction of each target, or the reason why there is none."""
         broker = Broker(Settings(), targets, record=self._record, measure=self._measure, identify=_identity)
         answers = predict(Contention(evidence), targets, broker)
@@ -136,5 +140,3 @@ def _identity(spec: RunSpec) -> dict[str, Any]:
         "placement": target.placement,
         "platform": target.platform.content_hash,
     }
-
-

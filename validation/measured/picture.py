@@ -38,7 +38,8 @@ def runs_figure(found: Sequence[Judged]) -> Figure:
     for (app, preset), axis in zip(panels, axes, strict=False):
         own = [one for one in made if (one.run.app, one.run.preset) == (app, preset)]
         _panel(axis, sorted(own, key=lambda one: (one.run.ranks, one.run.nodes)), f"{app.upper()} {preset}")
-    roles = [role for role in _COLOURS if any(one.role == role for one in made)]
+    shown = {one.role for one in made if (one.run.app, one.run.preset) in panels}
+    roles = [role for role in _COLOURS if role in shown]
     handles: list[Any] = [Line2D([], [], color="black", marker="o", ls="none", label="measured")]
     handles += [
         Line2D([], [], color=_COLOURS[role], marker="x", ls="-", label=f"predicted: {_LABELS[role]}") for role in roles

@@ -23,9 +23,8 @@ def as_text(found: Sequence[Judged]) -> str:
     lines.append("low, high: 90 % interval of a single run, by the scatter of equal runs; *: not in it")
     for role, told in summaries(found).items():
         within = "" if told.within is None else f", {told.within} in the interval"
-        lines.append(
-            f"{role}: {number_of(told.runs, 'run')}, median error {told.median_error:.1%}, largest {told.largest_error:.1%}{within}"
-        )
+        errors = f"median error {told.median_error:.1%}, largest {told.largest_error:.1%}"
+        lines.append(f"{role}: {number_of(told.runs, 'run')}, {errors}{within}")
     flags = [f"{one.run}: {flag}" for one in found if one.prediction is not None for flag in one.prediction.flags]
     refusals = [f"{one.run}: no prediction: {one.reason}" for one in found if one.prediction is None]
     return "\n".join(lines + [""] * bool(flags or refusals) + flags + refusals)

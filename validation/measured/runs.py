@@ -15,8 +15,8 @@ from platforms.errors import UserError
 from platforms.files.commented_csv import numbered_rows
 from platforms.files.reading import input_text
 from platforms.model.platform import Platform
-from predictor.base import OutOfRange
 from platforms.wording import number_of
+from predictor.base import OutOfRange
 from predictor.contention.predictor import busy_cores
 
 COLUMNS = ("app", "class", "ranks", "nodes", "time_s")

@@ -41,16 +41,10 @@ def _handles(replays: Sequence[Replayed]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     patterns = dict.fromkeys(one.row.call.pattern for one in replays)
-    marks = {
-        "measured, fitted": {"marker": "o", "mfc": "black"},
-        "measured, judged": {"marker": "o", "mfc": "white"},
-        "replayed in SMPI": {"marker": "x", "lw": 0.8},
-    }
     lines: list[Any] = [Line2D([], [], color=_COLOURS[pattern], lw=3, label=pattern) for pattern in patterns]
-    return lines + [
-        Line2D([], [], **({"color": "black", "ls": "-" if "lw" in mark else "none", "label": text} | mark))
-        for text, mark in marks.items()
-    ]
+    for label, fill in (("measured, fitted", "black"), ("measured, judged", "white")):
+        lines.append(Line2D([], [], color="black", marker="o", mfc=fill, ls="none", label=label))
+    return [*lines, Line2D([], [], color="black", marker="x", lw=0.8, label="replayed in SMPI")]
 
 
 def _alone_s(one: Replayed, one_way_s_per_byte: float) -> float:

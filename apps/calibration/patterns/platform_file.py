@@ -63,7 +63,7 @@ def sharing_platform(
             attributes["limiter_link"] = f"{number_text(sharing.node_Bps)}Bps"
         if sharing.switch_Bps is not None:
             attributes |= {"bb_bw": f"{number_text(sharing.switch_Bps)}Bps", "bb_lat": "0s"}
-        etree.SubElement(outer, "cluster", id=cluster.name, **attributes)
+        etree.SubElement(outer, "cluster", {"id": cluster.name, **attributes})
     else:
         zone = etree.SubElement(outer, "zone", id=cluster.name, routing="Full")
         for i in range(cluster.nodes):
@@ -82,7 +82,7 @@ def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> Non
             etree.SubElement(zone, "link", id=name, bandwidth=f"{number_text(capacity_Bps)}Bps", latency="0s")
 
     for i in range(nodes):
-        etree.SubElement(zone, "link", id=f"wire-{i}", **wire, sharing_policy="SPLITDUPLEX")
+        etree.SubElement(zone, "link", {"id": f"wire-{i}", **wire, "sharing_policy": "SPLITDUPLEX"})
         shared(f"node-{i}", sharing.node_Bps)
     for i, j in combinations(range(nodes), 2):
         shared(f"pair-{i}-{j}", sharing.pair_Bps)
@@ -96,7 +96,7 @@ def _routes(zone: Any, cluster: Cluster, sharing: Sharing) -> None:
     for i, j in combinations(range(cluster.nodes), 2):
         for src, dst in ((i, j), (j, i)):
             ends = {"src": f"{cluster.name}-{src}", "dst": f"{cluster.name}-{dst}"}
-            route = etree.SubElement(zone, "route", **ends, symmetrical="NO")
+            route = etree.SubElement(zone, "route", {**ends, "symmetrical": "NO"})
             etree.SubElement(route, "link_ctn", id=f"wire-{src}", direction="UP")
             middle = [f"node-{src}", f"node-{dst}"] if sharing.node_Bps is not None else []
             middle += [f"pair-{i}-{j}"] + (["switch"] if sharing.switch_Bps is not None else [])
