@@ -47,6 +47,7 @@ COMMANDS = {
     ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.hierarchical.cli", ""): MODEL,
     ("validation.league.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
+    ("validation.measured.cli", ""): f"{EXAMPLES}/real/npb-raspberry-pi.csv --platform {EXAMPLES}/real/raspberry-pi.xml",
     ("validation.optimize.cli", ""): CHOICE,
     ("validation.regimes.cli", ""): "--no-store",
     ("validation.reliability.cli", ""): FAILURES,
