@@ -121,7 +121,10 @@ def test_the_time_of_a_target_is_never_seen():
 def test_a_run_shorter_than_its_messages_leaves_a_caution():
     evidence, asked = target("is", 8, 8, "W"), target("is", 16, 16, "W")
     with Runner(jobs=1) as runner:
-        record = lambda spec: replace(runner.record(spec), time_s=1e-4, source="measurement")  # noqa: E731
+
+        def record(spec):
+            return replace(runner.record(spec), time_s=1e-4, source="measurement")
+
         found = fitted(runner, [evidence], [asked], record).predict(asked)
     assert "the platform's network is too slow" in found.flags[0]
 

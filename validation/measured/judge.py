@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def within(self) -> bool | None:
-        """Whether the measured time lies in the prediction's interval; None: there is no interval."""
+        """Say whether the measured time lies in the prediction's interval; None if there is no interval."""
         found = self.prediction
         if found is None or found.low_s is None or found.high_s is None:
             return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from platforms.terminal.table import Group, table_lines
 from platforms.wording import number_of
+from predictor.contention.core_times import COVERAGE
 from validation.measured.judge import ROLES, Judged, summaries
 
 _HEADINGS = ("program", "class", "ranks", "nodes", "measured s", "predicted s", "error", "low s", "high s", "")
@@ -20,7 +21,7 @@ def as_text(found: Sequence[Judged]) -> str:
         if own:
             rows += [Group(f"{role}: {meaning}"), *(_cells(one) for one in own)]
     lines = table_lines(rows, left={0, 1, 9})
-    lines.append("low, high: 90 % interval of a single run, by the scatter of equal runs; *: not in it")
+    lines.append(f"low, high: {COVERAGE:.0%} interval of a single run, by the scatter of equal runs; *: not in it")
     for role, told in summaries(found).items():
         within = "" if told.within is None else f", {told.within} in the interval"
         errors = f"median error {told.median_error:.1%}, largest {told.largest_error:.1%}"
