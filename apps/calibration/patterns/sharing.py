@@ -57,10 +57,7 @@ def sharing_of(fit: Sequence[Row], latency_s: float) -> Sharing:
     rate = 1 / base["send"]
     ratios = {pattern: cost * rate for pattern, cost in base.items()}
     same, diff = ratios.get("sendrecv_same"), ratios.get("sendrecv_diff")
-    cautions = _cautions(same, diff)
-    node = diff if same is None or diff is None else min(diff, same) if diff <= (1 + NOTABLE) * same else None
-    if node is None and same is not None and diff is not None:
-        node = float(np.sqrt(same * diff))  # no sharing meets both: the error is split
+    node = _node_ratio(same, diff)
     pair = same if same is not None and (node is None or same > (1 + NOTABLE) * node) else None
     return Sharing(
         rate_Bps=rate,
@@ -68,8 +65,17 @@ def sharing_of(fit: Sequence[Row], latency_s: float) -> Sharing:
         node_Bps=_capacity(rate, node),
         switch_Bps=float(np.median(slower)) if slower else None,
         ratios=ratios,
-        cautions=cautions,
+        cautions=_cautions(same, diff),
     )
+
+
+def _node_ratio(same: float | None, diff: float | None) -> float | None:
+    """Return the ratio that the capacity of the nodes has to explain, from those of both patterns."""
+    if same is None or diff is None:
+        return diff
+    if diff > (1 + NOTABLE) * same:
+        return float(np.sqrt(same * diff))  # no sharing meets both: the error is split
+    return min(diff, same)
 
 
 def _capacity(rate_Bps: float, ratio: float | None) -> float | None:
