@@ -84,11 +84,15 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
         Incomplete: The files of some ranks are missing or not whole.
     """
     events = by_rank(folder, nranks, "events", EVENT)
+    if (folder / "0.communicators").is_file():
+        communicators = _merged_communicators(folder, events)
+    else:
+        communicators = _communicators(folder / "communicators")
     marks = [np.flatnonzero(one["kind"] == Kind.MARK) for one in events]
     return Recording(
         events=_framed(events, marks, whole=False),
         counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
-        communicators=_communicators(folder / "communicators"),
+        communicators=communicators,
         measured=measured,
     )
 
@@ -99,6 +103,28 @@ def _communicators(path: Path) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
     except (OSError, ValueError) as err:
         raise Incomplete(f"its communicators were not written completely: {err}") from err
+
+
+def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
+    """Return the members of each communicator, and give the events of all ranks the same numbers for them.
+
+    Each rank has numbered its communicators itself; a hash before the members tells which are the same (recorder.h).
+    Raise Incomplete for a broken file.
+    """
+    numbers: dict[int, int] = {}
+    members: list[tuple[int, ...]] = []
+    for rank, row in enumerate(events):
+        own = []
+        for key, *ranks in _communicators(folder / f"{rank}.communicators"):
+            if key not in numbers:
+                numbers[key] = len(members)
+                members.append(tuple(ranks))
+            own.append(numbers[key])
+        used = row["comm"] >= 0
+        if np.any(row["comm"][used] >= len(own)):
+            raise Incomplete(f"the communicators of rank {rank} were not written completely")
+        row["comm"][used] = np.array(own, np.int32)[row["comm"][used]]
+    return tuple(members)
 
 
 def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:
