@@ -21,7 +21,11 @@ from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.installed import check_simgrid
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
-_SOURCE = Path(__file__).with_name("netprobe.c")
+_HERE = Path(__file__).parent
+_SOURCES = (_HERE / "netprobe.c", _HERE / "simulated.c")
+_REAL_SOURCES = (_HERE / "netprobe.c", _HERE / "real.c")
+_HEADER = _HERE / "under.h"
+_FLAGS = ("-O2", "-std=gnu11")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class NetworkPlan:
             "host": list(self.hosts),
             "experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
-            "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
+            "program_hash": _hash(_SOURCES),
             "simgrid": simgrid_identity(),
         }
 
@@ -121,16 +125,38 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
     for host in plan.hosts:
         plan.platform.host(host)
     check_host_names(plan.hosts)
-    program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
+    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
     with scratch_folder("smpi") as folder:
         command = _prepare(plan, program, folder)
         done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
         output = final_record(done, f"measuring the network of {plan.platform.name}")
-    node_s = sum(
-        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * took_s
-        for one, took_s in zip(plan.experiments, output["took_s"], strict=True)
-    )
+    node_s = node_seconds(plan, output["took_s"])
     return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
+
+
+def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
+    """Return the nodes that the experiments hold times their time, from the time that each has taken."""
+    return sum(
+        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * one_s
+        for one, one_s in zip(plan.experiments, took_s, strict=True)
+    )
+
+
+def real_netprobe(compiler: Sequence[str]) -> Path:
+    """Return the program that carries out plans under a real MPI, whose compiler of C is given.
+
+    Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
+    """
+    return compile_once("real-netprobe", _REAL_SOURCES, compiler=compiler, flags=_FLAGS, headers=[_HEADER])
+
+
+def real_netprobe_hash() -> str:
+    """Return the hash of the sources of that program."""
+    return _hash(_REAL_SOURCES)
+
+
+def _hash(sources: Sequence[Path]) -> str:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, _HEADER))).hexdigest()
 
 
 def _messages(experiment: tuple[Exchange, ...] | LateReceive) -> tuple[Exchange | LateReceive, ...]:
