@@ -37,13 +37,15 @@ MOMENT = np.dtype(
 )
 
 _MOST_UNPACKED_BYTES = 4 << 30  # a larger archive is refused
-# Types of the arrays in the archive of a recording: one-dimensional, except the scalar `measured`.
+# Types of the arrays in the archive of a recording: one-dimensional, except the scalars.
 _COLUMNS = {
     **{f"event_{name}": EVENT[name] for name in EVENT_FIELDS},
     **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends"), np.dtype(np.int64)),
     "members": np.dtype(np.int32),
     "measured": np.dtype(np.bool_),
+    "held_node_s": np.dtype(np.float64),
 }
+_SCALARS = ("measured", "held_node_s")
 
 
 def no_moment() -> npt.NDArray[np.void]:
@@ -189,6 +191,7 @@ def to_bytes(recording: Recording) -> bytes:
     np.savez_compressed(
         file,
         measured=recording.measured,
+        held_node_s=recording.held_node_s,
         ends=_ends(recording.events),
         counts=np.concatenate(recording.counts),
         counts_ends=_ends(recording.counts),
@@ -221,6 +224,7 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         counts=counts,
         communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
         measured=bool(found["measured"]),
+        held_node_s=float(found["held_node_s"]),
     )
 
 
@@ -252,7 +256,7 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
     except Exception as err:  # NumPy and zipfile do not document what they raise for a broken archive
         raise ValueError(f"not a recording: {err}") from err
     for name, dtype in _COLUMNS.items():
-        array, dimensions = found[name], 0 if name == "measured" else 1
+        array, dimensions = found[name], 0 if name in _SCALARS else 1
         if array.dtype != dtype or array.ndim != dimensions:
             raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
     return found

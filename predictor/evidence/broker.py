@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -117,7 +118,7 @@ class Broker:
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
     def _recording(self, request: EvidenceRequest) -> Evidence:
-        """Gather a recording; its cost is the recorded computation, on the target's nodes."""
+        """Gather a recording; its cost is the recorded computation on the target's nodes, or their time on a machine."""
         if request.iterations is None:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
         spec = self._settings.spec(request.target)
@@ -125,10 +126,12 @@ class Broker:
         recording = self._make_recording(spec, request.iterations)
         wall_s = time.perf_counter() - started
         platform = request.target.platform
-        node_s = sum(
-            float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
-            for host, events in zip(request.target.placement, recording.events, strict=True)
-        )
+        node_s = recording.held_node_s
+        if math.isnan(node_s):  # simulated: what computing it would take on the target's nodes
+            node_s = sum(
+                float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+                for host, events in zip(request.target.placement, recording.events, strict=True)
+            )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
 
@@ -136,6 +139,14 @@ class Broker:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
+        if isinstance(plan, NetworkPlan):
+            plan = replace(plan, machine=self._settings.machine)
+        elif self._settings.machine is not None:
+            raise RefusedEvidence(
+                f"{request.target.problem} on machine {self._settings.machine.name}",
+                "the evidence asked for is blocks, which are measured in simulation alone",
+                "Use another predictor, such as dpgraph or structural",
+            )
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)

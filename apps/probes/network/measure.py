@@ -1,4 +1,4 @@
-"""Simulated experiments with messages between hosts, as a user of a real machine would run them on it."""
+"""Experiments with messages between hosts: simulated as a user of a real machine would run them, or run on one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
+from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
@@ -58,6 +59,7 @@ class NetworkPlan:
     platform: Platform
     experiments: tuple[tuple[Exchange, ...] | LateReceive, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+    machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -68,6 +70,11 @@ class NetworkPlan:
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
         content = "\n".join(self.lines())
+        if self.machine is not None:
+            # Imported here for a quick start: it is slow to import.
+            from apps.probes.network.on_machine import machine_identity
+
+            return {**machine_identity(self), "experiments": hashlib.sha256(content.encode()).hexdigest()}
         return {
             "platform_hash": self.platform.content_hash,
             "host": list(self.hosts),
@@ -115,12 +122,17 @@ def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) 
 
 
 def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurement:
-    """Carry out a plan in simulation.
+    """Carry out a plan in simulation, or on its machine (apps/probes/network/on_machine.py).
 
     Raises:
         UserError: A host is not on the platform, or smpirun cannot name it.
         SimulationError: The simulation does not succeed.
     """
+    if plan.machine is not None:
+        # Imported here for a quick start: it is slow to import.
+        from apps.probes.network.on_machine import measure_on_machine
+
+        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s)
     check_simgrid()
     for host in plan.hosts:
         plan.platform.host(host)
@@ -142,12 +154,15 @@ def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
     )
 
 
-def real_netprobe(compiler: Sequence[str]) -> Path:
-    """Return the program that carries out plans under a real MPI, whose compiler of C is given.
+def real_netprobe(machine: Machine) -> Path:
+    """Return the program that carries out plans under the machine's MPI.
 
     Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
     """
-    return compile_once("real-netprobe", _REAL_SOURCES, compiler=compiler, flags=_FLAGS, headers=[_HEADER])
+    return compile_once(
+        "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=[_HEADER],
+        folder=machine.compiled_folder,
+    )  # fmt: skip
 
 
 def real_netprobe_hash() -> str:

@@ -1,4 +1,4 @@
-/* Measures a network: netprobe PLAN
+/* Measures a network: netprobe PLAN, or NETPROBE_PLAN=PLAN netprobe
  *
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   clock_begin();
-  Plan plan = read_plan(argc == 2 ? argv[1] : NULL);
+  Plan plan = read_plan(argc == 2 ? argv[1] : getenv("NETPROBE_PLAN"));
   size_t exchanges = plan.first[plan.experiments], bytes = largest_message(plan.exchanges, (int)exchanges);
   double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
   double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));

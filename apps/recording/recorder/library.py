@@ -14,6 +14,7 @@ _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
 _REAL = "real.c"  # in place of the files that know simulation alone
+RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
 _SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi.c")
 
 
@@ -30,11 +31,15 @@ def recorder_hash() -> str:
     return _hash(_FLAGS, [*_sources(), *_headers()])
 
 
-def real_recorder_library(compiler: Sequence[str]) -> Path:
-    """Return the path of the recorder for the programs of a real MPI, whose compiler of C is given."""
+def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -> Path:
+    """Return the path of the recorder for the programs of a real MPI, whose compiler of C is given.
+
+    It is kept in ``folder``; None: in the cache folder.
+    """
     return compile_once(
-        "real-recorder", _real_sources(), compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"], headers=_headers()
-    )
+        "real-recorder", _real_sources(), compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
+        headers=_headers(), folder=folder,
+    )  # fmt: skip
 
 
 @cache
