@@ -104,6 +104,12 @@ class Broker:
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
+        if request.kind == "simulation" and self._settings.machine is None:
+            raise RefusedEvidence(
+                str(request.target),
+                "the evidence asked for is the simulated run, which is the truth itself",
+                "Give a real machine (--machine), whose runs are then the truth",
+            )
         if request.kind == "recording" and self._settings.memory_bus is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
@@ -114,11 +120,20 @@ class Broker:
     def _run(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
         record = self._record(spec)
-        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
+        node_s = record.node_seconds
+        if record.measured is not None:  # every repeat has held the nodes
+            node_s *= sum(record.measured.repeats_s) / record.time_s
+        cost = Cost(node_s=node_s, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
+    def _simulation(self, request: EvidenceRequest) -> Evidence:
+        """Simulate a target whose truth is measured; it costs no node of the machine."""
+        spec = replace(self._settings, machine=None, efficiency=repr(request.efficiency)).spec(request.target)
+        record = self._record(spec)
+        return Evidence(request, record, identity_hash(self._identify(spec)), Cost(0.0, record.wall_s))
+
     def _recording(self, request: EvidenceRequest) -> Evidence:
-        """Gather a recording; its cost is the recorded computation on the target's nodes, or their time on a machine."""
+        """Gather a recording; its cost is the recorded computation on the target's nodes, or the time on a machine."""
         if request.iterations is None:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
         spec = self._settings.spec(request.target)
@@ -160,6 +175,7 @@ class Broker:
 # The method that gathers each kind of evidence; EvidenceRequest describes the kinds.
 _ANSWERS = {
     "run": Broker._run,
+    "simulation": Broker._simulation,
     "recording": Broker._recording,
     "exchange": Broker._experiments,
     "blocks": Broker._experiments,

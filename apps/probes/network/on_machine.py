@@ -65,4 +65,3 @@ def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: flo
         tuple(map(median, zip(*told["times_s"][i::count], strict=True))) for i in range(count)
     )  # a time of each of its exchanges
     return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s)
-
