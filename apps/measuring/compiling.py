@@ -16,6 +16,7 @@ from apps.programs.problem import Problem
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 
 _LAYER = Path(__file__).parent / "layer"
+_PROBE = Path(__file__).parent / "probe"
 _APPS = Path(__file__).parents[1]
 _COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
 _C_FLAGS = ("-std=gnu11", "-pthread")
@@ -65,6 +66,18 @@ def layer_library(machine: Machine) -> Path:
         flags=_LAYER_FLAGS,
         libraries=["-ldl"],
         headers=_layer_headers(),
+        folder=machine.compiled_folder,
+    )
+
+
+def probe_program(machine: Machine) -> Path:
+    """Return the program that says where its ranks are (apps/measuring/probe), compiled for the machine."""
+    return compile_once(
+        "probe",
+        [_PROBE / "probe.c", _COMMON / "json.c"],
+        compiler=[machine.compilers.c],
+        flags=["-O2", "-std=gnu11"],
+        headers=[_COMMON / "json.h"],
         folder=machine.compiled_folder,
     )
 
