@@ -31,9 +31,7 @@ _USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this command's options."""
-    parser = CommandParser(
-        prog="python -m apps.emulation", description=_DESCRIPTION, epilog=_EPILOG, usage=_USAGE
-    )
+    parser = CommandParser(prog="python -m apps.emulation", description=_DESCRIPTION, epilog=_EPILOG, usage=_USAGE)
     parser.add_argument("grid", metavar="GRID", help="a grid of up to 16 nodes: its name or a scenario file (.toml)")
     parser.add_argument(
         "--slowdown", metavar="F", type=float, default=1.0,

@@ -43,7 +43,7 @@ def machine_text(grid: Grid, emulate: Sequence[str]) -> str:
             f"name = {json.dumps(cluster.name)}",
             f"hosts = {json.dumps(list(cluster.host_names))}",
             f"cores = {cluster.cores}",
-            f"gflops = {cluster.speed_flops / 1e9!r}",
+            f"gflops = {cluster.speed_flops / 1e9:.12g}",
         ]
     return "\n".join([*lines, *_wires(grid)]) + "\n"
 
@@ -65,5 +65,5 @@ def _wires(grid: Grid) -> list[str]:
             pairs = list(links.paths)
         if pairs:
             rate, delay = links.rate_bit_s(*pairs[0]), links.delay_s(*pairs[0])
-            lines += ["", f"[{title}]", f"bandwidth_gbit_s = {rate / 1e9!r}", f"latency_us = {delay * 1e6!r}"]
+            lines += ["", f"[{title}]", f"bandwidth_gbit_s = {rate / 1e9:.12g}", f"latency_us = {delay * 1e6:.12g}"]
     return lines

@@ -19,6 +19,7 @@ from platforms.simgrid.compiling import compile_once
 _HERE = Path(__file__).parent
 _FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
 SPACES = "/dev/shm"  # as in grid/spaces.h: inside the grid a folder of its own
+_ENTER = f"{SPACES}/emulated enter"  # runs a command in a node, as ssh would
 PACER = f"{SPACES}/pacer.so"
 
 
@@ -78,9 +79,10 @@ def environment(grid: Grid, settings: Settings) -> dict[str, str]:
         "GRIDVAL_CPU": str(settings.processor),
         "GRIDVAL_PACERS": f"{SPACES}/pacers",
         "GRIDVAL_PACER": PACER,
+        "GRIDVAL_ENTER": _ENTER,
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_plm_rsh_agent": f"{SPACES}/emulated enter",
+        "OMPI_MCA_plm_rsh_agent": _ENTER,
         "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
         "OMPI_MCA_orte_default_hostfile": f"{SPACES}/hosts",
         "OMPI_MCA_orte_tmpdir_base": SPACES,
@@ -104,6 +106,4 @@ def pacer_library() -> Path:
 
 def _compiled(name: str, folder: str, flags: Sequence[str]) -> Path:
     sources, headers = sorted((_HERE / folder).glob("*.c")), sorted((_HERE / folder).glob("*.h"))
-    return compile_once(
-        name, sources, compiler=["gcc"], flags=[*_FLAGS, *flags], libraries=["-ldl"], headers=headers
-    )
+    return compile_once(name, sources, compiler=["gcc"], flags=[*_FLAGS, *flags], libraries=["-ldl"], headers=headers)

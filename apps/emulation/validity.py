@@ -55,11 +55,11 @@ def summary(report: Report) -> str:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
         parts.append(f"{number_of(len(report.ranks), 'rank')}, short at most {100 * short:.2g} %")
     if report.router is not None:
-        late = 100 * report.router.very_late / max(report.router.delivered, 1)
-        parts.append(
-            f"{number_of(report.router.delivered, 'packet')}, late by {1e3 * report.router.mean_late_s:.2g} ms on average, "
-            f"{late:.2g} % by more than 0.5 ms, {report.router.lost} lost"
-        )
+        parts.append(f"{number_of(report.router.delivered, 'packet')}")
+    if report.router is not None and report.router.delivered:
+        late = 100 * report.router.very_late / report.router.delivered
+        mean = f"late by {1e3 * report.router.mean_late_s:.2g} ms on average"
+        parts.append(f"{mean}, {late:.2g} % by more than 0.5 ms, {report.router.lost} lost")
     return f"emulated grid: {'; '.join(parts)}"
 
 

@@ -116,12 +116,24 @@ static pid_t start_router(void)
   return child;
 }
 
+/* Leaves the ranks their processor, if there is another one. */
+static void leave_processor(void)
+{
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) < 2)
+    return;
+  CPU_CLR((size_t)grid.cpu, &cpus);
+  sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 static pid_t start_command(char **command)
 {
   pid_t child = fork();
   if (child)
     return child;
-  if (!spaces_enter(grid.nodes[0].name))
+  leave_processor();
+  const char *pacer = getenv("GRIDVAL_PACER");
+  if (!spaces_enter(grid.nodes[0].name) || !pacer || setenv("LD_PRELOAD", pacer, 1))
     fail("name spaces", grid.nodes[0].name);
   execvp(command[0], command);
   fail(command[0], "");
@@ -212,9 +224,6 @@ static int enter(const char *host, char **words)
     fprintf(stderr, "emulated: the grid has no node %s\n", host);
     return FAILED;
   }
-  const char *pacer = getenv("GRIDVAL_PACER");
-  if (pacer)
-    setenv("LD_PRELOAD", pacer, 1);
   execl("/bin/sh", "sh", "-c", line, (char *)NULL);
   perror("emulated: sh");
   return FAILED;

@@ -4,7 +4,7 @@
  *   window BYTES          of TCP
  *   queue BYTES           that may wait for a link
  *   tick SECONDS          time between two looks at the devices
- *   cpu NUMBER            of the router
+ *   cpu NUMBER            processor of the router and the ranks
  *   pacer PATH            of the library that paces ranks
  *   node NAME ADDRESS SLOTS      the first is the one in which the command runs; it has no slots
  *   link NAME RATE DELAY         of one direction, bit/s and s

@@ -129,6 +129,15 @@ CALL(recv, (int file, void *data, size_t size, int flags), file, data, size, fla
 CALL(sendmsg, (int file, const struct msghdr *message, int flags), file, message, flags)
 CALL(recvmsg, (int file, struct msghdr *message, int flags), file, message, flags)
 
+/* mpirun puts each process that it starts into a group, as that process does itself; if it comes second, it is refused
+ * although the group is right, and warns. */
+int setpgid(pid_t process, pid_t group)
+{
+  REAL(setpgid);
+  int answer = real(process, group);
+  return answer && errno == EACCES && getpgid(process) == group ? 0 : answer;
+}
+
 /* --- MPI, in C and Fortran --- */
 
 double MPI_Wtime(void);
