@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--cpu", metavar="N", type=int,
-        help="processor of the router and of all ranks, for each of two grids at a time another one (default: the last)",
+        help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
     )  # fmt: skip
     parser.add_argument("--validity", metavar="FILE.json", help="write the gates and what router and pacers did")
     parser.add_argument("--write-machine", metavar="FILE.toml", help="write the machine file that runs on this grid")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import permutations
 
-from apps.emulation.settings import MTU_BYTES, QUEUE_BYTES, TICK_S, WINDOW_BYTES, Settings
+from apps.emulation.settings import MTU_BYTES, QUEUE_BYTES, TICK_S, WINDOW_BYTES
 from platforms.grids.grid import Grid
 
 FRONT = "front"  # name of the node in which the command runs
@@ -58,12 +58,12 @@ def emulated_links(grid: Grid) -> EmulatedLinks:
     return EmulatedLinks(hosts, tuple(links), paths)
 
 
-def description(grid: Grid, settings: Settings) -> str:
-    """Return the text that tells the router of a grid; apps/emulation/grid/grid.h describes it."""
+def description(grid: Grid, processor: int) -> str:
+    """Return the text that tells the emulator of a grid; apps/emulation/grid/grid.h describes it."""
     emulated = emulated_links(grid)
     slots = {host: cluster.cores for cluster in grid.clusters for host in cluster.host_names}
     lines = [f"mtu {MTU_BYTES}", f"window {WINDOW_BYTES}", f"queue {QUEUE_BYTES}", f"tick {TICK_S!r}"]
-    lines += [f"cpu {settings.processor}", f"node {FRONT} {_NETWORK}1 0"]
+    lines += [f"cpu {processor}", f"node {FRONT} {_NETWORK}1 0"]
     lines += [f"node {host} {_NETWORK}{number} {slots[host]}" for number, host in enumerate(emulated.hosts, 2)]
     lines += [_link(link.name, link.rate_bit_s, link.delay_s) for link in emulated.links]
     lines.append(_link(*_FRONT_LINK))

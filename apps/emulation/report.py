@@ -28,6 +28,7 @@ class RankTally:
     host: str
     wall_s: float
     cpu_s: float
+    queued_s: float  # for which it could have run, but the processor was busy with others
     held_s: float  # slept, because the node is slower than this machine
     short_s: float  # by which the rank fell behind its node; it may have made up for some of it later
     lost_s: float  # the part of it that it cannot make up for

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from apps.emulation.links import description
+from apps.emulation.processors import own_processor
 from apps.emulation.report import Report, read_report
 from apps.emulation.requirements import check_command, check_machine
 from apps.emulation.settings import Settings
@@ -37,12 +38,11 @@ def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Repor
     check_machine()
     check_command(command[0])
     emulator, pacer = emulator_program(), pacer_library()
-    text = f"pacer {pacer}\n{description(grid, settings)}"
-    with os.fdopen(os.memfd_create("grid"), "wb") as described:
-        described.write(text.encode())
+    with own_processor(settings.cpu) as processor, os.fdopen(os.memfd_create("grid"), "wb") as described:
+        described.write(f"pacer {pacer}\n{description(grid, processor)}".encode())
         described.flush()
         os.lseek(described.fileno(), 0, os.SEEK_SET)
-        report = _run(emulator, described.fileno(), command, environment(grid, settings))
+        report = _run(emulator, described.fileno(), command, environment(grid, settings, processor))
     if report.error is not None:
         raise UserError("emulated grid", report.error, "Say `gridval emulate --help` for what it needs")
     if report.status is None:
@@ -69,14 +69,14 @@ def _run(emulator: Path, described: int, command: Sequence[str], variables: dict
     return report
 
 
-def environment(grid: Grid, settings: Settings) -> dict[str, str]:
+def environment(grid: Grid, settings: Settings, processor: int) -> dict[str, str]:
     """Return the environment of the command: this process's, and what Open MPI and the pacer have to know."""
     speeds = settings.node_speeds(grid)
     return {
         **os.environ,
         "GRIDVAL_PACE": settings.pace,
         "GRIDVAL_SPEEDS": " ".join(f"{host}={speed!r}" for host, speed in speeds.items()),
-        "GRIDVAL_CPU": str(settings.processor),
+        "GRIDVAL_CPU": str(processor),
         "GRIDVAL_PACERS": f"{SPACES}/pacers",
         "GRIDVAL_PACER": PACER,
         "GRIDVAL_ENTER": _ENTER,

@@ -31,7 +31,7 @@ class Settings:
 
     pace: str = COUNTED
     core_flops: float | None = None  # in free mode: of one core of this machine, flop/s
-    cpu: int | None = None  # number of the processor for router and ranks; None: the last one that may be used
+    cpu: int | None = None  # number of the processor for router and ranks; None: the last one on which no grid runs
 
     def __post_init__(self) -> None:
         if (self.pace == FREE) != (self.core_flops is not None):
@@ -43,11 +43,6 @@ class Settings:
         usable = sorted(os.sched_getaffinity(0))
         if self.cpu is not None and self.cpu not in usable:
             raise OptionError(f"--cpu {self.cpu}", "no processor that may be used", f"Known: {_numbers(usable)}")
-
-    @property
-    def processor(self) -> int:
-        """The number of the processor for router and ranks."""
-        return max(os.sched_getaffinity(0)) if self.cpu is None else self.cpu
 
     def node_speeds(self, grid: Grid) -> dict[str, float]:
         """Return what the pacer is told of each host: flop/s of a core, or in free mode its share of a core here."""

@@ -28,7 +28,7 @@ static timer_t timer;
 static double cpu_last, wall_last;
 static double late; /* s; negative: a hold that is still to be slept */
 
-static double started_wall, started_cpu, held, fell_behind, lost;
+static double started_wall, started_cpu, started_queued, held, fell_behind, lost;
 static long holds, operations_told;
 
 static double read_clock(clockid_t clock)
@@ -41,6 +41,18 @@ static double read_clock(clockid_t clock)
 double pacer_wall(void) { return read_clock(CLOCK_MONOTONIC); }
 
 static double used_cpu(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+/* Time for which the thread could have run, but the processor was busy. */
+static double queued(void)
+{
+  unsigned long long ran, waited = 0;
+  FILE *file = fopen("/proc/thread-self/schedstat", "re");
+  if (file && fscanf(file, "%llu %llu", &ran, &waited) != 2)
+    waited = 0;
+  if (file)
+    fclose(file);
+  return 1e-9 * (double)waited;
+}
 
 double pacer_time(void) { return pacer_wall() - (on && mine && late < 0 ? late : 0); }
 
@@ -189,6 +201,7 @@ void pacer_start(void)
   begin_again();
   started_cpu = cpu_last;
   started_wall = wall_last;
+  started_queued = queued();
   arm();
 }
 
@@ -206,9 +219,10 @@ void pacer_stop(void)
   gethostname(host, sizeof host - 1);
   if (file >= 0) {
     dprintf(file,
-            "{\"rank\": {\"host\": \"%s\", \"wall_s\": %.3f, \"cpu_s\": %.3f, \"held_s\": %.3f, \"short_s\": %.4f, "
+            "{\"rank\": {\"host\": \"%s\", \"wall_s\": %.3f, \"cpu_s\": %.3f, \"queued_s\": %.3f, \"held_s\": %.3f, \"short_s\": %.4f, "
             "\"lost_s\": %.4f, \"holds\": %ld, \"operations_told\": %ld}}\n",
-            host, pacer_wall() - started_wall, used_cpu() - started_cpu, held, fell_behind, lost, holds,
+            host, pacer_wall() - started_wall, used_cpu() - started_cpu,
+            queued() - started_queued, held, fell_behind, lost, holds,
             operations_told);
     close(file);
   }
