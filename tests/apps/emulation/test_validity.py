@@ -9,8 +9,8 @@ from apps.emulation.requirements import missing_rights
 from apps.emulation.validity import gates, summary
 
 RANK = {
-    "host": "c1-0", "wall_s": 10.0, "cpu_s": 1.0, "queued_s": 0.5, "held_s": 4.0, "short_s": 0.05, "lost_s": 0.0, "holds": 7,
-    "operations_told": 7,
+    "host": "c1-0", "wall_s": 10.0, "cpu_s": 1.0, "queued_s": 0.5, "held_s": 4.0, "short_s": 0.05, "lost_s": 0.0,
+    "holds": 7, "operations_told": 7,
 }  # fmt: skip
 ROUTER = {
     "wall_s": 12.0, "cpu_s": 1.0, "delivered": 1000, "lost": 0, "very_late": 5, "mean_late_s": 2e-5,
