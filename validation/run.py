@@ -130,7 +130,8 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         # Imported here for a quick start: it is slow to import.
         from predictor.predict import show_predictions
 
-        return show_predictions(args, settings, targets, models(targets[0]), said)
+        chosen = None if args.predictor is None else models(targets[0])
+        return show_predictions(args, settings, targets, chosen, said)
     measured = None if args.truth is None else read_measured(args.truth)
     with (
         reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,
