@@ -49,6 +49,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--cpu", metavar="N", type=int,
         help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
     )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true", help="end with exit status 1 where a gate fails, instead of a caution"
+    )
     parser.add_argument("--validity", metavar="FILE.json", help="write the gates and what router and pacers did")
     parser.add_argument("--write-machine", metavar="FILE.toml", help="write the machine file that runs on this grid")
     parser.add_argument(
@@ -82,12 +85,12 @@ def _run(args: argparse.Namespace, command: Sequence[str]) -> int:
     found = gates(report, settings.pace)
     sys.stdout.flush()
     print(summary(report), file=sys.stderr)
-    for gate in found:
-        if not gate.passed:
-            print(f"caution: {gate.caution}.", file=sys.stderr)
+    failed = [gate for gate in found if not gate.passed]
+    for gate in failed:
+        print(f"{'error' if args.strict else 'caution'}: {gate.caution}.", file=sys.stderr)
     if args.validity:
         write_text("--validity", args.validity, json.dumps(as_json(report, found), indent=2) + "\n")
-    return report.status or 0
+    return report.status or (1 if failed and args.strict else 0)
 
 
 def _write(args: argparse.Namespace, grid: Grid) -> None:
@@ -95,7 +98,7 @@ def _write(args: argparse.Namespace, grid: Grid) -> None:
         write_text("--write-platform", args.write_platform, platform_xml(grid).decode())
     if args.write_machine:
         name = str(Path(args.grid).resolve()) if names_file(args.grid) else args.grid
-        words = [name, "--pace", args.pace]
+        words = [name, "--strict", "--pace", args.pace]
         for option, value in (("--slowdown", args.slowdown), ("--core-gflops", args.core_gflops), ("--cpu", args.cpu)):
             if value not in (None, 1.0):
                 words += [option, f"{value!r}"]

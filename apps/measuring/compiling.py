@@ -16,6 +16,7 @@ from apps.programs.problem import Problem
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 
 _LAYER = Path(__file__).parent / "layer"
+_PROBE = Path(__file__).parent / "probe"
 _APPS = Path(__file__).parents[1]
 _COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
 _C_FLAGS = ("-std=gnu11", "-pthread")
@@ -56,8 +57,8 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
         return program.path
     compiler = _compiler(machine, program)
     return compile_once(
-        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, included=included,
-        folder=compiled_folder(machine),
+        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, libraries=["-lm"],
+        included=included, folder=compiled_folder(machine),
     )  # fmt: skip
 
 
@@ -70,6 +71,18 @@ def layer_library(machine: Machine) -> Path:
         flags=_LAYER_FLAGS,
         libraries=["-ldl"],
         headers=_layer_headers(),
+        folder=compiled_folder(machine),
+    )
+
+
+def probe_program(machine: Machine) -> Path:
+    """Return the program that says where its ranks are (apps/measuring/probe), compiled for the machine."""
+    return compile_once(
+        "probe",
+        [_PROBE / "probe.c", _COMMON / "json.c"],
+        compiler=[machine.compilers.c],
+        flags=["-O2", "-std=gnu11"],
+        headers=[_COMMON / "json.h"],
         folder=compiled_folder(machine),
     )
 

@@ -102,11 +102,11 @@ def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...
 def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
     """Return what one run tells, after checking that it succeeded and ran where it should."""
     what = f"{spec.target} on machine {machine.name}"
-    output = _kernel_output(done) if spec.target.problem.program is None else None
+    output = last_json(done.stdout) if spec.target.problem.program is None else None
     if output is not None and "refused" in output:
         raise KernelError(str(spec.target), output["refused"], "Choose other ranks, or another class or size")
     if not done.succeeded:
-        raise SimulationError(f"{what}: {_why(done)}", done.stderr)
+        raise SimulationError(f"{what}: {why_failed(done)}", done.stderr)
     if FILE not in done.files:
         reason = "the layer that measures its ranks has written nothing: gridval doctor --machine may tell why"
         raise SimulationError(f"{what}: {reason}", done.stderr)
@@ -132,9 +132,9 @@ def same_host(asked: str, told: str) -> bool:
     return first == second or first.partition(".")[0] == second or first == second.partition(".")[0]
 
 
-def _kernel_output(done: Launched) -> dict[str, Any] | None:
-    """Return the last line of JSON on the standard output; None if there is none."""
-    for line in reversed(done.stdout.splitlines()):
+def last_json(text: str) -> dict[str, Any] | None:
+    """Return the object in the last line that begins with a brace; None if there is none."""
+    for line in reversed(text.splitlines()):
         if line.startswith("{"):
             try:
                 told = json.loads(line)
@@ -144,7 +144,8 @@ def _kernel_output(done: Launched) -> dict[str, Any] | None:
     return None
 
 
-def _why(done: Launched) -> str:
+def why_failed(done: Launched) -> str:
+    """Return why a run did not succeed, in the launcher's own words."""
     if done.timed_out:
         return f"time limit reached after {done.wall_s:.1f} s"
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" -*=\t")]
