@@ -85,12 +85,14 @@ def _run(args: argparse.Namespace, command: Sequence[str]) -> int:
     found = gates(report, settings.pace)
     sys.stdout.flush()
     print(summary(report), file=sys.stderr)
-    failed = [gate for gate in found if not gate.passed]
-    for gate in failed:
-        print(f"{'error' if args.strict else 'caution'}: {gate.caution}.", file=sys.stderr)
+    refused = False
+    for gate in found:
+        if not gate.passed:
+            refused |= args.strict and gate.decides
+            print(f"{'error' if args.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
     if args.validity:
         write_text("--validity", args.validity, json.dumps(as_json(report, found), indent=2) + "\n")
-    return report.status or (1 if failed and args.strict else 0)
+    return report.status or int(refused)
 
 
 def _write(args: argparse.Namespace, grid: Grid) -> None:
