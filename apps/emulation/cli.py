@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from apps.arguments.exit_status import exit_status
 from apps.emulation.machine_description import machine_text
@@ -29,9 +30,21 @@ _EPILOG = f"""docs/validation/emulated-grid.md. Exit status: that of the command
 _USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
 
 
+class _Parser(CommandParser):
+    """A parser that leaves the words behind ``--`` to the command, whose options they are."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the options, with the words behind ``--`` as ``command``."""
+        words = list(sys.argv[1:] if args is None else args)
+        split = words.index("--") if "--" in words else len(words)
+        parsed = super().parse_args(words[:split], namespace)
+        parsed.command = words[split + 1 :]
+        return parsed
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this command's options."""
-    parser = CommandParser(prog="python -m apps.emulation", description=_DESCRIPTION, epilog=_EPILOG, usage=_USAGE)
+    parser = _Parser(prog="python -m apps.emulation", description=_DESCRIPTION, epilog=_EPILOG, usage=_USAGE)
     parser.add_argument("grid", metavar="GRID", help="a grid of up to 16 nodes: its name or a scenario file (.toml)")
     parser.add_argument(
         "--slowdown", metavar="F", type=float, default=1.0,
@@ -49,6 +62,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--cpu", metavar="N", type=int,
         help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
     )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true", help="end with exit status 1 where a gate fails, instead of a caution"
+    )
     parser.add_argument("--validity", metavar="FILE.json", help="write the gates and what router and pacers did")
     parser.add_argument("--write-machine", metavar="FILE.toml", help="write the machine file that runs on this grid")
     parser.add_argument(
@@ -59,13 +75,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    split = words.index("--") if "--" in words else len(words)
-    args = build_parser().parse_args(words[:split])
-    return exit_status(lambda: _run(args, words[split + 1 :]))
+    args = build_parser().parse_args(argv)
+    return exit_status(lambda: _run(args))
 
 
-def _run(args: argparse.Namespace, command: Sequence[str]) -> int:
+def _run(args: argparse.Namespace) -> int:
+    command: list[str] = args.command
     if not command and not (args.write_machine or args.write_platform):
         raise UserError("command", "is missing", "Write it behind --, for example: -- mpirun -np 4 ./program")
     for option in ("validity", "write_machine", "write_platform"):
@@ -82,12 +97,14 @@ def _run(args: argparse.Namespace, command: Sequence[str]) -> int:
     found = gates(report, settings.pace)
     sys.stdout.flush()
     print(summary(report), file=sys.stderr)
+    refused = False
     for gate in found:
         if not gate.passed:
-            print(f"caution: {gate.caution}.", file=sys.stderr)
+            refused |= args.strict and gate.decides
+            print(f"{'error' if args.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
     if args.validity:
         write_text("--validity", args.validity, json.dumps(as_json(report, found), indent=2) + "\n")
-    return report.status or 0
+    return report.status or int(refused)
 
 
 def _write(args: argparse.Namespace, grid: Grid) -> None:
@@ -95,7 +112,7 @@ def _write(args: argparse.Namespace, grid: Grid) -> None:
         write_text("--write-platform", args.write_platform, platform_xml(grid).decode())
     if args.write_machine:
         name = str(Path(args.grid).resolve()) if names_file(args.grid) else args.grid
-        words = [name, "--pace", args.pace]
+        words = [name, "--strict", "--pace", args.pace]
         for option, value in (("--slowdown", args.slowdown), ("--core-gflops", args.core_gflops), ("--cpu", args.cpu)):
             if value not in (None, 1.0):
                 words += [option, f"{value!r}"]

@@ -116,22 +116,11 @@ static pid_t start_router(void)
   return child;
 }
 
-/* Leaves the ranks their processor, if there is another one. */
-static void leave_processor(void)
-{
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) < 2)
-    return;
-  CPU_CLR((size_t)grid.cpu, &cpus);
-  sched_setaffinity(0, sizeof cpus, &cpus);
-}
-
 static pid_t start_command(char **command)
 {
   pid_t child = fork();
   if (child)
     return child;
-  leave_processor();
   const char *pacer = getenv("GRIDVAL_PACER");
   if (!spaces_enter(grid.nodes[0].name) || !pacer || setenv("LD_PRELOAD", pacer, 1))
     fail("name spaces", grid.nodes[0].name);

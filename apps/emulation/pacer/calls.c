@@ -195,10 +195,4 @@ void mpi_finalize_(int *error)
   real(error);
 }
 
-__attribute__((constructor)) static void begin(void)
-{
-  if (dlsym(RTLD_NEXT, "MPI_Init")) /* a program of MPI: its library starts threads soon */
-    pacer_pin();
-}
-
 __attribute__((destructor)) static void end(void) { pacer_stop(); }

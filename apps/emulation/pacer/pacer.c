@@ -165,16 +165,17 @@ static double own_speed(void)
   return 0;
 }
 
-void pacer_pin(void)
+/* Real-time priority, on the processor of all ranks, so that other work on this machine does not disturb them.  Only
+ * while the thread is paced: in MPI_Init() and MPI_Finalize() ranks wait by asking again and again for processes that
+ * have no such priority, and would keep the processor from them. */
+static void take_processor(void)
 {
   const char *cpu = getenv("GRIDVAL_CPU");
-  if (own_speed() <= 0 || !cpu)
-    return;
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
-  CPU_SET((size_t)atoi(cpu), &cpus);
+  CPU_SET((size_t)(cpu ? atoi(cpu) : 0), &cpus);
   struct sched_param priority = {.sched_priority = PRIORITY};
-  if (sched_setaffinity(0, sizeof cpus, &cpus) || sched_setscheduler(0, SCHED_FIFO, &priority)) {
+  if (!cpu || sched_setaffinity(0, sizeof cpus, &cpus) || sched_setscheduler(0, SCHED_FIFO, &priority)) {
     perror("pacer: processor and priority");
     exit(125);
   }
@@ -187,7 +188,7 @@ void pacer_start(void)
   if (on || !mode || speed <= 0)
     return;
   counted = !strcmp(mode, "counted");
-  pacer_pin();
+  take_processor();
   prctl(PR_SET_TIMERSLACK, 1UL);
   struct sigaction action = {.sa_handler = on_slice, .sa_flags = SA_RESTART};
   sigaction(SIGRTMIN + 3, &action, NULL);
@@ -213,6 +214,8 @@ void pacer_stop(void)
   settle();
   on = false;
   timer_delete(timer);
+  struct sched_param none = {0};
+  sched_setscheduler(0, SCHED_OTHER, &none);
   const char *path = getenv("GRIDVAL_PACERS");
   int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
   char host[256] = "";

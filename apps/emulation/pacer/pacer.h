@@ -33,6 +33,3 @@ void pacer_waited(double since);
 
 /* The time of MPI_Wtime(): ahead of the clock by a hold that was too short to be slept. */
 double pacer_time(void);
-
-/* Processor and priority of all threads that the process will start. */
-void pacer_pin(void);
