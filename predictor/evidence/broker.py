@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -103,6 +104,12 @@ class Broker:
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
+        if request.kind == "simulation" and self._settings.machine is None:
+            raise RefusedEvidence(
+                str(request.target),
+                "the evidence asked for is the simulated run, which is the truth itself",
+                "Give a real machine (--machine), whose runs are then the truth",
+            )
         if request.kind == "recording" and self._settings.memory_bus is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
@@ -113,11 +120,20 @@ class Broker:
     def _run(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
         record = self._record(spec)
-        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
+        node_s = record.node_seconds
+        if record.measured is not None:  # every repeat has held the nodes
+            node_s *= sum(record.measured.repeats_s) / record.time_s
+        cost = Cost(node_s=node_s, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
+    def _simulation(self, request: EvidenceRequest) -> Evidence:
+        """Simulate a target whose truth is measured; it costs no node of the machine."""
+        spec = replace(self._settings, machine=None, efficiency=repr(request.efficiency)).spec(request.target)
+        record = self._record(spec)
+        return Evidence(request, record, identity_hash(self._identify(spec)), Cost(0.0, record.wall_s))
+
     def _recording(self, request: EvidenceRequest) -> Evidence:
-        """Gather a recording; its cost is the recorded computation, on the target's nodes."""
+        """Gather a recording; its cost is the recorded computation on the target's nodes, or the time on a machine."""
         if request.iterations is None:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
         spec = self._settings.spec(request.target)
@@ -125,10 +141,12 @@ class Broker:
         recording = self._make_recording(spec, request.iterations)
         wall_s = time.perf_counter() - started
         platform = request.target.platform
-        node_s = sum(
-            float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
-            for host, events in zip(request.target.placement, recording.events, strict=True)
-        )
+        node_s = recording.held_node_s
+        if math.isnan(node_s):  # simulated: what computing it would take on the target's nodes
+            node_s = sum(
+                float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+                for host, events in zip(request.target.placement, recording.events, strict=True)
+            )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
 
@@ -136,6 +154,14 @@ class Broker:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
+        if isinstance(plan, NetworkPlan):
+            plan = replace(plan, machine=self._settings.machine)
+        elif self._settings.machine is not None:
+            raise RefusedEvidence(
+                f"{request.target.problem} on machine {self._settings.machine.name}",
+                "the evidence asked for is blocks, which are measured in simulation alone",
+                "Use another predictor, such as dpgraph or structural",
+            )
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)
@@ -149,6 +175,7 @@ class Broker:
 # The method that gathers each kind of evidence; EvidenceRequest describes the kinds.
 _ANSWERS = {
     "run": Broker._run,
+    "simulation": Broker._simulation,
     "recording": Broker._recording,
     "exchange": Broker._experiments,
     "blocks": Broker._experiments,
