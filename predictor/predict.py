@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -49,6 +49,7 @@ from predictor.arguments import (
 from predictor.base import Predictor
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import add_recording_arguments, given_from_arguments
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -60,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
     add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
+    add_recording_arguments(parser)
     add_predictor_argument(parser, default_text=BEST_TEXT)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
@@ -99,13 +101,15 @@ def _run(args: argparse.Namespace) -> int:
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
     models = None if args.predictor is None else predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
+    with doing("reading the recording") if args.recording is not None else nullcontext():
+        given = given_from_arguments(args)
+    problems = problems_from_arguments(args) if given is None else [given.problem]
     settings = settings_from_arguments(args)
     said = Cautions()
     said.say(*cautions(settings))
     with doing("reading the platform"):
         platform = platform_from_arguments(args)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    placement = placement_from_arguments(args, platform, args.ranks if given is None else given.recording.nranks)
     targets = [Target(asked, platform, placement) for asked in problems]
     if args.dry_run:
         # Imported here for a quick start: it is slow to import.
@@ -114,7 +118,7 @@ def _run(args: argparse.Namespace) -> int:
         asked = models or (lambda target: default_predictors(target)[:1])
         return print_plan(args, planned([(settings, targets)], asked, truths=False))
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        broker = Broker.of(settings, targets, runner)
+        broker = Broker.of(settings, targets, runner, given)
         if models is None:
             for target in targets:
                 runner.start(_first_runs(default_predictors(target)[:1], [target], broker))

@@ -47,6 +47,7 @@ class UserProgram:
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
+    recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
 
     @property
     def is_python(self) -> bool:
