@@ -19,7 +19,7 @@ from apps.errors import TraceError
 from apps.recording.events import Mode, Op
 from apps.traces import calls
 from apps.traces.events import REQUEST, RankEvents, Trace, member
-from apps.traces.otf2_child import REMEDY, UNREADABLE
+from apps.traces.otf2_apart import REMEDY, UNREADABLE
 
 _OPS: Mapping[Any, Op] = {
     getattr(otf2.CollectiveOp, name): Op[name]

@@ -37,7 +37,7 @@ def read_trace(path: str | Path) -> Trace:
             remedy = "Install it: .venv/bin/python -m pip install otf2, or apt-get install python3-otf2"
             raise TraceError(where, "OTF2 archives are read with the library otf2, which is missing", remedy)
         # Imported here for a quick start: it is slow to import.
-        from apps.traces.otf2_child import read_apart
+        from apps.traces.otf2_apart import read_apart
 
         return read_apart(path)
     # Imported here for a quick start: it is slow to import.
