@@ -34,7 +34,7 @@ def assembled(trace: Trace, core_flops: Sequence[float]) -> Recording:
         calls = number_of(estimated, "call")
         cautions.append(f"{calls} of MPI_Alltoallv or MPI_Alltoallw: blocks are estimated from the sums of each rank")
     if len(early):
-        said = f"clocks of the ranks disagree: {len(early)} of {number_of(_receives(events), 'message')} are received"
+        said = f"clocks of the ranks disagree: {len(early)} of {_receives(events)} messages are received"
         cautions.append(f"{said} before they are sent, by up to {early.max():.3g} s; only times within ranks are used")
     return Recording(
         events=events,

@@ -11,7 +11,7 @@ from typing import Any
 from apps.errors import TraceError
 from apps.recording.events import Kind, Mode, Op
 from apps.traces import calls
-from apps.traces.dumpi_comms import MADE, OwnComms, resolve
+from apps.traces.dumpi_comms import CART, MADE, OwnComms, resolve
 from apps.traces.dumpi_text import Call, Status, calls_in, extras_of
 from apps.traces.dumpi_types import Datatypes
 from apps.traces.events import COMM, KIND, PEER, REQUEST, RankEvents, Trace, member
@@ -34,7 +34,7 @@ def read_dumpi(path: Path) -> Trace:
     for rank in ranks:
         rank.read()
         if rank.world not in (None, len(paths)):
-            problem = f"the run had {number_of(rank.world or 0, 'rank')}, and {len(paths)} have a text beside it"
+            problem = f"the run had {number_of(rank.world or 0, 'rank')}, and the texts of {len(paths)} are here"
             raise TraceError(where, problem, "Run dumpi2ascii on the files of all ranks, numbered alike")
     unknown, odd = Counter[str](), Counter[str]()
     for rank in ranks:
@@ -111,6 +111,8 @@ class _Rank:
             self.events.unknown[name] += 1
         elif name in MADE:
             self.comms.note(call)
+            if name == CART and call.number("reorder"):
+                self.events.odd[f"calls of {name} that may reorder ranks, which are taken to keep their order"] += 1
         elif name == "MPI_Comm_size" and self.comms.number(call) == 0:
             self.world = call.number("size")
         elif name in calls.COLLECTIVES:

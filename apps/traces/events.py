@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,11 +176,3 @@ class Trace:
     ranks: Sequence[RankEvents]
     communicators: Sequence[tuple[int, ...]]  # 0 is MPI_COMM_WORLD
     cautions: list[str] = field(default_factory=list)
-
-
-def totals(ranks: Sequence[RankEvents], which: str) -> Mapping[str, int]:
-    """Return the sums over all ranks of their counters of this name."""
-    found: Counter[str] = Counter()
-    for one in ranks:
-        found.update(getattr(one, which))
-    return found

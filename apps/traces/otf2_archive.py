@@ -128,11 +128,12 @@ class _Reader:
         """Return the trace after a check that it is whole and can be represented."""
         ranks = [one.events for one in self._ranks]
         unknown, odd = Counter[str](), Counter[str]()
-        for one in self._ranks:
-            one.finish()
-            unknown.update(one.events.unknown)
-            odd.update(one.events.odd)
+        for one in ranks:
+            unknown.update(one.unknown)
+            odd.update(one.odd)
         calls.refuse_unknown(self._where, unknown)
+        for rank in self._ranks:
+            rank.finish()
         cautions = [f"{text}: {count}" for text, count in sorted(odd.items())]
         if self._other:
             named = ", ".join(sorted(self._other)[:3])

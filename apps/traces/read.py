@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -29,8 +30,8 @@ def read_trace(path: str | Path) -> Trace:
     """
     path = Path(path)
     where = f"--recording {path}"
-    if not path.is_file():
-        problem = "it is a folder" if path.is_dir() else "no such file"
+    if not os.path.isfile(path):  # which also answers for impossible names
+        problem = "it is a folder" if os.path.isdir(path) else "no such file"
         raise TraceError(where, problem, "Give the .otf2 file of an archive, or DUMPI's text of rank 0")
     if path.suffix == OTF2:
         if find_spec("otf2") is None:
