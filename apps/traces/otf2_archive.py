@@ -107,6 +107,9 @@ class _Reader:
 
     def comm(self, comm: Any, rank: int) -> tuple[int, tuple[int, ...]]:
         """Return the index and the members of a communicator that this rank uses."""
+        if getattr(comm, "group", None) is None:
+            problem = f"rank {rank} uses a communicator with a remote group, which a recording cannot represent"
+            raise TraceError(self._where, problem, "Trace a run without it")
         alone = comm.group.group_type == otf2.GroupType.COMM_SELF
         key = (comm._ref, rank if alone else -1)
         if key not in self._comms:
@@ -159,12 +162,13 @@ class _Rank:
         """Take the next event of the rank."""
         self.taken += 1
         kind = type(event).__name__
+        if self.events.ended:
+            return
         if kind == "BufferFlush":
             self._flushed(at_s, at_s + (event.stop_time - event.time) / resolution)
-        elif kind == "MeasurementOnOff":
-            raise self.events.broken("its recording was switched off for a part of the run")
-        elif self.events.ended:
-            return
+        elif kind == "MeasurementOnOff" and event.measurement_mode == otf2.MeasurementMode.OFF:
+            if self.events.begun:
+                raise self.events.broken("its recording was switched off for a part of the run")
         elif (handler := _HANDLERS.get(kind)) is not None:
             handler(self, event, at_s)
         elif kind.startswith(("Rma", "NonBlockingCollective", "MpiMrecv", "MpiImrecv")):

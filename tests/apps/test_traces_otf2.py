@@ -257,6 +257,13 @@ def test_a_trace_that_contradicts_itself_is_refused(events, said, archive):
         one.recording()
 
 
+def test_a_trace_that_was_switched_off_for_a_while_is_refused(archive):
+    one = archive(1)
+    one.ranks[0].measurement_on_off(3, otf2.MeasurementMode.OFF)
+    with pytest.raises(TraceError, match="its recording was switched off for a part of the run"):
+        one.recording()
+
+
 def test_a_trace_that_was_stopped_is_refused(archive):
     with pytest.raises(TraceError, match="rank 0: it does not come to MPI_Finalize"):
         archive(2).recording(ends=False)
