@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -51,6 +51,7 @@ from predictor.arguments import (
 from predictor.base import Predictor
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import Given, add_recording_arguments, given_from_arguments
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -62,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
     add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
+    add_recording_arguments(parser)
     add_predictor_argument(parser, default_text=BEST_TEXT)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
@@ -102,14 +104,16 @@ def _run(args: argparse.Namespace) -> int:
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
     models = None if args.predictor is None else predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
+    with doing("reading the recording") if args.recording is not None else nullcontext():
+        given = given_from_arguments(args)
+    problems = problems_from_arguments(args) if given is None else [given.problem]
     machine = machine_from_arguments(args)
     settings = settings_from_arguments(args, machine)
     said = Cautions()
     said.say(*cautions(settings))
     with doing("reading the platform"):
         platform = platform_from_arguments(args) if machine is None else machines_platform(args, machine)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    placement = placement_from_arguments(args, platform, args.ranks if given is None else given.recording.nranks)
     targets = [Target(asked, platform, placement) for asked in problems]
     if args.dry_run:
         # Imported here for a quick start: it is slow to import.
@@ -117,7 +121,7 @@ def _run(args: argparse.Namespace) -> int:
 
         asked = models or (lambda target: default_predictors(target)[:1])
         return print_plan(args, planned([(settings, targets)], asked, truths=False))
-    return show_predictions(args, settings, targets, models, said, write_to=args.write_hostfile)
+    return show_predictions(args, settings, targets, models, said, given=given, write_to=args.write_hostfile)
 
 
 def show_predictions(
@@ -127,6 +131,7 @@ def show_predictions(
     models: Sequence[Predictor] | None,
     said: Cautions,
     *,
+    given: Given | None = None,
     write_to: str | None = None,
 ) -> int:
     """Predict targets that share one placement, and print the answers; return the exit status.
@@ -137,11 +142,12 @@ def show_predictions(
         targets: The targets.
         models: The predictors; None: the best one of each target.
         said: Collects the cautions.
+        given: The recording that the user gives, in place of one that is made.
         write_to: File to which the placement is written.
     """
     placement = targets[0].placement
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        broker = Broker.of(settings, targets, runner)
+        broker = Broker.of(settings, targets, runner, given)
         if models is None:
             for target in targets if settings.machine is None else ():  # on a machine one run waits for the other
                 runner.start(_first_runs(default_predictors(target)[:1], [target], broker))

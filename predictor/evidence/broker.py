@@ -22,6 +22,7 @@ from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from platforms.errors import UserError
 from predictor.base import Cost, Declared, Evidence, EvidenceRequest
+from predictor.evidence.given import Given
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -38,7 +39,8 @@ class Broker:
 
     ``targets`` are the targets that are to be predicted.  A request for a run of one of them is refused, regardless of
     the order of its hosts and of the number of iterations that is asked for.  ``start`` is called with all runs of a
-    gathering before the first is waited for, so that the runs may go in parallel.
+    gathering before the first is waited for, so that the runs may go in parallel.  ``given`` is a recording from the
+    user, which answers the requests for recordings of its problem and costs nothing.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Broker:
         measure: Callable[[NetworkPlan | BlockPlan], Measurement] = carry_out,
         identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
+        given: Given | None = None,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
@@ -59,10 +62,14 @@ class Broker:
         self._measure = measure
         self._identify = identify
         self._start = start
+        self._given = given
 
     @classmethod
-    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner) -> Broker:
-        """Return a broker that takes its evidence from a runner, so that nothing is run twice."""
+    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner, given: Given | None = None) -> Broker:
+        """Return a broker that takes its evidence from a runner, so that nothing is run twice.
+
+        ``given`` is as for the constructor.
+        """
         return cls(
             settings,
             targets,
@@ -70,6 +77,7 @@ class Broker:
             recording=runner.recording,
             measure=runner.measure,
             start=runner.start,
+            given=given,
         )
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
@@ -98,6 +106,13 @@ class Broker:
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in _ANSWERS:
             raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
+        program = request.target.problem.program
+        if request.kind == "run" and program is not None and program.recorded:
+            raise RefusedEvidence(
+                f"recording of {program.name}",
+                "the evidence asked for is a run, and a recording cannot be run",
+                "Use dpgraph, which needs nothing else of the program",
+            )
         if request.kind == "run" and _essence(request.target) in self._forbidden:
             raise RefusedEvidence(
                 str(request.target),
@@ -136,6 +151,8 @@ class Broker:
         """Gather a recording; its cost is the recorded computation on the target's nodes, or the time on a machine."""
         if request.iterations is None:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
+        if self._given is not None and request.target.problem == self._given.problem:
+            return self._given_recording(request, self._given)
         spec = self._settings.spec(request.target)
         started = time.perf_counter()
         recording = self._make_recording(spec, request.iterations)
@@ -149,6 +166,15 @@ class Broker:
             )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
+
+    def _given_recording(self, request: EvidenceRequest, given: Given) -> Evidence:
+        if request.target.nranks != given.recording.nranks:
+            raise RefusedEvidence(
+                f"recording of {given.problem}",
+                f"it is of {given.recording.nranks} ranks, and the evidence asked for is of {request.target.nranks}",
+                "Use dpgraph, which needs a recording of the target's number of ranks only",
+            )
+        return Evidence(request, given.recording, given.identity, Cost())
 
     def _experiments(self, request: EvidenceRequest) -> Evidence:
         if request.plan is None:
