@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATENCY_REPEATS = 11, MOST_SIZES = 64, MOST_FLOWS = 32, SMALL = 16384, MIDDLE = 262144 };
+enum { LATENCY_REPEATS = 11, MOST_SIZES = 64, MOST_FLOWS = 32, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
 static const double CLUSTER_GAP = 1.5;      /* latencies this many times larger than the next smaller ones part clusters */
 static const double LEAST_PAUSE_S = 5e-3;   /* of a receiver that is late on purpose */
 static const double WORK_S = 0.02;          /* of computing at once */
@@ -235,10 +235,10 @@ static bool waits(const Plan *plan, const Pair *pair, What what, int bytes)
 /* Returns the smallest size from which a call waits, by bisection; one more than the largest size if it never does. */
 static int threshold(const Plan *plan, const Pair *pair, What what)
 {
-  int low = 0, high = plan->me->largest + 1; /* low does not wait, high does or is not measured */
-  if (!waits(plan, pair, what, plan->me->largest))
+  int low = 0, high = plan->largest + 1; /* low does not wait, high does or is not measured */
+  if (!waits(plan, pair, what, plan->largest))
     return high;
-  for (high = plan->me->largest; high - low > 1;) {
+  for (high = plan->largest; high - low > 1;) {
     int middle = high > 4 * low + 4 ? (2 * low + 2 < high ? 2 * low + 2 : high - 1) : low + (high - low) / 2;
     if (waits(plan, pair, what, middle))
       high = middle;
@@ -248,8 +248,25 @@ static int threshold(const Plan *plan, const Pair *pair, What what)
   return high;
 }
 
-static void measure_thresholds(Plan *plan, const Pair *pair)
+/* Halves the largest size until a round trip leaves the budget room for all the others. */
+static void choose_largest(Plan *plan, int count, const Pair pairs[])
 {
+  plan->largest = plan->me->largest;
+  for (int i = 0; i < count; i++)
+    while (pairs[i].all_sizes && plan->largest > LEAST_LARGEST &&
+           TRIPS_OF_LARGEST * trip_of(plan, pairs + i, plan->largest) > plan->budget_s)
+      plan->largest /= 2;
+}
+
+/* A long way parts messages that have arrived from messages that have to travel: the last kind that has all sizes. */
+static void measure_thresholds(Plan *plan, int count, const Pair pairs[])
+{
+  const Pair *pair = pairs;
+  for (int i = 0; i < count; i++) {
+    double latency_s = plan->latency_s[plan->node_of[pairs[i].first] * plan->nodes + plan->node_of[pairs[i].second]];
+    if (latency_s > 2 * plan->latency_s[plan->node_of[pair->first] * plan->nodes + plan->node_of[pair->second]])
+      pair = pairs + i;
+  }
   plan->group++;
   plan->waits_bytes = threshold(plan, pair, LATE_SEND);
   print_row(plan, "send-waits", pair->first, pair->second, plan->waits_bytes, 0);
@@ -272,7 +289,7 @@ static int add_size(int count, int sizes[], int bytes, int largest)
 static int choose_sizes(const Plan *plan, int all, int sizes[MOST_SIZES])
 {
   static const int few[] = {1, 1000, 8000, 20000, 200000, 1000000};
-  int count = 0, largest = plan->me->largest, marks[] = {plan->eager_bytes, plan->waits_bytes};
+  int count = 0, largest = plan->largest, marks[] = {plan->eager_bytes, plan->waits_bytes};
   double step = all ? 1.41421356 : 0;
   for (double size = 1; all && size < largest; size *= step)
     count = add_size(count, sizes, (int)(size + 0.5), largest);
@@ -442,14 +459,16 @@ void carry_out_plan(Plan *plan)
   measure_latencies(plan);
   find_clusters(plan);
   Pair *pairs = choose_pairs(plan, &count);
-  measure_thresholds(plan, pairs);
+  choose_largest(plan, count, pairs);
+  measure_thresholds(plan, count, pairs);
   double operations = choose_operations(plan);
   int passes = 0;
-  for (; passes < plan->most_passes && !time_is_up(plan); passes++) {
+  while (passes < plan->most_passes && !time_is_up(plan)) {
     pass_of_work(plan, operations);
-    pass_of_flows(plan, plan->me->largest);
-    pass_of_flows(plan, plan->me->largest / 4);
+    pass_of_flows(plan, plan->largest);
+    pass_of_flows(plan, plan->largest / 4);
     pass_of_pairs(plan, count, pairs);
+    passes += !time_is_up(plan); /* a pass counts if it is complete */
     fflush(stdout);
   }
   print_row(plan, "end", 0, -1, passes, 0);

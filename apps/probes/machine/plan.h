@@ -13,7 +13,7 @@ typedef struct {
   int *given; /* the cluster of every rank, or NULL */
   /* Made by carry_out_plan: */
   double start, *latency_s; /* latency_s[i * nodes + j]: half the median round trip of a byte */
-  int nodes, clusters, group;
+  int nodes, clusters, group, largest; /* largest: bytes of a message that the budget has room for */
   int *node_of, *first_of, *ranks_on, *cluster_of; /* by rank: node; by node: its first rank, its ranks, its cluster */
   int eager_bytes, waits_bytes;                    /* thresholds; above largest: none */
 } Plan;

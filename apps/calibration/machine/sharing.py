@@ -1,0 +1,160 @@
+"""What flows do to each other: which links carry both ways at once, and which clusters share a link.
+
+Flows that begin at once take f times as long as a flow alone, apart from what does not depend on the size; f is called
+their slowdown here.  Flows that share one link get f equal to their number, flows that share none get 1.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+from typing import TypeAlias
+
+from apps.calibration.machine.fit import Wire
+from apps.calibration.machine.routes import Kind, Pair, kind_of
+from apps.calibration.machine.rows import Rows
+from apps.calibration.model import HEADER_BYTES
+
+Flows: TypeAlias = tuple[Pair, ...]
+LONE, BOTH_WAYS, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
+    "one flow", "both ways between two nodes", "two flows in a cluster", "flows between two clusters",
+    "both ways between two clusters", "two flows with a common cluster", "two flows without a common cluster",
+    "on one node",
+)  # fmt: skip
+_NOTABLE = 1.05  # a slowdown below it counts as none
+_SHARED = 1.2  # two flows that are slowed so much share a link
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """A link between clusters."""
+
+    each_way_Bps: float
+    both_ways_Bps: float | None  # together; None: each way has its own
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Links beside those of the lone routes."""
+
+    nodes_both_ways_Bps: Mapping[int, float]  # by cluster whose nodes' links do not carry both ways at full rate
+    switches_Bps: Mapping[int, float]  # by cluster whose switch limits flows between different nodes
+    arrangement: str  # "pairs": a link for each two clusters; "uplinks": one for each cluster; "backbone": one for all
+    links: Mapping[Kind, Capacity]  # by two clusters; of uplinks (c, c); of a backbone (0, 0)
+    notes: tuple[str, ...]
+
+
+def label(rows: Rows, flows: Flows) -> str:
+    """Return the kind of simultaneous flows."""
+    ends = [(rows.cluster_of(first), rows.cluster_of(second)) for first, second in flows]
+    if all(first == second for first, second in flows):
+        return LOCAL
+    if len(flows) == 1:
+        return LONE
+    if len(flows) == 2 and flows[0] == flows[1][::-1]:
+        return BOTH_WAYS
+    if all(one == other for one, other in ends):
+        return APART
+    if len(set(ends)) == 1:
+        return TOGETHER
+    if len(flows) == 2 and ends[0] == ends[1][::-1]:
+        return OPPOSED
+    return COMMON if set(ends[0]) & set(ends[1]) else DISJOINT
+
+
+def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
+    """Return the median over repeats of the flows' mean time in s, by flows and size in bytes."""
+    groups = defaultdict(list)
+    for row in rows.of("flow"):
+        groups[row.group].append(row)
+    times: dict[tuple[Flows, int], list[float]] = defaultdict(list)
+    for same in groups.values():
+        flows = tuple((row.first, row.second) for row in same)
+        times[flows, same[0].amount].append(sum(row.time_s for row in same) / len(same))
+    return {key: median(values) for key, values in times.items()}
+
+
+def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
+    """Return the links that the slowdowns of the largest flows tell."""
+    slowdowns = _slowdowns(rows, wires)
+    both_ways: dict[int, float] = {}
+    switches: dict[int, float] = {}
+    notes = []
+    for (what, kinds, flows), slowdown in slowdowns.items():
+        cluster = kinds[0][0]
+        if what == BOTH_WAYS and slowdown > _NOTABLE:
+            both_ways[cluster] = flows * wires[kinds[0]].bandwidth_Bps / slowdown
+        elif what == APART and slowdown > _NOTABLE:
+            switches[cluster] = flows * wires[kinds[0]].bandwidth_Bps / slowdown
+    between = {kind: _capacity(kind, wire, slowdowns) for kind, wire in wires.items() if kind[0] != kind[1]}
+    arrangement = _arrangement(slowdowns, rows.clusters)
+    if rows.clusters > 1 and not any(key[0] == TOGETHER for key in slowdowns):
+        notes.append("no two clusters have two nodes each: how flows between clusters share links is not measured")
+    elif rows.clusters > 2 and not any(key[0] in (COMMON, DISJOINT) for key in slowdowns):
+        notes.append("whether a third cluster shares the link of two others is not measured: each two have their own")
+    return Sharing(both_ways, switches, arrangement, _arranged(arrangement, between, rows.clusters), tuple(notes))
+
+
+_Key: TypeAlias = tuple[str, tuple[Kind, ...], int]  # kind of flows, the routes' kinds, number of flows
+
+
+def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, float]:
+    """Return the slowdown of each kind of flows, of the largest messages."""
+    times = flow_times(rows)
+    largest = max((size for _, size in times), default=0)
+    at_largest = {flows: time_s for (flows, size), time_s in times.items() if size == largest}
+    lone = {kind_of(rows, flows[0]): time_s for flows, time_s in at_largest.items() if label(rows, flows) == LONE}
+    found: dict[_Key, list[float]] = defaultdict(list)
+    for flows, time_s in at_largest.items():
+        what = label(rows, flows)
+        kinds = tuple(kind_of(rows, pair) for pair in flows)
+        if what in (LONE, LOCAL) or any(kind not in lone or kind not in wires for kind in kinds):
+            continue
+        moving = [(largest + HEADER_BYTES) / wires[kind].bandwidth_Bps for kind in kinds]
+        still = [lone[kind] - moved for kind, moved in zip(kinds, moving, strict=True)]
+        found[what, tuple(sorted(set(kinds))), len(flows)].append((len(flows) * time_s - sum(still)) / sum(moving))
+    return {key: median(values) for key, values in found.items()}
+
+
+def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capacity:
+    """Return what the link between two clusters carries; as much as was seen, where nothing slows the flows."""
+    rates = [
+        flows * wire.bandwidth_Bps / max(1.0, slowdown)
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == TOGETHER and kinds == (kind,)
+    ]
+    opposed = slowdowns.get((OPPOSED, (kind,), 2), 1.0)
+    both = 2 * wire.bandwidth_Bps / opposed if opposed > _NOTABLE else None
+    return Capacity(max(rates, default=wire.bandwidth_Bps), both)
+
+
+def _arrangement(slowdowns: Mapping[_Key, float], clusters: int) -> str:
+    """Return how clusters share links."""
+    by_label = {what: [value for key, value in slowdowns.items() if key[0] == what] for what in (COMMON, DISJOINT)}
+    if clusters > 2 and by_label[DISJOINT] and median(by_label[DISJOINT]) > _SHARED:
+        return "backbone"
+    if clusters > 2 and by_label[COMMON] and median(by_label[COMMON]) > _SHARED:
+        return "uplinks"
+    return "pairs"
+
+
+def _arranged(arrangement: str, between: Mapping[Kind, Capacity], clusters: int) -> Mapping[Kind, Capacity]:
+    """Return the links of an arrangement; an uplink carries as much as the best of its cluster's routes."""
+    if arrangement == "pairs" or not between:
+        return between
+    if arrangement == "backbone":
+        return {(0, 0): _best(list(between.values()))}
+    return {(c, c): _best([link for kind, link in between.items() if c in kind]) for c in range(clusters)}
+
+
+def _best(links: Sequence[Capacity]) -> Capacity:
+    both = [link.both_ways_Bps for link in links if link.both_ways_Bps is not None]
+    return Capacity(max(link.each_way_Bps for link in links), max(both) if len(both) == len(links) else None)
+
+
+def cluster_pairs(clusters: int) -> list[Kind]:
+    """Return every two clusters."""
+    return list(combinations(range(clusters), 2))
