@@ -19,13 +19,15 @@ from apps.calibration.model import HEADER_BYTES, NEVER, Model, Thresholds
 from apps.calibration.points import Points, points_of
 from apps.calibration.segments import Array, Curve, Segment, fitted
 
-_MOST_OVERHEAD = 0.8  # share of half a ping-pong, less its time at full rate, that both overheads may take
+_MOST_OVERHEAD = 0.5  # share of half a ping-pong that both overheads may take
 _FEWEST_EAGER_BYTES = 64  # a smaller threshold of late receives means that they cannot tell it
 _NOTABLE_SHARE = 0.03  # of the overheads
 _L1_SCALE = 0.02
 _LEAST_SHARE = 0.02  # of half a ping-pong that the way takes at least
 _FACTOR_RANGE = (0.02, 50.0)
 _PULL = 1e-3
+_LARGE_SHARE = 64  # sizes above this part of the largest tell the bandwidth
+_MOST_ABOVE = 1.5  # times the highest rate of a ping-pong, that a bandwidth may be
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ def fit_network(rows: Rows, routes: Routes, held_out: Array) -> NetworkFit:
     measured = _overheads(calls, thresholds)
     most = _most_share(half, measured)
     left = np.maximum(half.times_s - most * measured.at(half.sizes), _LEAST_SHARE * half.times_s)
-    wires, segments, share = _joint(routes, held_out, _starts(half.sizes, left, thresholds), (measured, most))
-    overheads = measured.times(share)
-    notes = _contradictions(share)
+    overheads = measured.times(most)
+    wires, segments = _joint(routes, held_out, _starts(half.sizes, left, thresholds), overheads)
+    notes = _contradictions(most)
     own = wires[routes.main]
     model = Model(
         thresholds, overheads.send, overheads.receive, overheads.isend, Curve(segments), own.bandwidth_Bps,
@@ -93,8 +95,8 @@ def _contradictions(share: float) -> list[str]:
     if share > 1 - _NOTABLE_SHARE:
         return []
     return [
-        f"MPI_Send and MPI_Recv alone take longer than the part of a ping-pong that does not grow with the latency: "
-        f"{share:.2f} of their times are taken as overheads, the rest is in the latencies"
+        f"MPI_Send and MPI_Recv alone take together longer than half of half a ping-pong: {share:.2f} of their times "
+        "are taken as overheads, the rest is in the latencies"
     ]
 
 
@@ -176,22 +178,12 @@ def _starts(sizes: Array, times_s: Array, thresholds: Thresholds) -> list[int]:
 
 
 def _joint(
-    routes: Routes, held_out: Array, starts: list[int], limited: tuple[_Overheads, float]
-) -> tuple[dict[Kind, Wire], tuple[Segment, ...], float]:
-    """Fit all kinds of routes at once.
-
-    Args:
-        routes: The routes.
-        held_out: Sizes to leave out.
-        starts: Sizes at which segments begin.
-        limited: The overheads, and the largest share of them that can be part of ping-pongs.
-
-    Returns:
-        Each route's wire, the segments of the main kind's, and the share of the overheads.
-    """
-    overheads, most = limited
+    routes: Routes, held_out: Array, starts: list[int], overheads: _Overheads
+) -> tuple[dict[Kind, Wire], tuple[Segment, ...]]:
+    """Fit all kinds of routes at once; return each one's wire, and the segments of the main kind's."""
     kinds = sorted(routes.fitted)
     points = [_halves(routes, routes.fitted[kind], held_out) for kind in kinds]
+    bandwidths = np.array([_bandwidth(one, starts[-1]) for one in points])
     sizes = np.concatenate([one.sizes for one in points])
     measured = np.concatenate([one.times_s for one in points])
     route = np.repeat(np.arange(len(kinds)), [len(one) for one in points])
@@ -199,39 +191,45 @@ def _joint(
     fixed = overheads.at(sizes)
     n, k = len(kinds), len(starts)
 
-    def parts(x: Array) -> tuple[Array, Array, Array, Array]:
-        """Return latencies, bandwidths and both factors."""
-        latency_factor = np.concatenate([[1.0], np.exp(x[2 * n : 2 * n + k - 1])])
-        bandwidth_factor = np.concatenate([np.exp(x[2 * n + k - 1 : -1]), [1.0]])
-        return np.exp(x[:n]), np.exp(x[n : 2 * n]), latency_factor, bandwidth_factor
+    def parts(x: Array) -> tuple[Array, Array, Array]:
+        """Return latencies and both factors."""
+        return np.exp(x[:n]), np.exp(np.append(0.0, x[n : n + k - 1])), np.exp(np.append(x[n + k - 1 :], 0.0))
 
     def errors(x: Array) -> Array:
-        latency, bandwidth, f, g = parts(x)
-        way = latency[route] * f[segment] + (sizes + HEADER_BYTES) / (bandwidth[route] * g[segment])
-        return np.asarray(np.log((x[-1] * fixed + way) / measured))
+        """Return errors of the times, and slight pulls of factors that no time tells towards 1."""
+        latency, f, g = parts(x)
+        way = latency[route] * f[segment] + (sizes + HEADER_BYTES) / (bandwidths[route] * g[segment])
+        return np.concatenate([np.log((fixed + way) / measured), _PULL * x[n:]])
 
-    latencies = [max(float(one.times_s[0] - most * overheads.at(one.sizes[:1])[0]), 1e-9) for one in points]
-    bandwidths = [float(np.max(one.sizes / one.times_s)) for one in points]
-    start = np.concatenate([np.log(latencies), np.log(bandwidths), np.zeros(k - 1), np.full(k - 1, -0.01), [0.9 * most]])
-    low = np.concatenate([np.full(2 * n, -40.0), np.full(2 * (k - 1), np.log(_FACTOR_RANGE[0])), [0.0]])
-    high = np.concatenate([np.full(2 * n, 40.0), np.full(k - 1, np.log(_FACTOR_RANGE[1])), np.zeros(k - 1), [most]])
-
-    def pulls(x: Array) -> Array:
-        """Keep what no time tells near the obvious: factors near 1, overheads as they were measured."""
-        return np.asarray(_PULL * np.concatenate([x[2 * n : -1], [x[-1] - most]]))
-
-    done = least_squares(
-        lambda x: np.concatenate([errors(x), pulls(x)]), start, bounds=(low, high), loss="soft_l1",
-        f_scale=_L1_SCALE,
-    )  # fmt: skip
-    latency, bandwidth, f, g = parts(done.x)
-    wires = {kind: Wire(float(latency[i]), float(bandwidth[i])) for i, kind in enumerate(kinds)}
+    latencies = [max(float(one.times_s[0] - overheads.at(one.sizes[:1])[0]), 1e-9) for one in points]
+    start = np.concatenate([np.log(latencies), np.zeros(k - 1), np.full(k - 1, -0.01)])
+    low = np.concatenate([np.full(n, -40.0), np.full(2 * (k - 1), np.log(_FACTOR_RANGE[0]))])
+    high = np.concatenate([np.full(n, 40.0), np.full(k - 1, np.log(_FACTOR_RANGE[1])), np.zeros(k - 1)])
+    done = least_squares(errors, start, bounds=(low, high), loss="soft_l1", f_scale=_L1_SCALE)
+    latency, f, g = parts(done.x)
+    wires = {kind: Wire(float(latency[i]), float(bandwidths[i])) for i, kind in enumerate(kinds)}
     own = wires[routes.main]
     segments = []
     for place, begin in enumerate(starts):
         per_byte_s = 1 / float(own.bandwidth_Bps * g[place])
         segments.append(Segment(begin, own.latency_s * float(f[place]) + HEADER_BYTES * per_byte_s, per_byte_s))
-    return wires, tuple(segments), float(done.x[-1])
+    return wires, tuple(segments)
+
+
+def _bandwidth(half: Points, last_start: int) -> float:
+    """Return the rate at which half a ping-pong grows with the size in the last segment, byte/s.
+
+    Handshakes of large messages, which SMPI can express only as a multiple of the latency, are thus kept out of it.
+    """
+    large = half.sizes >= max(last_start, half.sizes[-1] / _LARGE_SHARE)
+    highest = float(np.max(half.sizes / half.times_s))
+    if np.count_nonzero(large) < 2:
+        return highest
+    sizes, times_s = half.sizes[large], half.times_s[large]
+    weights = 1 / times_s**2
+    x, y = np.average(sizes, weights=weights), np.average(times_s, weights=weights)
+    per_byte_s = float(np.sum(weights * (sizes - x) * (times_s - y)) / np.sum(weights * (sizes - x) ** 2))
+    return max(highest, min(1 / per_byte_s if per_byte_s > 0 else highest, _MOST_ABOVE * highest))
 
 
 def _local_wire(half: Points, segments: tuple[Segment, ...], model: Model, overheads: _Overheads) -> Wire:

@@ -99,9 +99,12 @@ static void prepare(Flow *flow, const Process *me)
     MPI_Irecv(NULL, 0, MPI_BYTE, flow->to, ACK, MPI_COMM_WORLD, &flow->requests[ANSWER]);
 }
 
-/* Sends, receives and answers; returns the seconds until `to` has said that it has all, or 0. */
+/* Sends, receives and answers; both ways between two ranks begin within one latency of each other.
+ * Returns the seconds until `to` has said that it has all, or 0. */
 static double run(Flow *flow, const Process *me)
 {
+  if (flow->to >= 0 && flow->to == flow->from)
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, flow->to, GO, NULL, 0, MPI_BYTE, flow->to, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   double start = MPI_Wtime(), end = start;
   if (flow->to >= 0)
     MPI_Isend(me->out, flow->bytes, MPI_BYTE, flow->to, DATA, MPI_COMM_WORLD, &flow->requests[OUT]);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATENCY_REPEATS = 11, MOST_SIZES = 64, MOST_FLOWS = 32, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
+enum { LATENCY_REPEATS = 6, MOST_SIZES = 64, MOST_FLOWS = 32, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
 static const double CLUSTER_GAP = 1.5;      /* latencies this many times larger than the next smaller ones part clusters */
 static const double LEAST_PAUSE_S = 5e-3;   /* of a receiver that is late on purpose */
+static const double FAR_S = 5e-3;           /* of latency: pairs that are farther get fewer repeats */
 static const double WORK_S = 0.02;          /* of computing at once */
 
 typedef struct {
@@ -227,19 +228,31 @@ static double trip_of(const Plan *plan, const Pair *pair, int bytes)
  * other side always comes in the end, so that no call waits for ever. */
 static bool waits(const Plan *plan, const Pair *pair, What what, int bytes)
 {
-  double trip_s = trip_of(plan, pair, bytes), pause_s = 2 * trip_s + LEAST_PAUSE_S;
+  double trip_s = trip_of(plan, pair, bytes), pause_s = trip_s + LEAST_PAUSE_S;
   double time_s = late_time(plan, pair, what, bytes, pause_s);
   return what == LATE_SEND ? time_s > pause_s / 2 : time_s > trip_s / 4;
 }
 
-/* Returns the smallest size from which a call waits, by bisection; one more than the largest size if it never does. */
-static int threshold(const Plan *plan, const Pair *pair, What what)
+/* Returns the smallest size from which a call waits, by bisection; one more than the largest size if it never does.  The
+ * guess is tried first. */
+static int threshold(const Plan *plan, const Pair *pair, What what, int guess)
 {
-  int low = 0, high = plan->largest + 1; /* low does not wait, high does or is not measured */
-  if (!waits(plan, pair, what, plan->largest))
-    return high;
-  for (high = plan->largest; high - low > 1;) {
-    int middle = high > 4 * low + 4 ? (2 * low + 2 < high ? 2 * low + 2 : high - 1) : low + (high - low) / 2;
+  int low = 0, high = plan->largest + 1; /* low does not wait; high does, or is above all */
+  if (guess <= plan->largest && guess > 1) {
+    if (waits(plan, pair, what, guess))
+      high = guess;
+    if (!waits(plan, pair, what, guess - 1))
+      low = guess - 1;
+  }
+  for (int size = 2 * low + 2; high > plan->largest && low < plan->largest; size = 2 * low + 2) {
+    int tried = size < plan->largest ? size : plan->largest;
+    if (waits(plan, pair, what, tried))
+      high = tried;
+    else
+      low = tried;
+  }
+  while (high - low > 1 && low < plan->largest) {
+    int middle = low + (high - low) / 2;
     if (waits(plan, pair, what, middle))
       high = middle;
     else
@@ -268,9 +281,9 @@ static void measure_thresholds(Plan *plan, int count, const Pair pairs[])
       pair = pairs + i;
   }
   plan->group++;
-  plan->waits_bytes = threshold(plan, pair, LATE_SEND);
+  plan->waits_bytes = threshold(plan, pair, LATE_SEND, 0);
   print_row(plan, "send-waits", pair->first, pair->second, plan->waits_bytes, 0);
-  plan->eager_bytes = threshold(plan, pair, LATE_RECV);
+  plan->eager_bytes = threshold(plan, pair, LATE_RECV, plan->waits_bytes);
   print_row(plan, "recv-waits", pair->first, pair->second, plan->eager_bytes, 0);
 }
 
@@ -313,7 +326,8 @@ static void print_times(Plan *plan, const Pair *pair, const char *call, int byte
 static void visit(Plan *plan, const Pair *pair, int bytes)
 {
   double times[MOST_TIMES], sends[MOST_TIMES], trips[MOST_TIMES], longest = 0;
-  int repeats = plan->most_passes == 1 ? 1 : bytes <= SMALL ? 6 : bytes <= MIDDLE ? 3 : 1;
+  bool far = plan->latency_s[plan->node_of[pair->first] * plan->nodes + plan->node_of[pair->second]] > FAR_S;
+  int repeats = plan->most_passes == 1 || bytes > MIDDLE ? 1 : bytes > SMALL || far ? 2 : 6;
   Order order = {.what = PING_PONG, .first = pair->first, .second = pair->second, .bytes = bytes, .repeats = repeats};
   int count = carry_out(plan->me, order, times) / 2;
   plan->group++;
@@ -326,11 +340,11 @@ static void visit(Plan *plan, const Pair *pair, int bytes)
   print_times(plan, pair, "send", bytes, count, sends);
   if (!pair->all_sizes || bytes > 4 * MIDDLE)
     return;
-  order.repeats = repeats > 2 ? 2 : repeats;
+  order.repeats = repeats > 2 ? 2 : 1;
   order.what = ISEND;
   print_times(plan, pair, "isend", bytes, carry_out(plan->me, order, times), times);
   order.what = LATE_RECV;
-  order.pause_s = 2 * longest + LEAST_PAUSE_S;
+  order.pause_s = longest + LEAST_PAUSE_S;
   print_times(plan, pair, "recv", bytes, carry_out(plan->me, order, times), times);
 }
 
