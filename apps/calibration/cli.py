@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from apps.calibration.readers.sample import Sample
     from apps.calibration.report import Calibration
 
-_DESCRIPTION = """Calibrate a SimGrid platform of one cluster from measured times of MPI calls between two of its nodes:
-MPI_Send, MPI_Isend, MPI_Recv of a message that has arrived, and ping-pongs. The platform carries all factors of SMPI in
-its <config>. It is judged by repeating the measurement in SMPI at sizes that were not fitted."""
+_DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of one
+cluster from measured times of MPI calls between two of its nodes: MPI_Send, MPI_Isend, MPI_Recv of a message that has
+arrived, and ping-pongs. The platform carries all factors of SMPI in its <config>. It is judged by repeating the
+measurement in SMPI at sizes, pairs of nodes and flows that were not fitted."""
 COLLECTIVES = ("ompi", "mpich", "mvapich2", "impi", "default")  # values of smpi/coll-selector
 MOST_NODES = 1_000_000
 MOST_CORES = 1_000_000
+MOST_BUDGET_S = 86_400.0
 _ENDING = ".xml"
 
 
@@ -37,20 +39,36 @@ def build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=f"docs/platforms/calibration.md. {EXIT_STATUSES}",
     )
-    parser.add_argument(
-        "--p2p", metavar="FILE", nargs="+", required=True,
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--machine", metavar="FILE.toml",
+        help="machine to measure: its launcher, compiler and hosts (docs/programs/machines.md)",
+    )  # fmt: skip
+    source.add_argument("--measured", metavar="FILE.csv", help="rows that the measuring program printed on a machine")
+    source.add_argument(
+        "--p2p", metavar="FILE", nargs="+",
         help="measured times: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
         "platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
     )  # fmt: skip
     parser.add_argument(
-        "--cluster", metavar="NAME", required=True, help="name of the cluster, and of its rows in the CSV"
-    )
-    parser.add_argument("--nodes", metavar="N", type=int, required=True, help="number of its nodes, at least 2")
+        "--cluster", metavar="NAME",
+        help="name of the cluster, and of its rows in the CSV; needed with --p2p (default: machine)",
+    )  # fmt: skip
+    parser.add_argument("--nodes", metavar="N", type=int, help="with --p2p: number of its nodes, at least 2")
     parser.add_argument("--cores", metavar="N", type=int, default=1, help="cores of a node (default: %(default)s)")
-    parser.add_argument("--core-gflops", metavar="G", type=float, required=True, help="speed of a core in Gflop/s")
+    parser.add_argument(
+        "--core-gflops", metavar="G[,G...]", type=_numbers,
+        help="speed of a core in Gflop/s, of each cluster if there are several; needed with --p2p (default: that of "
+        "--machine, or that of measured multiply-adds)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", metavar="SECONDS", type=float, default=120.0,
+        help="with --machine: time that measuring may take (default: %(default)g)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", metavar="FILE.xml", required=True,
-        help="platform to write; FILE.p2p.csv with the measured times and FILE.png with plots are written beside it",
+        help="platform to write; the measured times (FILE.p2p.csv or FILE.rows.csv), FILE.png with plots, and but for "
+        "--p2p the page FILE.html are written beside it",
     )  # fmt: skip
     parser.add_argument(
         "--hold-out", metavar="K", type=int, default=4,
@@ -72,6 +90,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _numbers(text: str) -> list[float]:
+    """Return numbers that are separated by commas."""
+    return [float(word) for word in text.split(",")]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     args = build_parser().parse_args(argv)
@@ -81,8 +104,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     _check(args)
     # Imported here for a quick start: they are slow to import.
+    from apps.calibration.machine.command import run
     from apps.calibration.report import as_json, as_text
 
+    if args.p2p is None:
+        print(run(args))
+        return 0
     found = calibrated(args)
     print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
     return 0
@@ -109,7 +136,7 @@ def calibrated(args: argparse.Namespace) -> Calibration:
     measured = measured_of(samples, ", ".join(args.p2p))
     fit, held_out = fitted_and_held_out(measured, held_out_sizes(measured, args.hold_out))
     model = model_of(fit, async_bytes=args.async_small_thresh, detached_bytes=args.send_is_detached_thresh)
-    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops * 1e9)
+    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops[0] * 1e9)
     options = smpi_options(model, args.collectives)
     content = platform_file(cluster, model, options, _provenance(args, fit, held_out))
     errors = replayed(read_platform(kept_file(content), args.cluster), measured, held_out)
@@ -129,6 +156,7 @@ def _check(args: argparse.Namespace) -> None:
     # Imported here for a quick start: it is slow to import.
     from platforms.grids.grid import SPEED_RANGE_FLOPS
 
+    _check_source(args)
     for option, value, least, most in (
         ("--nodes", args.nodes, 2, MOST_NODES),
         ("--cores", args.cores, 1, MOST_CORES),
@@ -139,24 +167,52 @@ def _check(args: argparse.Namespace) -> None:
         if value is not None and not least <= value <= most:
             raise UserError(f"{option} {value}", "out of range", f"Give a number from {least} to {most}")
     low, high = (flops / 1e9 for flops in SPEED_RANGE_FLOPS)
-    if not low <= args.core_gflops <= high:
-        raise UserError(
-            f"--core-gflops {args.core_gflops:g}", "out of range", f"Give a number from {low:g} to {high:g}"
-        )
+    for gflops in args.core_gflops or []:
+        if not low <= gflops <= high:
+            raise UserError(f"--core-gflops {gflops:g}", "out of range", f"Give a number from {low:g} to {high:g}")
     small, detached = args.async_small_thresh, args.send_is_detached_thresh
     if small is not None and detached is not None and small > detached:
         remedy = "Give at most that: a message that travels at once does not make its sender wait"
         raise UserError(f"--async-small-thresh {small}", f"above --send-is-detached-thresh {detached}", remedy)
-    if not args.cluster.replace("-", "a").replace("_", "a").isidentifier() or not args.cluster.isascii():
+    if args.cluster is not None and not _is_name(args.cluster):
         raise UserError(
             f"--cluster {args.cluster}", "not a name that SimGrid can use", "Use letters, digits, '_' and '-'"
         )
     if Path(args.out).suffix != _ENDING:
         raise UserError(f"--out {args.out}", "its name does not end with .xml", "Write for example --out dahu.xml")
-    for file in _files(args.out).values():
+    for file in _files(args.out).values() if args.p2p else ():
         check_writable("--out", file)
         if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in args.p2p):
             raise UserError(f"--out {args.out}", f"it would replace {file}, which is read", "Choose another name")
+
+
+def _check_source(args: argparse.Namespace) -> None:
+    """Check that options go with the source of the times."""
+    if args.p2p is not None:
+        for option, value in (
+            ("--cluster", args.cluster), ("--nodes", args.nodes), ("--core-gflops", args.core_gflops),
+        ):  # fmt: skip
+            if value is None:
+                raise UserError("--p2p", f"{option} is missing", "Give it: the measured times do not tell it")
+        if len(args.core_gflops) != 1:
+            raise UserError("--core-gflops", "several speeds with --p2p", "Give one: it describes one cluster")
+        return
+    source = "--machine" if args.machine else "--measured"
+    unused = (
+        ("--nodes", args.nodes),
+        ("--async-small-thresh", args.async_small_thresh),
+        ("--send-is-detached-thresh", args.send_is_detached_thresh),
+        *((("--cluster", args.cluster), ("--cores", args.cores if args.cores != 1 else None)) if args.machine else ()),
+    )
+    for option, value in unused:
+        if value is not None:
+            raise UserError(option, f"not with {source}, which tells it", "Leave it out")
+    if not 1 <= args.budget <= MOST_BUDGET_S:
+        raise UserError(f"--budget {args.budget:g}", "out of range", f"Give seconds from 1 to {MOST_BUDGET_S:g}")
+
+
+def _is_name(text: str) -> bool:
+    return text.isascii() and text.replace("-", "a").replace("_", "a").isidentifier()
 
 
 def _files(out: str) -> dict[str, str]:

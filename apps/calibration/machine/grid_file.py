@@ -131,10 +131,11 @@ def _add_ways(world: _Element, names: Sequence[str], wires: Mapping[Kind, Wire],
     ends = {c: wires[c, c].latency_s / 2 if (c, c) in wires else 0.0 for c in range(len(names))}
     for kind, capacity in sharing.links.items():
         _shared(world, _link_name(kind, names, sharing.arrangement), capacity)
-    for one, other in cluster_pairs(len(names)):
+    ways = {kind: f"way-{names[kind[0]]}-{names[kind[1]]}" for kind in cluster_pairs(len(names))}
+    for (one, other), way in ways.items():  # all links come before all routes
         wire = wires[one, other]
-        way = f"way-{names[one]}-{names[other]}"
         _link(world, way, wire.bandwidth_Bps, max(0.0, wire.latency_s - ends[one] - ends[other]), "FATPIPE")
+    for (one, other), way in ways.items():
         links: list[tuple[str, str | None]] = []
         for kind, direction in _crossed((one, other), sharing.arrangement):
             name = _link_name(kind, names, sharing.arrangement)

@@ -19,12 +19,13 @@ from apps.calibration.machine.rows import Rows
 from apps.calibration.model import HEADER_BYTES
 
 Flows: TypeAlias = tuple[Pair, ...]
-LONE, BOTH_WAYS, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
-    "one flow", "both ways between two nodes", "two flows in a cluster", "flows between two clusters",
-    "both ways between two clusters", "two flows with a common cluster", "two flows without a common cluster",
-    "on one node",
+LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
+    "one flow", "both ways, two nodes", "both ways, one link", "two in a cluster", "between two clusters",
+    "both ways, clusters", "a common cluster", "no common cluster", "on one node",
 )  # fmt: skip
+FLOWS = (LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL)
 _NOTABLE = 1.05  # a slowdown below it counts as none
+_UNEVEN = 1.1  # ratio of slowdowns of different sizes that is told
 _SHARED = 1.2  # two flows that are slowed so much share a link
 
 
@@ -56,6 +57,8 @@ def label(rows: Rows, flows: Flows) -> str:
         return LONE
     if len(flows) == 2 and flows[0] == flows[1][::-1]:
         return BOTH_WAYS
+    if len(flows) == 2 and (flows[0][0] == flows[1][1] or flows[0][1] == flows[1][0]):
+        return THROUGH
     if all(one == other for one, other in ends):
         return APART
     if len(set(ends)) == 1:
@@ -66,29 +69,29 @@ def label(rows: Rows, flows: Flows) -> str:
 
 
 def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
-    """Return the median over repeats of the flows' mean time in s, by flows and size in bytes."""
+    """Return the median over repeats of the time in s until all flows have ended, by flows and size in bytes."""
     groups = defaultdict(list)
     for row in rows.of("flow"):
         groups[row.group].append(row)
     times: dict[tuple[Flows, int], list[float]] = defaultdict(list)
     for same in groups.values():
         flows = tuple((row.first, row.second) for row in same)
-        times[flows, same[0].amount].append(sum(row.time_s for row in same) / len(same))
+        times[flows, same[0].amount].append(max(row.time_s for row in same))
     return {key: median(values) for key, values in times.items()}
 
 
 def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
-    """Return the links that the slowdowns of the largest flows tell."""
-    slowdowns = _slowdowns(rows, wires)
-    both_ways: dict[int, float] = {}
-    switches: dict[int, float] = {}
-    notes = []
-    for (what, kinds, flows), slowdown in slowdowns.items():
-        cluster = kinds[0][0]
-        if what == BOTH_WAYS and slowdown > _NOTABLE:
-            both_ways[cluster] = flows * wires[kinds[0]].bandwidth_Bps / slowdown
-        elif what == APART and slowdown > _NOTABLE:
-            switches[cluster] = flows * wires[kinds[0]].bandwidth_Bps / slowdown
+    """Return the links that the slowdowns of flows tell."""
+    seen = _slowdowns(rows, wires)
+    # A link that is shared slows all sizes alike.  More than that is due to windows and queues, which SMPI has not.
+    slowdowns = {key: min(values) for key, values in seen.items()}
+    switches = {
+        kinds[0][0]: flows * wires[kinds[0]].bandwidth_Bps / slowdown
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == APART and slowdown > _NOTABLE
+    }
+    both_ways, notes = _nodes_both_ways(slowdowns, wires, rows)
+    notes += _uneven(seen)
     between = {kind: _capacity(kind, wire, slowdowns) for kind, wire in wires.items() if kind[0] != kind[1]}
     arrangement = _arrangement(slowdowns, rows.clusters)
     if rows.clusters > 1 and not any(key[0] == TOGETHER for key in slowdowns):
@@ -101,22 +104,70 @@ def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
 _Key: TypeAlias = tuple[str, tuple[Kind, ...], int]  # kind of flows, the routes' kinds, number of flows
 
 
-def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, float]:
-    """Return the slowdown of each kind of flows, of the largest messages."""
+def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]]:
+    """Return the slowdowns of each kind of flows, by sizes that are not held out."""
     times = flow_times(rows)
-    largest = max((size for _, size in times), default=0)
-    at_largest = {flows: time_s for (flows, size), time_s in times.items() if size == largest}
-    lone = {kind_of(rows, flows[0]): time_s for flows, time_s in at_largest.items() if label(rows, flows) == LONE}
+    lone = {
+        (kind_of(rows, flows[0]), size): time_s for (flows, size), time_s in times.items() if label(rows, flows) == LONE
+    }
     found: dict[_Key, list[float]] = defaultdict(list)
-    for flows, time_s in at_largest.items():
+    for (flows, size), time_s in times.items():
         what = label(rows, flows)
         kinds = tuple(kind_of(rows, pair) for pair in flows)
-        if what in (LONE, LOCAL) or any(kind not in lone or kind not in wires for kind in kinds):
+        alone = [lone.get((kind, size)) for kind in kinds]
+        if what in (LONE, LOCAL) or size in held_out_flows(rows) or None in alone:
             continue
-        moving = [(largest + HEADER_BYTES) / wires[kind].bandwidth_Bps for kind in kinds]
-        still = [lone[kind] - moved for kind, moved in zip(kinds, moving, strict=True)]
-        found[what, tuple(sorted(set(kinds))), len(flows)].append((len(flows) * time_s - sum(still)) / sum(moving))
-    return {key: median(values) for key, values in found.items()}
+        moving = [(size + HEADER_BYTES) / wires[kind].bandwidth_Bps for kind in kinds]
+        still = [(time or 0.0) - moved for time, moved in zip(alone, moving, strict=True)]
+        slowest = max(range(len(kinds)), key=lambda place: still[place] + moving[place])
+        slowdown = (time_s - still[slowest]) / moving[slowest]
+        found[what, tuple(sorted(set(kinds))), len(flows)].append(slowdown)
+    return found
+
+
+def _uneven(seen: Mapping[_Key, Sequence[float]]) -> list[str]:
+    """Return notes about kinds of flows whose slowdown depends on the size."""
+    worst: dict[str, tuple[float, float]] = {}
+    for (what, _, _), values in seen.items():
+        low, high = min(values), max(values)
+        if high > _UNEVEN * low and high / low > worst.get(what, (1.0, 1.0))[1] / worst.get(what, (1.0, 1.0))[0]:
+            worst[what] = low, high
+    return [
+        f"{what}: flows take {low:.2f} to {high:.2f} times as long as one alone, depending on the size; the least is "
+        "modelled"
+        for what, (low, high) in worst.items()
+    ]
+
+
+def held_out_flows(rows: Rows) -> set[int]:
+    """Return the sizes of flows that are kept to judge by: the one in the middle."""
+    sizes = sorted({row.amount for row in rows.of("flow")})
+    return set(sizes[1:-1])
+
+
+def _nodes_both_ways(
+    slowdowns: Mapping[_Key, float], wires: Mapping[Kind, Wire], rows: Rows
+) -> tuple[dict[int, float], list[str]]:
+    """Return what nodes' links carry both ways together, by cluster where it is less than twice one way, and notes.
+
+    Flows of one node to another and from a third tell it.  Both ways between the same two nodes count only without
+    them, as MPI may send both over one connection.
+    """
+    found, notes = {}, []
+    for cluster in range(rows.clusters):
+        kind = (cluster, cluster)
+        through = [value for key, value in slowdowns.items() if key[0] == THROUGH and key[1][0] == kind]
+        same = slowdowns.get((BOTH_WAYS, (kind,), 2))
+        slowdown = median(through) if through else same
+        if slowdown is not None and slowdown > _NOTABLE:
+            found[cluster] = 2 * wires[kind].bandwidth_Bps / slowdown
+        if through and same is not None and same > _SHARED * max(1.0, slowdown or 1.0):
+            notes.append(
+                f"{' and '.join(rows.members(cluster)[:2])}: messages both ways take {same:.2f} times as long as one "
+                f"way, but to one node and from another only {slowdown:.2f} times: this is due to their connection, not "
+                "to the link, and SMPI cannot express it"
+            )
+    return found, notes
 
 
 def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capacity:

@@ -99,12 +99,9 @@ static void prepare(Flow *flow, const Process *me)
     MPI_Irecv(NULL, 0, MPI_BYTE, flow->to, ACK, MPI_COMM_WORLD, &flow->requests[ANSWER]);
 }
 
-/* Sends, receives and answers; both ways between two ranks begin within one latency of each other.
- * Returns the seconds until `to` has said that it has all, or 0. */
+/* Sends, receives and answers; returns the seconds until `to` has said that it has all, or 0. */
 static double run(Flow *flow, const Process *me)
 {
-  if (flow->to >= 0 && flow->to == flow->from)
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, flow->to, GO, NULL, 0, MPI_BYTE, flow->to, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   double start = MPI_Wtime(), end = start;
   if (flow->to >= 0)
     MPI_Isend(me->out, flow->bytes, MPI_BYTE, flow->to, DATA, MPI_COMM_WORLD, &flow->requests[OUT]);
@@ -126,8 +123,10 @@ static int take_part_in_flows(const Order *order, const Process *me, double *tim
   Flow flow = {.to = order->first, .from = order->second, .bytes = order->bytes};
   prepare(&flow, me);
   tell(0, READY);
-  if (flow.to >= 0)
+  if (flow.to >= 0) {
     hear(0, GO);
+    pause_for(order->pause_s);
+  }
   times[0] = run(&flow, me);
   return flow.to >= 0 ? 1 : 0;
 }
@@ -222,17 +221,22 @@ static int place_of(int rank, int n, const int ranks[])
   return -1;
 }
 
-void carry_out_flows(const Process *me, int count, const int from[], const int to[], int bytes, double times_s[])
+void carry_out_flows(const Process *me, int count, const Flows *flows, double times_s[])
 {
-  double times[MOST_TIMES];
+  const int *from = flows->from, *to = flows->to, bytes = flows->bytes;
+  double times[MOST_TIMES], longest_s = 0, my_pause_s = 0;
   Flow mine = {.to = -1, .from = -1, .bytes = bytes};
   int waited_for = 0;
+  for (int i = 0; i < count; i++)
+    longest_s = flows->go_s[i] > longest_s ? flows->go_s[i] : longest_s;
   for (int rank = 0; rank < me->nranks; rank++) {
     int sends = place_of(rank, count, from), receives = place_of(rank, count, to);
     Order order = {.what = FLOW, .bytes = bytes, .repeats = 1};
     order.first = sends < 0 ? -1 : to[sends];
     order.second = receives < 0 ? -1 : from[receives];
+    order.pause_s = sends < 0 ? 0 : longest_s - flows->go_s[sends];
     if (rank == 0) {
+      my_pause_s = order.pause_s;
       mine.to = order.first;
       mine.from = order.second;
     } else if (sends >= 0 || receives >= 0) {
@@ -246,6 +250,8 @@ void carry_out_flows(const Process *me, int count, const int from[], const int t
   for (int i = 0; i < count; i++)
     if (from[i] != 0)
       tell(from[i], GO);
+  if (mine.to >= 0)
+    pause_for(my_pause_s);
   double my_time = run(&mine, me);
   for (int i = 0; i < count; i++)
     times_s[i] = from[i] == 0 ? my_time : (collect(from[i], times), times[0]);

@@ -21,7 +21,7 @@ typedef enum {
 
 typedef struct {
   int what, first, second, bytes, repeats;
-  double pause_s, operations;
+  double pause_s, operations; /* pause_s: also how long a FLOW waits after it has heard that all are ready */
 } Order;
 
 /* A rank and its buffers, whose content does not matter. */
@@ -39,9 +39,15 @@ void stop_all(const Process *me);
 /* Rank 0: has two ranks carry out an order; returns the number of times, which `first` measured, in s. */
 int carry_out(const Process *me, Order order, double times[MOST_TIMES]);
 
-/* Rank 0: has count flows begin at once; flow i goes from rank from[i] to rank to[i].  times_s: from the start until the
- * sender knows that its message has been received. */
-void carry_out_flows(const Process *me, int count, const int from[], const int to[], int bytes, double times_s[]);
+/* Flows that begin at once: flow i goes from rank from[i] to rank to[i]. */
+typedef struct {
+  const int *from, *to;
+  const double *go_s; /* seconds that a word from rank 0 takes to from[i]: who hears it early waits */
+  int bytes;
+} Flows;
+
+/* Rank 0: carries out flows; times_s: from the start until the sender knows that its message has been received. */
+void carry_out_flows(const Process *me, int count, const Flows *flows, double times_s[]);
 
 /* Rank 0: has count ranks compute at once; times_s: of each. */
 void carry_out_work(const Process *me, int count, const int ranks[], double operations, double times_s[]);

@@ -366,28 +366,33 @@ static void pass_of_pairs(Plan *plan, int count, const Pair pairs[])
   free(visits);
 }
 
-/* Flows between the members of clusters: from[i] to to[i]; the other way for every second one if `both`. */
+/* Has flows begin at once, unless one of their ranks does not exist. */
 static void measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
 {
-  double times_s[MOST_FLOWS];
-  for (int i = 0; i < count; i++)
+  double times_s[MOST_FLOWS], go_s[MOST_FLOWS];
+  Flows flows = {.from = from, .to = to, .go_s = go_s, .bytes = bytes};
+  for (int i = 0; i < count; i++) {
     if (from[i] < 0 || to[i] < 0 || from[i] == to[i])
       return;
+    go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, which is rank 0's */
+  }
   if (time_is_up(plan))
     return;
-  carry_out_flows(plan->me, count, from, to, bytes, times_s);
+  carry_out_flows(plan->me, count, &flows, times_s);
   plan->group++;
   for (int i = 0; i < count; i++)
     print_row(plan, "flow", from[i], to[i], bytes, times_s[i]);
 }
 
-/* Flows within a cluster: alone, both ways on one link, and two that meet at the switch only. */
+/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, and two that meet at the
+ * switch only. */
 static void flows_within(Plan *plan, int c, int bytes)
 {
   int a = member(plan, c, 0), b = member(plan, c, 1), y = member(plan, c, 2), z = member(plan, c, 3);
   int beside = neighbour(plan, a);
   measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
   measure_flows(plan, 2, (int[]){a, b}, (int[]){b, a}, bytes);
+  measure_flows(plan, 2, (int[]){a, y}, (int[]){b, a}, bytes);
   measure_flows(plan, 2, (int[]){a, y}, (int[]){b, z}, bytes);
   measure_flows(plan, 1, (int[]){a}, (int[]){beside}, bytes);
   measure_flows(plan, 2, (int[]){a, beside}, (int[]){beside, a}, bytes);
@@ -480,6 +485,7 @@ void carry_out_plan(Plan *plan)
   while (passes < plan->most_passes && !time_is_up(plan)) {
     pass_of_work(plan, operations);
     pass_of_flows(plan, plan->largest);
+    pass_of_flows(plan, plan->largest / 2);
     pass_of_flows(plan, plan->largest / 4);
     pass_of_pairs(plan, count, pairs);
     passes += !time_is_up(plan); /* a pass counts if it is complete */
