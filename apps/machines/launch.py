@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.child.process import run_bounded
+from apps.child.run_folder import working_folder
 from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
@@ -31,7 +32,7 @@ class Launched:
     stderr: str  # the same with {errors}
     wall_s: float  # the launcher's start and end included
     timed_out: bool
-    command: tuple[str, ...]  # that was given to the system
+    command: tuple[str, ...]  # that was given to the system, with HOSTS for the host file and FOLDER for its folder
     files: Mapping[str, bytes]  # those that ``collect`` named and that the program has written
 
     @property
@@ -48,7 +49,7 @@ def launch(
     environment: Mapping[str, str] | None = None,
     preload: Sequence[Path] = (),
     collect: Sequence[str] = (),
-    working_folder: Path | None = None,
+    links: bool = False,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Launched:
@@ -66,7 +67,7 @@ def launch(
             run's folder.
         preload: Libraries that every rank loads, after the machine's own.
         collect: Names of files in the run's folder to be returned.
-        working_folder: The folder in which the launcher runs; None: the run's own.
+        links: Run in a folder with links to everything in the current folder; otherwise in an empty one.
         time_limit_s: Wall time of the run; the machine's limit holds too.
         stop: Another thread sets it to end the run.
 
@@ -84,11 +85,12 @@ def launch(
         values = _values(folder, names, limit_s)
         ranks = _rank_command(machine, program, folder, environment or {}, preload)
         words = _command(machine, values, ranks, folder)
+        work = working_folder(folder) if links else None
         try:
             done = run_bounded(
                 [str(launcher), *words[1:]],
                 folder=folder,
-                working_folder=working_folder,
+                working_folder=work,
                 time_limit_s=limit_s,
                 environment=launcher_environment(folder),
                 stop=stop,
@@ -103,7 +105,8 @@ def launch(
         output, errors = (_text(folder / name) for name in ("output", "errors"))
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
-    return Launched(done.status, output, errors, done.wall_s, done.timed_out, tuple(words), files)
+    shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
+    return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
 
 
 def real_name(host: str) -> str:
