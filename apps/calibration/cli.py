@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from apps.calibration.readers.sample import Sample
     from apps.calibration.report import Calibration
 
-_DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of one
+_DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of a
 cluster from measured times of MPI calls between two of its nodes: MPI_Send, MPI_Isend, MPI_Recv of a message that has
 arrived, and ping-pongs. The platform carries all factors of SMPI in its <config>. It is judged by repeating the
 measurement in SMPI at sizes, pairs of nodes and flows that were not fitted."""

@@ -18,6 +18,7 @@ from apps.calibration.machine.rows import Rows, read_rows, written
 from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
+from apps.measuring.compiling import compiled_folder
 from apps.probes.machine.measure import machine_program
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes, input_text
@@ -91,7 +92,7 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
     if len(gflops) not in (1, clusters):
         given = ",".join(f"{one:g}" for one in gflops)
         raise UserError(f"--core-gflops {given}", f"{clusters} clusters were measured", "Give one speed, or one each")
-    return [1e9 * one for one in (gflops * clusters if len(gflops) == 1 else gflops)]
+    return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
 
 
 def _of_machine(args: argparse.Namespace) -> Request:
@@ -126,7 +127,7 @@ def measured(machine: Machine, budget_s: float) -> Rows:
         UserError: The program cannot be compiled or started, or the budget is too small.
         KernelError: It failed.
     """
-    program = machine_program([machine.compilers.c])
+    program = machine_program(machine.compilers.c, machine.compilers.flags, compiled_folder(machine))
     hosts, clusters = _ranks(machine)
     words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
     done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
@@ -147,7 +148,7 @@ def _last_words(text: str) -> str:
 
 
 def _ranks(machine: Machine) -> tuple[list[str], list[int]]:
-    """Return the host and the cluster of every rank: as many on each host as its cores and the machine's limit allow."""
+    """Return the host and the cluster of every rank: one for each core, or as many as the machine's limit allows."""
     most = machine.limits.ranks // len(machine.hosts)
     if most < 1:
         problem = f"{len(machine.hosts)} hosts, but its limit is {machine.limits.ranks} ranks"

@@ -154,8 +154,10 @@ def _overheads(calls: Mapping[str, Points], thresholds: Thresholds) -> _Overhead
     """Return curves of the overheads as they were measured."""
     sends = calls["send"].only(calls["send"].sizes[calls["send"].sizes < thresholds.detached_bytes])
     receives = calls["recv"].only(calls["recv"].sizes[calls["recv"].sizes < thresholds.async_bytes])
-    curves = [fitted(one.sizes, one.times_s) if len(one) else None for one in (sends, receives, calls["isend"])]
-    return _Overheads(*curves, thresholds)
+    send, receive, isend = (
+        fitted(one.sizes, one.times_s) if len(one) else None for one in (sends, receives, calls["isend"])
+    )
+    return _Overheads(send, receive, isend, thresholds)
 
 
 def _most_share(half: Points, overheads: _Overheads) -> float:

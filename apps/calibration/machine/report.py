@@ -20,19 +20,12 @@ _ARRANGEMENTS = {
 
 def as_text(found: MachineCalibration, files: dict[str, str]) -> str:
     """Return the summary that the command prints."""
-    model = found.network.model
-    clusters = found.request.clusters
+    thresholds, clusters = found.network.model.thresholds, found.request.clusters
     lines = [f"{found.request.name}: {len(found.nodes)} nodes in {len(clusters)} cluster{'s'[: len(clusters) > 1]}"]
-    for cluster, name in enumerate(clusters):
-        members = [one for one in found.nodes if one.node.cluster == cluster]
-        speeds = sorted({f"{one.speed_flops / 1e9:.4g}" for one in members}, key=float)
-        lines.append(
-            f"{name}: {len(members)} nodes of {members[0].cores} cores of {' to '.join(speeds[:: max(1, len(speeds) - 1)])}"
-            f" Gflop/s: {', '.join(one.node.name for one in members)}"
-        )
+    lines += [_cluster_text(found, cluster) for cluster in range(len(clusters))]
     lines += ["", *table_lines(wire_rows(found), left={0, 3})]
-    lines.append(f"MPI_Send waits from {_size_text(model.thresholds.detached_bytes)} ({_reason(found, 'detached')})")
-    lines.append(f"messages travel at once below {_size_text(model.thresholds.async_bytes)} ({_reason(found, 'async')})")
+    lines.append(f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})")
+    lines.append(f"messages travel at once below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})")
     if len(clusters) > 1:
         lines.append(_ARRANGEMENTS[found.sharing.arrangement])
     lines += [f"note: {one}" for one in found.remarks]
@@ -40,9 +33,15 @@ def as_text(found: MachineCalibration, files: dict[str, str]) -> str:
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in files.items())])
 
 
-def _reason(found: MachineCalibration, which: str) -> str:
-    thresholds = found.network.model.thresholds
-    return thresholds.detached_reason if which == "detached" else thresholds.async_reason
+def _cluster_text(found: MachineCalibration, cluster: int) -> str:
+    """Return the nodes of a cluster in words."""
+    members = [one for one in found.nodes if one.node.cluster == cluster]
+    low, high = (pick(one.speed_flops for one in members) / 1e9 for pick in (min, max))
+    speed = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    names = ", ".join(one.node.name for one in members)
+    nodes = f"{len(members)} node{'s'[: len(members) > 1]}"
+    cores = f"{members[0].cores} core{'s'[: members[0].cores > 1]}"
+    return f"{found.request.clusters[cluster]}: {nodes} of {cores} of {speed} Gflop/s: {names}"
 
 
 def wire_rows(found: MachineCalibration) -> list[tuple[str, ...]]:

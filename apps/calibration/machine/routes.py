@@ -41,6 +41,8 @@ def routes_of(rows: Rows) -> Routes:
             fitted[kind] = pair
         else:
             held_out.append(pair)
+    if not fitted:  # a single node
+        fitted = {(cluster, cluster): pair for cluster, pair in local.items()}
     return Routes(fitted, local, held_out, trips)
 
 

@@ -112,8 +112,8 @@ def read_rows(text: str, where: str) -> Rows:
     if not rows or rows[-1].experiment != "end":
         raise UserError(where, "the measurement did not end", "Measure again, and let the program finish")
     nodes = tuple(Node(row.first, row.group, row.amount) for row in rows if row.experiment == "node")
-    if len(nodes) < 2:
-        raise UserError(where, f"{len(nodes)} nodes", "Measure on at least two")
+    if sum(node.ranks for node in nodes) < 2:
+        raise UserError(where, "fewer than two ranks", "Measure with at least two")
     known = {"", *(node.name for node in nodes)}
     strange = next((name for row in rows for name in (row.first, row.second) if name not in known), None)
     if strange is not None:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import median
+from statistics import median, median_low
 from typing import TypeAlias
 
 from apps.calibration.machine.fit import Wire
@@ -69,7 +69,10 @@ def label(rows: Rows, flows: Flows) -> str:
 
 
 def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
-    """Return the median over repeats of the time in s until all flows have ended, by flows and size in bytes."""
+    """Return the time in s until all flows have ended, by flows and size in bytes.
+
+    Of repeats the median counts, of an even number the lower one of the middle: what disturbs a flow delays it.
+    """
     groups = defaultdict(list)
     for row in rows.of("flow"):
         groups[row.group].append(row)
@@ -77,7 +80,7 @@ def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
     for same in groups.values():
         flows = tuple((row.first, row.second) for row in same)
         times[flows, same[0].amount].append(max(row.time_s for row in same))
-    return {key: median(values) for key, values in times.items()}
+    return {key: median_low(values) for key, values in times.items()}
 
 
 def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
@@ -164,8 +167,8 @@ def _nodes_both_ways(
         if through and same is not None and same > _SHARED * max(1.0, slowdown or 1.0):
             notes.append(
                 f"{' and '.join(rows.members(cluster)[:2])}: messages both ways take {same:.2f} times as long as one "
-                f"way, but to one node and from another only {slowdown:.2f} times: this is due to their connection, not "
-                "to the link, and SMPI cannot express it"
+                f"way, but to one node and from another only {slowdown:.2f} times: this is due to their connection, "
+                "not to the link, and SMPI cannot express it"
             )
     return found, notes
 

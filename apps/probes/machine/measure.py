@@ -21,16 +21,22 @@ from platforms.simgrid.repairs import loaded_first
 _HERE = Path(__file__).parent
 SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "orders.c"))
 HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _HERE.parents[1] / "common" / "checked.h")
-_FLAGS = ("-O2", "-std=gnu11")
 
 
-def machine_program(compiler: Sequence[str]) -> Path:
-    """Return the executable for a real MPI; ``compiler`` is the machine's, such as ``["mpicc"]``.
+def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path | None = None) -> Path:
+    """Return the executable for a real MPI library.
+
+    Args:
+        compiler: The machine's compiler for MPI programs in C, such as ``mpicc``.
+        flags: Its flags.
+        folder: Where the executable is kept; None: the cache folder.
 
     Raises:
         UserError: The compiler is missing, or compiling fails.
     """
-    return compile_once("measure", SOURCES, compiler=compiler, flags=_FLAGS, headers=HEADERS)
+    return compile_once(
+        "measure", SOURCES, compiler=[compiler], flags=[*flags, "-std=gnu11"], headers=HEADERS, folder=folder
+    )
 
 
 def simulated_rows(
@@ -53,7 +59,7 @@ def simulated_rows(
         platform.host(host)
     check_host_names(hosts)
     program = compile_once(
-        "measure-simulated", SOURCES, compiler=["smpicc"], flags=[*_FLAGS, "-DSIMULATED"], headers=HEADERS
+        "measure-simulated", SOURCES, compiler=["smpicc"], flags=["-O2", "-std=gnu11", "-DSIMULATED"], headers=HEADERS
     )
     with scratch_folder("smpi") as folder:
         (folder / "measure").symlink_to(program)
