@@ -51,6 +51,8 @@ def grid_file(
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
+    hosts = {one.node.name for one in nodes}
+    names = [f"{name}.zone" if name in hosts else name for name in names]  # hosts and zones need different names
     root = etree.Element("platform", version="4.1")
     for line in provenance:
         root.append(etree.Comment(f" {line.replace('--', '- -')} "))

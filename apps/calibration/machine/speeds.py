@@ -67,7 +67,7 @@ def _far(rows: Rows) -> list[str]:
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         inside = {pair: time_s for pair, time_s in latency.items() if set(pair) <= set(members)}
-        if len(members) < 4:
+        if len(members) < 4 or not inside:
             continue
         usual = median(inside.values())
         for name in members:
