@@ -124,8 +124,14 @@ def _time(record: RunRecord) -> list[str]:
     heat = f"{sum(throttled)} events of throttling" if throttled else "no host tells of throttling"
     return [
         f"time          {record.time_s:.6g} s measured, {of}",
-        f"range         {how.low_s:.6g} to {how.high_s:.6g} s, {100 * how.range_rel:.3g} % of the median",
-        f"repeats       {each} s",
+        *(
+            []
+            if len(how.repeats_s) == 1
+            else [
+                f"range         {how.low_s:.6g} to {how.high_s:.6g} s, {100 * how.range_rel:.3g} % of the median",
+                f"repeats       {each} s",
+            ]
+        ),
         f"machine       {how.machine}, {how.date}: {how.mpi.partition(', ')[0][:60]}",
         f"load          {how.load_before[0]:.2f} before, {how.load_after[-1]:.2f} after; {heat}",
     ]

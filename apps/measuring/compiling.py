@@ -57,8 +57,8 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
         return program.path
     compiler = _compiler(machine, program)
     return compile_once(
-        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, included=included,
-        folder=compiled_folder(machine),
+        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, libraries=["-lm"],
+        included=included, folder=compiled_folder(machine),
     )  # fmt: skip
 
 

@@ -120,8 +120,9 @@ class RunRecord:
 
     @property
     def node_seconds(self) -> float:
-        """Number of nodes in use times the run time in s, which is the cost of the run on real machines."""
-        return len(set(self.host)) * self.time_s
+        """Number of nodes in use times the run time in s, of all repeats: the cost of the run on real machines."""
+        time_s = self.time_s if self.measured is None else math.fsum(self.measured.repeats_s)
+        return len(set(self.host)) * time_s
 
     @property
     def used_energy_j(self) -> float | None:
