@@ -248,9 +248,13 @@ def test_wrong_options_are_one_line(tmp_path, measured, capsys, words, said):
 
 @pytest.mark.skipif(not (shutil.which("mpicc") and shutil.which("mpirun")), reason="no MPI library is installed")
 def test_the_program_runs_under_a_real_mpi(tmp_path):
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    allowed = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
     words = ["mpirun", "-n", "2", str(machine_program("mpicc")), "budget=60", "largest=131072", "passes=1"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, env={**os.environ, **allowed}, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, **allowed}, check=True)
     rows = read_rows(done.stdout, "mpirun")
     assert [node.ranks for node in rows.nodes] == [2]
     assert {row.experiment for row in rows.rows} >= {"pingpong", "send", "isend", "recv", "flow", "alone", "busy"}

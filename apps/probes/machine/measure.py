@@ -35,8 +35,9 @@ def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path
         UserError: The compiler is missing, or compiling fails.
     """
     return compile_once(
-        "measure", SOURCES, compiler=[compiler], flags=[*flags, "-std=gnu11"], headers=HEADERS, folder=folder
-    )
+        "measure", SOURCES, compiler=[compiler], flags=[*flags, "-std=gnu11"], libraries=["-ldl"], headers=HEADERS,
+        folder=folder,
+    )  # fmt: skip
 
 
 def simulated_rows(
