@@ -144,7 +144,7 @@ def measured(machine: Machine, budget_s: float) -> Rows:
 
 def _last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""
+    return lines[-1].removeprefix("error: ")[:300] if lines else ""
 
 
 def _ranks(machine: Machine) -> tuple[list[str], list[int]]:
