@@ -194,6 +194,8 @@ def _spec(args: argparse.Namespace) -> RunSpec:
     if machine is None:
         platform = platform_from_arguments(args)
     else:
+        if args.mode is not None and asked.program is not None:
+            raise OptionError(f"--mode {args.mode}", "a program of your own has no modes", "Leave it out")
         if args.mode == "skeleton":
             raise OptionError("--mode skeleton", "a machine runs programs in full", "Leave it out with --machine")
         platform = machines_platform(args, machine)

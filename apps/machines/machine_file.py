@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,7 @@ _WALL_S, _RANKS, _COMMAND_S = 3600.0, 4096, 60.0  # limits that hold where the f
 
 @dataclass(frozen=True)
 class Launcher:
-    """How the machine starts an MPI program."""
+    """The machine's way of starting an MPI program."""
 
     command: tuple[str, ...]  # words with placeholders
     options: tuple[str, ...] = ()  # words that replace the word {options}
@@ -158,7 +159,7 @@ def _name(table: CheckedTable, default: str) -> str:
 def _launcher(table: CheckedTable) -> Launcher:
     command = tuple(_words(table, "command", needed=True))
     script = table.value("script", None)
-    if script is not None and not isinstance(script, str):
+    if script is not None and (not isinstance(script, str) or "\0" in script):
         raise PlatformError(table.where, f"script = {script!r} is not a text", "Give the text of the batch script")
     options = tuple(_words(table, "options"))
     for key, words in (("command", command), ("script", [script or ""]), ("cancel", _words(table, "cancel"))):
@@ -217,8 +218,11 @@ def _compilers(table: CheckedTable) -> Compilers:
             raise PlatformError(table.where, f"{key} is empty", "Name a compiler, or leave it out")
         return name
 
-    flags = tuple(table.list_of("flags", ["-O2"], str, "flags"))
-    return Compilers(compiler("c", "mpicc") or "mpicc", compiler("cxx", None), compiler("fortran", None), flags)
+    flags = table.list_of("flags", ["-O2"], str, "flags")
+    for flag in flags:
+        if not flag or not flag.isprintable():
+            raise PlatformError(table.where, f"flags has {flag!r}", "Give words that can be shown")
+    return Compilers(compiler("c", "mpicc") or "mpicc", compiler("cxx", None), compiler("fortran", None), tuple(flags))
 
 
 def _environment(table: CheckedTable) -> tuple[tuple[str, str], ...]:
@@ -236,7 +240,8 @@ def _environment(table: CheckedTable) -> tuple[tuple[str, str], ...]:
 def _preload(table: CheckedTable) -> tuple[str, ...]:
     names = tuple(table.list_of("preload", [], str, "names of libraries"))
     for name in names:
-        if not os.path.isabs(name) or any(character.isspace() or character == ":" for character in name):
+        unusable = any(character.isspace() or character == ":" or not character.isprintable() for character in name)
+        if not os.path.isabs(name) or unusable:
             problem = f"preload has {name!r}, which the loader cannot be told"
             raise PlatformError(table.where, problem, "Give absolute names without blanks and colons")
     return names
@@ -245,7 +250,8 @@ def _preload(table: CheckedTable) -> tuple[str, ...]:
 def _folder(table: CheckedTable) -> Path | None:
     if not table.has("folder"):
         return None
-    folder = Path(os.path.expandvars(table.text("folder"))).expanduser()
+    name = os.path.expanduser(os.path.expandvars(table.text("folder")))
+    folder = Path(name)
     if not folder.is_absolute() or any(character.isspace() or character == ":" for character in str(folder)):
         problem = f"folder = {str(folder)!r} is not an absolute name without blanks and colons"
         raise PlatformError(table.where, problem, "Name a folder that every host sees")
@@ -298,12 +304,16 @@ def _clusters(table: CheckedTable) -> Iterator[MachineCluster]:
 
 def _hosts(table: CheckedTable) -> list[str]:
     """Return the hosts of a cluster; ``node[01-16]`` stands for sixteen of them."""
-    hosts = [host for word in _words(table, "hosts", needed=True) for host in _expanded(table.where, word)]
+    hosts: list[str] = []
+    for word in _words(table, "hosts", needed=True):
+        hosts += _expanded(table.where, word)
+        if len(hosts) > _MOST_HOSTS:
+            raise PlatformError(table.where, f"hosts has more than {_MOST_HOSTS}", "Give fewer")
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise PlatformError(table.where, f"hosts has {host!r}, which is no host name", "Correct it")
     if len(hosts) != len(set(hosts)):
-        twice = next(host for host in hosts if hosts.count(host) > 1)
+        twice = Counter(hosts).most_common(1)[0][0]
         raise PlatformError(table.where, f"hosts has {twice!r} twice", "Name it once")
     return hosts
 

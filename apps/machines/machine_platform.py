@@ -27,7 +27,7 @@ def machine_platform(machine: Machine) -> Platform:
 
 
 def check_hosts(machine: Machine, platform: Platform) -> None:
-    """Check that a platform has every host of the machine under the same name, and not more cores of it.
+    """Check that a platform has every host of the machine under the same name.
 
     Raises:
         PlatformError: It has not.

@@ -46,7 +46,7 @@ class RankNotes:
 
 @dataclass(frozen=True)
 class Notes:
-    """What all ranks have measured in one run."""
+    """Measurements of all ranks in one run."""
 
     mpi: str  # version of the library
     ranks: tuple[RankNotes, ...]

@@ -168,6 +168,12 @@ def test_a_rank_on_another_host_than_asked_is_an_error(local):
         simulate(spec_on(elsewhere, problem("ep", "S"), ("elsewhere",)))
 
 
+def test_a_kernel_runs_on_hosts_of_several_clusters(named):
+    hosts = ("right1", "left1", "right1", "left2")
+    record = simulate(spec_on(named, problem("is", "S"), hosts))
+    assert record.host == hosts and record.verified is True
+
+
 def test_a_program_that_fails_is_told_with_its_status(own):
     with pytest.raises(SimulationError, match="the launcher ended with status 7"):
         own("p.c", WORKS_THEN_SENDS.replace("return 0;", "return 7;"))
@@ -210,9 +216,11 @@ def test_a_measured_record_is_kept_and_reused_only_when_asked(local, tmp_path, c
         (["--compute", "none"], "--compute none: a machine computes in its own time"),
         (["--iterations", "3"], "--iterations 3: a machine runs all"),
         (["--cfg", "smpi/os:0:0:0"], "--cfg smpi/os:0:0:0: a machine has none of SimGrid's options"),
+        (["--host-speed", "5"], "--host-speed: a machine computes in its own time"),
         (["--memory-bus", "5"], "--memory-bus: a machine has its own"),
         (["--repeats", "0"], "--repeats 0: not between 1 and 1000"),
         (["--timeline", "x.json"], "--timeline: shows a simulation"),
+        (["--program", "examples/jacobi/jacobi.c", "--mode", "verify"], "--app cg: does not go with --program"),
         (["--no-store", "--reuse"], "--no-store: does not go with --reuse"),
     ],
 )
