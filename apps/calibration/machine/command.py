@@ -18,6 +18,7 @@ from apps.calibration.machine.rows import Rows, read_rows, written
 from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
+from apps.machines.turns import alone_on
 from apps.measuring.compiling import compiled_folder
 from apps.probes.machine.measure import machine_program
 from platforms.errors import UserError, printable
@@ -130,7 +131,8 @@ def measured(machine: Machine, budget_s: float) -> Rows:
     program = machine_program(machine.compilers.c, machine.compilers.flags, compiled_folder(machine))
     hosts, clusters = _ranks(machine)
     words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
-    done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
+    with alone_on(machine):
+        done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
     where = f"machine {machine.name}"
     if not done.succeeded:
         why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
