@@ -40,7 +40,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """What is common to all routes, and what each kind has of its own."""
+    """The factors and overheads that all routes have in common, and the wire of each kind of route."""
 
     model: Model  # of the main kind: factors are relative to its latency and bandwidth
     wires: Mapping[Kind, Wire]

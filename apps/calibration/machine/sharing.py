@@ -1,4 +1,4 @@
-"""What flows do to each other: which links carry both ways at once, and which clusters share a link.
+"""Slowdowns of simultaneous flows: which links carry both ways at once, and which clusters share a link.
 
 Flows that begin at once take f times as long as a flow alone, apart from what does not depend on the size; f is called
 their slowdown here.  Flows that share one link get f equal to their number, flows that share none get 1.
