@@ -22,14 +22,30 @@ if TYPE_CHECKING:
     from apps.calibration.report import Calibration
 
 _DESCRIPTION = """Calibrate a SimGrid platform of a machine of one or several clusters, which is measured first, or of a
-cluster from measured times of MPI calls between two of its nodes: MPI_Send, MPI_Isend, MPI_Recv of a message that has
-arrived, and ping-pongs. The platform carries all factors of SMPI in its <config>. It is judged by repeating the
-measurement in SMPI at sizes, pairs of nodes and flows that were not fitted."""
+cluster from measured times of MPI calls between two of its nodes (MPI_Send, MPI_Isend, MPI_Recv of a message that has
+arrived, and ping-pongs), or from calls of several nodes at once, which show how links are shared. The platform carries
+all factors of SMPI in its <config>. It is judged by repeating the measurement in SMPI at sizes, between nodes, or on
+numbers of ranks, that were not fitted."""
 COLLECTIVES = ("ompi", "mpich", "mvapich2", "impi", "default")  # values of smpi/coll-selector
 MOST_NODES = 1_000_000
 MOST_CORES = 1_000_000
-MOST_BUDGET_S = 86_400.0
+MOST_BUDGET_S = 86_400
+ALLTOALLS = ("ring", "pair", "basic_linear", "bruck", "selector")  # values of smpi/alltoall, or that of the selector
 _ENDING = ".xml"
+_HOLD_OUT = 4
+_FIT_RANKS = 4
+_LATENCY_US = 10.0
+_ALLTOALL = "ring"  # the pairwise exchange of Open MPI before 4.1, for 3000 bytes or more
+_BUDGET_S = 120.0
+_NEEDED = "needed"
+_ONE_CLUSTER = {"cluster": _NEEDED, "nodes": _NEEDED, "cores": 1, "core_gflops": _NEEDED}
+# Options that belong to some of the kinds of measured times, with their defaults.
+_OWN: dict[str, dict[str, float | str | None]] = {
+    "p2p": {**_ONE_CLUSTER, "hold_out": _HOLD_OUT, "async_small_thresh": None, "send_is_detached_thresh": None},
+    "patterns": {**_ONE_CLUSTER, "fit_ranks": _FIT_RANKS, "latency_us": _LATENCY_US, "alltoall": _ALLTOALL},
+    "machine": {"core_gflops": None, "hold_out": _HOLD_OUT, "budget": _BUDGET_S},
+    "measured": {"cluster": "machine", "cores": 1, "core_gflops": None, "hold_out": _HOLD_OUT},
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -39,40 +55,58 @@ def build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=f"docs/platforms/calibration.md. {EXIT_STATUSES}",
     )
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
+    parser.add_argument(
         "--machine", metavar="FILE.toml",
         help="machine to measure: its launcher, compiler and hosts (docs/programs/machines.md)",
     )  # fmt: skip
-    source.add_argument("--measured", metavar="FILE.csv", help="rows that the measuring program printed on a machine")
-    source.add_argument(
+    parser.add_argument(
+        "--budget", metavar="SECONDS", type=float,
+        help=f"with --machine: time that measuring may take (default: {_BUDGET_S:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--measured", metavar="FILE.csv",
+        help="instead of --machine, rows that the measuring program printed on one",
+    )  # fmt: skip
+    parser.add_argument(
         "--p2p", metavar="FILE", nargs="+",
-        help="measured times: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
+        help="measured times of one call: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
         "platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
     )  # fmt: skip
     parser.add_argument(
-        "--cluster", metavar="NAME",
-        help="name of the cluster, and of its rows in the CSV; needed with --p2p (default: machine)",
+        "--patterns", metavar="FILE", nargs="+",
+        help="instead of --p2p, measured times of calls of several nodes at once, from which the sharing of links is "
+        "fitted: CSV with the columns pattern (send, sendrecv_same, sendrecv_diff, alltoall), size_bytes, "
+        "active_ranks, time_median_s and maybe cluster",
     )  # fmt: skip
-    parser.add_argument("--nodes", metavar="N", type=int, help="with --p2p: number of its nodes, at least 2")
-    parser.add_argument("--cores", metavar="N", type=int, default=1, help="cores of a node (default: %(default)s)")
+    parser.add_argument(
+        "--fit-ranks", metavar="N", type=int,
+        help=f"with --patterns: fit calls of up to N ranks, and judge by the others (default: {_FIT_RANKS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--latency-us", metavar="US", type=float,
+        help=f"with --patterns: latency of a route, which they do not tell (default: {_LATENCY_US:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", metavar="NAME",
+        help="name of the cluster, and of its rows in the CSV; needed with --p2p and --patterns",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nodes", metavar="N", type=int, help="with --p2p and --patterns: number of the cluster's nodes, at least 2"
+    )
+    parser.add_argument("--cores", metavar="N", type=int, help="cores of a node (default: 1)")
     parser.add_argument(
         "--core-gflops", metavar="G[,G...]", type=_numbers,
-        help="speed of a core in Gflop/s, of each cluster if there are several; needed with --p2p (default: that of "
-        "--machine, or that of measured multiply-adds)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--budget", metavar="SECONDS", type=float, default=120.0,
-        help="with --machine: time that measuring may take (default: %(default)g)",
+        help="speed of a core in Gflop/s, of each cluster if there are several; needed with --p2p and --patterns "
+        "(default: that of --machine, or that of measured multiply-adds)",
     )  # fmt: skip
     parser.add_argument(
         "--out", metavar="FILE.xml", required=True,
-        help="platform to write; the measured times (FILE.p2p.csv or FILE.rows.csv), FILE.png with plots, and but for "
-        "--p2p the page FILE.html are written beside it",
+        help="platform to write; FILE.png with plots is written beside it, with --p2p FILE.p2p.csv with the times, and "
+        "of a machine FILE.rows.csv with the times and the page FILE.html",
     )  # fmt: skip
     parser.add_argument(
-        "--hold-out", metavar="K", type=int, default=4,
-        help="judge by every K-th size, and fit the others (default: %(default)s)",
+        "--hold-out", metavar="K", type=int,
+        help=f"but for --patterns: judge by every K-th size, and fit the others (default: {_HOLD_OUT})",
     )  # fmt: skip
     parser.add_argument(
         "--async-small-thresh", metavar="BYTES", type=int,
@@ -85,6 +119,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, default="ompi", metavar="NAME",
         help=f"whose algorithms SMPI's collectives follow: {', '.join(COLLECTIVES)} (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--alltoall", choices=ALLTOALLS, metavar="NAME",
+        help=f"with --patterns: SMPI's algorithm of MPI_Alltoall: {', '.join(ALLTOALLS[:-1])}, or selector for that of "
+        f"--collectives (default: {_ALLTOALL}, the pairwise exchange of large blocks in Open MPI before 4.1)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
     return parser
@@ -104,19 +143,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     _check(args)
     # Imported here for a quick start: they are slow to import.
-    from apps.calibration.machine.command import run
-    from apps.calibration.report import as_json, as_text
+    if args.patterns is not None:
+        from apps.calibration.patterns import report as patterns
+        from apps.calibration.patterns.calibrate import calibrated as from_patterns
 
-    if args.p2p is None:
-        print(run(args))
-        return 0
-    found = calibrated(args)
-    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
+        shared = from_patterns(args, _files(args))
+        told, text = patterns.as_json(shared), patterns.as_text(shared)
+    elif args.p2p is None:
+        from apps.calibration.machine import report as machines
+        from apps.calibration.machine.command import calibrated as of_machine
+
+        machine, files = of_machine(args, _files(args)), _files(args)
+        told, text = machines.as_json(machine, files), machines.as_text(machine, files)
+    else:
+        from apps.calibration.report import as_json, as_text
+
+        found = calibrated(args)
+        told, text = as_json(found), as_text(found)
+    print(json.dumps(told, indent=2) if args.json else text)
     return 0
 
 
 def calibrated(args: argparse.Namespace) -> Calibration:
-    """Calibrate as the options say, and write the files.
+    """Calibrate from calls between two nodes, as the options say, and write the files.
 
     Raises:
         UserError: A file cannot be read or written, or its content is wrong.
@@ -140,7 +189,7 @@ def calibrated(args: argparse.Namespace) -> Calibration:
     options = smpi_options(model, args.collectives)
     content = platform_file(cluster, model, options, _provenance(args, fit, held_out))
     errors = replayed(read_platform(kept_file(content), args.cluster), measured, held_out)
-    files = _files(args.out)
+    files = _files(args)
     write_text("--out", files["platform"], content.decode())
     write_text("--out", files["data"], _data(args.cluster, samples))
     write_picture("--out", files["picture"], calibration_figure(args.cluster, model, fit, errors))
@@ -156,16 +205,19 @@ def _check(args: argparse.Namespace) -> None:
     # Imported here for a quick start: it is slow to import.
     from platforms.grids.grid import SPEED_RANGE_FLOPS
 
-    _check_source(args)
+    _check_kind(args)
     for option, value, least, most in (
         ("--nodes", args.nodes, 2, MOST_NODES),
         ("--cores", args.cores, 1, MOST_CORES),
         ("--hold-out", args.hold_out, 2, 1000),
+        ("--fit-ranks", args.fit_ranks, 2, MOST_NODES),
+        ("--latency-us", args.latency_us, 0, 1e6),
+        ("--budget", args.budget, 1, MOST_BUDGET_S),
         ("--async-small-thresh", args.async_small_thresh, 0, 2**31 - 1),
         ("--send-is-detached-thresh", args.send_is_detached_thresh, 0, 2**31 - 1),
     ):
         if value is not None and not least <= value <= most:
-            raise UserError(f"{option} {value}", "out of range", f"Give a number from {least} to {most}")
+            raise UserError(f"{option} {value}", "out of range", f"Give a number from {least:.7g} to {most:.10g}")
     low, high = (flops / 1e9 for flops in SPEED_RANGE_FLOPS)
     for gflops in args.core_gflops or []:
         if not low <= gflops <= high:
@@ -180,44 +232,43 @@ def _check(args: argparse.Namespace) -> None:
         )
     if Path(args.out).suffix != _ENDING:
         raise UserError(f"--out {args.out}", "its name does not end with .xml", "Write for example --out dahu.xml")
-    for file in _files(args.out).values() if args.p2p else ():
+    for file in _files(args).values():
         check_writable("--out", file)
-        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in args.p2p):
+        read = args.p2p or args.patterns or [one for one in (args.measured, args.machine) if one is not None]
+        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in read):
             raise UserError(f"--out {args.out}", f"it would replace {file}, which is read", "Choose another name")
-
-
-def _check_source(args: argparse.Namespace) -> None:
-    """Check that options go with the source of the times."""
-    if args.p2p is not None:
-        for option, value in (
-            ("--cluster", args.cluster), ("--nodes", args.nodes), ("--core-gflops", args.core_gflops),
-        ):  # fmt: skip
-            if value is None:
-                raise UserError("--p2p", f"{option} is missing", "Give it: the measured times do not tell it")
-        if len(args.core_gflops) != 1:
-            raise UserError("--core-gflops", "several speeds with --p2p", "Give one: it describes one cluster")
-        return
-    source = "--machine" if args.machine else "--measured"
-    unused = (
-        ("--nodes", args.nodes),
-        ("--async-small-thresh", args.async_small_thresh),
-        ("--send-is-detached-thresh", args.send_is_detached_thresh),
-        *((("--cluster", args.cluster), ("--cores", args.cores if args.cores != 1 else None)) if args.machine else ()),
-    )
-    for option, value in unused:
-        if value is not None:
-            raise UserError(option, f"not with {source}, which tells it", "Leave it out")
-    if not 1 <= args.budget <= MOST_BUDGET_S:
-        raise UserError(f"--budget {args.budget:g}", "out of range", f"Give seconds from 1 to {MOST_BUDGET_S:g}")
 
 
 def _is_name(text: str) -> bool:
     return text.isascii() and text.replace("-", "a").replace("_", "a").isidentifier()
 
 
-def _files(out: str) -> dict[str, str]:
-    stem = out.removesuffix(_ENDING)
-    return {"platform": out, "data": f"{stem}.p2p.csv", "picture": f"{stem}.png"}
+def _check_kind(args: argparse.Namespace) -> None:
+    """Check that the options belong to the kind of measured times, and set the defaults of those that do."""
+    kinds = [kind for kind in _OWN if getattr(args, kind) is not None]
+    if len(kinds) != 1:
+        problem = "none is given" if not kinds else f"{' and '.join(f'--{kind}' for kind in kinds)} are given"
+        raise UserError(", ".join(f"--{kind}" for kind in _OWN), problem, "Give one of them")
+    own = _OWN[kinds[0]]
+    for name in dict.fromkeys(name for options in _OWN.values() for name in options):
+        option, value = f"--{name.replace('_', '-')}", getattr(args, name)
+        if value is not None and name not in own:
+            raise UserError(f"{option} {value}", f"has no effect with --{kinds[0]}", "Leave it out")
+        if value is None and own.get(name) == _NEEDED:
+            raise UserError(f"--{kinds[0]}", f"{option} is missing", "Give it: the measured times do not tell it")
+        if value is None:
+            setattr(args, name, own.get(name))
+    if "nodes" in own and len(args.core_gflops) != 1:
+        raise UserError("--core-gflops", "several speeds for one cluster", "Give one")
+
+
+def _files(args: argparse.Namespace) -> dict[str, str]:
+    stem = args.out.removesuffix(_ENDING)
+    if args.p2p is not None:
+        return {"platform": args.out, "data": f"{stem}.p2p.csv", "picture": f"{stem}.png"}
+    if args.patterns is not None:
+        return {"platform": args.out, "picture": f"{stem}.png"}
+    return {"platform": args.out, "data": f"{stem}.rows.csv", "picture": f"{stem}.png", "page": f"{stem}.html"}
 
 
 def _provenance(args: argparse.Namespace, fit: Measured, held_out: Measured) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from apps.child.process import run_bounded
 from apps.child.run_folder import working_folder
@@ -40,6 +42,28 @@ class Launched:
         """True if the launcher ended by itself with status 0."""
         return self.status == 0 and not self.timed_out
 
+    @property
+    def why(self) -> str:
+        """The reason of a failure, as far as it is known."""
+        if self.timed_out:
+            return f"time limit reached after {self.wall_s:.1f} s"
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip(" -*=\t")]
+        telling = [line for line in lines if "error" in line.lower() or "not " in line.lower()]
+        said = (telling or lines or ["nothing was said"])[0].rstrip(".")
+        return f"the launcher ended with status {self.status}: {said}"
+
+
+def printed_json(done: Launched) -> dict[str, Any] | None:
+    """Return the last line of JSON on the standard output; None if there is none."""
+    for line in reversed(done.stdout.splitlines()):
+        if line.startswith("{"):
+            try:
+                told = json.loads(line)
+            except ValueError:
+                return None
+            return told if isinstance(told, dict) else None
+    return None
+
 
 def launch(
     machine: Machine,
@@ -48,6 +72,7 @@ def launch(
     *,
     environment: Mapping[str, str] | None = None,
     preload: Sequence[Path] = (),
+    files: Mapping[str, bytes] | None = None,
     collect: Sequence[str] = (),
     links: bool = False,
     time_limit_s: float | None = None,
@@ -66,6 +91,7 @@ def launch(
         environment: Variables that every rank gets, besides the machine's own; {folder} in a value stands for the
             run's folder.
         preload: Libraries that every rank loads, after the machine's own.
+        files: Files to be written to the run's folder, by name.
         collect: Names of files in the run's folder to be returned.
         links: Run in a folder with links to everything in the current folder; otherwise in an empty one.
         time_limit_s: Wall time of the run; the machine's limit holds too.
@@ -82,6 +108,8 @@ def launch(
     with scratch_folder("machine", _made(machine.folder)) as folder:
         names = [real_name(host) for host in hosts_of_ranks]
         (folder / "hosts").write_text("".join(f"{name}\n" for name in names))
+        for name, content in (files or {}).items():
+            (folder / name).write_bytes(content)
         values = _values(folder, names, limit_s)
         ranks = _rank_command(machine, program, folder, environment or {}, preload)
         words = _command(machine, values, ranks, folder)

@@ -105,6 +105,11 @@ class Machine:
         return tuple(host for cluster in self.clusters for host in cluster.hosts)
 
     @property
+    def compiled_folder(self) -> Path | None:
+        """Folder in which executables for the machine are kept; None: the cache folder, which all its hosts see."""
+        return None if self.folder is None else self.folder / "compiled"
+
+    @property
     def content_hash(self) -> str:
         """Return a hash of everything that can change a measured time, which nominal speeds and limits cannot."""
         decides = {

@@ -23,11 +23,6 @@ _C_FLAGS = ("-std=gnu11", "-pthread")
 _LAYER_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
 
 
-def compiled_folder(machine: Machine) -> Path | None:
-    """Return where the machine's executables are kept; None: in the cache folder, which all its hosts then see."""
-    return None if machine.folder is None else machine.folder / "compiled"
-
-
 def kernel_executable(machine: Machine, kernel: Kernel) -> Path:
     """Return a kernel compiled by the machine's C compiler."""
     include = _REAL_MPI / "include"
@@ -38,7 +33,7 @@ def kernel_executable(machine: Machine, kernel: Kernel) -> Path:
         flags=[*machine.compilers.flags, *_C_FLAGS, f"-I{include}"],
         libraries=["-lm", "-ldl"],
         headers=[*kernel.headers, *_headers_for_real_mpi()],
-        folder=compiled_folder(machine),
+        folder=machine.compiled_folder,
     )
 
 
@@ -58,7 +53,7 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
     compiler = _compiler(machine, program)
     return compile_once(
         program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, libraries=["-lm"],
-        included=included, folder=compiled_folder(machine),
+        included=included, folder=machine.compiled_folder,
     )  # fmt: skip
 
 
@@ -71,7 +66,7 @@ def layer_library(machine: Machine) -> Path:
         flags=_LAYER_FLAGS,
         libraries=["-ldl"],
         headers=_layer_headers(),
-        folder=compiled_folder(machine),
+        folder=machine.compiled_folder,
     )
 
 
@@ -83,7 +78,7 @@ def probe_program(machine: Machine) -> Path:
         compiler=[machine.compilers.c],
         flags=["-O2", "-std=gnu11"],
         headers=[_COMMON / "json.h"],
-        folder=compiled_folder(machine),
+        folder=machine.compiled_folder,
     )
 
 

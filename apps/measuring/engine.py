@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from apps.child.failure import check_recorded
 from apps.child.process import Finished
 from apps.errors import KernelError, SimulationError
 from apps.kernels.arguments import kernel_arguments
-from apps.machines.launch import Launched, launch, real_name
+from apps.machines.launch import Launched, launch, printed_json, real_name
 from apps.machines.machine_file import Machine
 from apps.machines.turns import alone_on
 from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_executable
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
+from apps.recording.recorder.library import RECORDED, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
@@ -79,12 +80,30 @@ def run_iterations(
 def note_events(
     spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
 ) -> Finished:
-    """Refuse: recordings are made in simulation, where the events of a program are the same.
+    """Run a number of iterations once, under the recorder; see apps.runs.engines.Engine.
 
-    Raises:
-        KernelError: Always.
+    The time between two calls is computation, in flops of the speed that the spec's platform gives the rank's host.
     """
-    raise KernelError(what, "the engine machine makes no recordings", "Record the program with engine smpi")
+    machine, nranks = _machine(spec), spec.target.nranks
+    speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
+    with alone_on(machine):
+        done = launch(
+            machine,
+            _program(spec, machine, iterations),
+            spec.target.placement,
+            environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
+            preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
+            collect=[f"{rank}.{one}" for rank in range(nranks) for one in RECORDED],
+            links=spec.target.problem.program is not None,
+            time_limit_s=time_limit_s,
+        )
+    finished = Finished(done.status, done.stdout, done.stderr, done.wall_s, 0, done.timed_out)
+    check_recorded(finished, what)
+    if not done.succeeded:
+        raise SimulationError(f"{what} on machine {machine.name}: {done.why}", done.stderr)
+    for name, content in done.files.items():
+        (notes / name).write_bytes(content)
+    return finished
 
 
 def _machine(spec: RunSpec) -> Machine:
@@ -102,11 +121,11 @@ def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...
 def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
     """Return what one run tells, after checking that it succeeded and ran where it should."""
     what = f"{spec.target} on machine {machine.name}"
-    output = last_json(done.stdout) if spec.target.problem.program is None else None
+    output = printed_json(done) if spec.target.problem.program is None else None
     if output is not None and "refused" in output:
         raise KernelError(str(spec.target), output["refused"], "Choose other ranks, or another class or size")
     if not done.succeeded:
-        raise SimulationError(f"{what}: {why_failed(done)}", done.stderr)
+        raise SimulationError(f"{what}: {done.why}", done.stderr)
     if FILE not in done.files:
         reason = "the layer that measures its ranks has written nothing: gridval doctor --machine may tell why"
         raise SimulationError(f"{what}: {reason}", done.stderr)
@@ -130,28 +149,6 @@ def same_host(asked: str, told: str) -> bool:
     """
     first, second = real_name(asked), told
     return first == second or first.partition(".")[0] == second or first == second.partition(".")[0]
-
-
-def last_json(text: str) -> dict[str, Any] | None:
-    """Return the object in the last line that begins with a brace; None if there is none."""
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            try:
-                told = json.loads(line)
-            except ValueError:
-                return None
-            return told if isinstance(told, dict) else None
-    return None
-
-
-def why_failed(done: Launched) -> str:
-    """Return why a run did not succeed, in the launcher's own words."""
-    if done.timed_out:
-        return f"time limit reached after {done.wall_s:.1f} s"
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" -*=\t")]
-    telling = [line for line in lines if "error" in line.lower() or "not " in line.lower()]
-    said = (telling or lines or ["nothing was said"])[0].rstrip(".")
-    return f"the launcher ended with status {done.status}: {said}"
 
 
 def _record(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.errors import SimulationError
-from apps.machines.launch import Launched, find_launcher, launch, launcher_environment
+from apps.machines.launch import Launched, find_launcher, launch, launcher_environment, printed_json
 from apps.machines.machine_file import Machine
 from apps.machines.turns import alone_on
 from apps.measuring.compiling import layer_library, probe_program
-from apps.measuring.engine import last_json, same_host, why_failed
+from apps.measuring.engine import same_host
 from apps.measuring.notes import FILE, VARIABLE, Notes, parse_notes
 from platforms.errors import UserError
 from platforms.files.scratch import scratch_folder
@@ -101,9 +101,9 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
     """Run the probe on all hosts at once, in an order that a launcher would not choose by itself."""
     asked = _order(machine)
     done = _probe(machine, layer, probe, asked)
-    told = None if isinstance(done, str) else last_json(done.stdout)
+    told = None if isinstance(done, str) else printed_json(done)
     if isinstance(done, str) or not done.succeeded or told is None:
-        why = done if isinstance(done, str) else why_failed(done)
+        why = done if isinstance(done, str) else done.why
         yield from _alone(machine, layer, probe, asked, why)
         return
     count = number_of(len(set(asked)), "host")
@@ -147,7 +147,7 @@ def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why
         done = _probe(machine, layer, probe, [host])
         if isinstance(done, str) or not done.succeeded:
             bad += 1
-            reason = done if isinstance(done, str) else why_failed(done)
+            reason = done if isinstance(done, str) else done.why
             yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy="Correct hosts, or the launcher")
     if not bad:
         yield Part("hosts", False, f"each can be reached, but not together: {why}", remedy="Correct the launcher")

@@ -48,6 +48,7 @@ class UserProgram:
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
     simulated: bool = True  # SimGrid can run it; False: a binary that was built for a real MPI library
+    recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
 
     @property
     def is_python(self) -> bool:

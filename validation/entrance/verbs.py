@@ -52,6 +52,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "predict": Verb("predict run times without running the targets", "predictor.predict"),
         "campaign": Verb("run for a product of platforms, networks, problems and mappings", "validation.campaign"),
         "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
+        "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),
         "map": Verb("find where predictors are valid: their error by compute share", "validation.regimes.cli"),
     },
     "Choose and plan": {
@@ -92,6 +93,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "This computer": {
         "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor.cli"),
         "completion": Verb("print the script that completes gridval in a shell", "validation.entrance.completion"),
+        "emulate": Verb("run MPI programs for real on a small grid that this computer emulates", "apps.emulation.cli"),
         "calibrate": Verb("measure the share of peak speed that kernels sustain here", "apps.calibrate"),
     },
 }  # fmt: skip

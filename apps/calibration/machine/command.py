@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from apps.calibration.machine.calibrate import MachineCalibration, Request, calibrated
+from apps.calibration.machine.calibrate import MachineCalibration, Request
+from apps.calibration.machine.calibrate import calibrated as calibrated_rows
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
-from apps.calibration.machine.report import as_json, as_text
 from apps.calibration.machine.rows import Rows, read_rows, written
 from apps.errors import KernelError
 from apps.machines.launch import launch
@@ -23,33 +22,22 @@ from apps.measuring.compiling import compiled_folder
 from apps.probes.machine.measure import machine_program
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes, input_text
-from platforms.files.writing import check_writable, write_picture, write_text
+from platforms.files.writing import write_picture, write_text
 
 _EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
 
 
-def run(args: argparse.Namespace) -> str:
-    """Measure if a machine is given, calibrate, write the files, and return what is to be printed.
+def calibrated(args: argparse.Namespace, files: Mapping[str, str]) -> MachineCalibration:
+    """Measure if a machine is given, calibrate, and write the files (platform, data, picture, page).
 
     Raises:
         UserError: A file or a value is wrong.
         KernelError: The measurement failed.
         SimulationError: The replay does not succeed.
     """
-    files = machine_files(args.out)
-    for file in files.values():
-        check_writable("--out", file)
-        if args.measured and os.path.exists(file) and os.path.samefile(file, args.measured):
-            raise UserError(f"--out {args.out}", f"it would replace {file}, which is read", "Choose another name")
-    found = calibrated(_of_machine(args) if args.machine else _of_file(args))
+    found = calibrated_rows(_of_machine(args) if args.machine else _of_file(args))
     _write(found, files)
-    return json.dumps(as_json(found, files), indent=2) if args.json else as_text(found, files)
-
-
-def machine_files(out: str) -> dict[str, str]:
-    """Return the files that are written, by what they hold."""
-    stem = out.removesuffix(".xml")
-    return {"platform": out, "data": f"{stem}.rows.csv", "picture": f"{stem}.png", "page": f"{stem}.html"}
+    return found
 
 
 def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
@@ -69,7 +57,7 @@ def _of_file(args: argparse.Namespace) -> Request:
     except UnicodeDecodeError:
         raise UserError(args.measured, "not text in UTF-8", "Give what the program printed") from None
     rows = read_rows(text, args.measured)
-    name = args.cluster or "machine"
+    name = args.cluster
     clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
     hash_text = hashlib.sha256(input_bytes(args.measured)).hexdigest()[:16]
     return Request(
