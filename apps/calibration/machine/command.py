@@ -18,7 +18,6 @@ from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
 from apps.machines.turns import alone_on
-from apps.measuring.compiling import compiled_folder
 from apps.probes.machine.measure import machine_program
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes, input_text
@@ -116,7 +115,7 @@ def measured(machine: Machine, budget_s: float) -> Rows:
         UserError: The program cannot be compiled or started, or the budget is too small.
         KernelError: It failed.
     """
-    program = machine_program(machine.compilers.c, machine.compilers.flags, compiled_folder(machine))
+    program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
     hosts, clusters = _ranks(machine)
     words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
     with alone_on(machine):
