@@ -38,7 +38,7 @@ _LATENCY_US = 10.0
 _ALLTOALL = "ring"  # the pairwise exchange of Open MPI before 4.1, for 3000 bytes or more
 _BUDGET_S = 120.0
 _NEEDED = "needed"
-_ONE_CLUSTER = {"cluster": _NEEDED, "nodes": _NEEDED, "cores": 1, "core_gflops": _NEEDED}
+_ONE_CLUSTER: dict[str, float | str | None] = {"cluster": _NEEDED, "nodes": _NEEDED, "cores": 1, "core_gflops": _NEEDED}
 # Options that belong to some of the kinds of measured times, with their defaults.
 _OWN: dict[str, dict[str, float | str | None]] = {
     "p2p": {**_ONE_CLUSTER, "hold_out": _HOLD_OUT, "async_small_thresh": None, "send_is_detached_thresh": None},

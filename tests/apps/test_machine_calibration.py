@@ -230,10 +230,10 @@ def test_the_command_writes_platform_rows_picture_and_page(tmp_path, measured, c
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--nodes 4", "--nodes: not with --measured"),
+        ("--nodes 4", "--nodes 4: has no effect with --measured"),
         ("--core-gflops 1,2,3", "--core-gflops 1,2,3: 2 clusters were measured"),
         ("--core-gflops 0", "--core-gflops 0: out of range"),
-        ("--budget 0", "--budget 0: out of range"),
+        ("--budget 9", "--budget 9.0: has no effect with --measured"),
         ("--out {folder}/rows.csv", "its name does not end with .xml"),
         ("--measured {folder}/none.csv", "none.csv: cannot be read: No such file or directory"),
     ],
