@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Sequence
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import (
     add_problem_arguments,
@@ -26,6 +27,7 @@ from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
 from apps.spec.choices import MODES
+from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.timelines.files import check_timeline, timeline_formats, write_timeline
 from platforms.arguments import (
@@ -65,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
         help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
         "(docs/programs/timelines.md); the run is simulated once more for it",
     )  # fmt: skip
+    add_dry_run_argument(parser, kept=False)
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
 
@@ -141,7 +144,9 @@ def _run(args: argparse.Namespace) -> int:
     platform = platform_from_arguments(args)
     placement = placement_from_arguments(args, platform, args.ranks)
     spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
-    # Imported here for a quick start: it is slow to import.
+    if args.dry_run:
+        return _say_plan(args, spec)
+    # Imported here for a quick start: they are slow to import.
     from apps.runs.cautions import extrapolation_caution
     from apps.runs.simulate import simulate
 
@@ -156,6 +161,16 @@ def _run(args: argparse.Namespace) -> int:
         print(f"error: {asked.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1
     return 0
+
+
+def _say_plan(args: argparse.Namespace, spec: RunSpec) -> int:
+    """Print what would be simulated: the run, and once more under the recorder for a timeline."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Other, Plan, wall_s
+
+    again = Other("run for the timeline", "runs for the timeline", 1, wall_s([spec], 1))
+    plan = Plan(truths=(spec,), others=() if args.timeline is None else (again,))
+    return print_plan(args, plan, kept=False)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,10 +15,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
+from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.arguments import check_usable, read_platforms
@@ -31,8 +33,7 @@ from platforms.model.placement import MAPPINGS, Placement
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
-from predictor.arguments import add_dry_run_argument, print_plan
-from predictor.evidence.plan import Plan, planned, rough_duration, wall_s
+from predictor.evidence.plan import planned
 from predictor.plugins import within
 from predictor.registry import HCF_FAMILY, predictors
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
@@ -249,7 +250,7 @@ def plan(campaign: Campaign) -> Plan:
 def estimate(campaign: Campaign, jobs: int) -> Estimate:
     """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations."""
     asked = plan(campaign)
-    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.others)
+    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.askers)
 
 
 def _file_help() -> str:

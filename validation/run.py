@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
@@ -22,10 +23,8 @@ from platforms.command import CommandParser
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 from predictor.arguments import (
-    add_dry_run_argument,
     add_predictor_argument,
     predictors_by_target,
-    print_plan,
     problems_from_arguments,
 )
 from predictor.defaults.choice import DEFAULT_TEXT

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import (
     add_problem_arguments,
@@ -52,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -102,10 +104,13 @@ def _run(args: argparse.Namespace) -> int:
     _check(args, problem)
     # Imported here for a quick start: they are slow to import.
     from apps.runs.neutral import neutral_platform
+    from apps.runs.plan import Plan
     from predictor.dpgraph.graph import graph_of
 
     platform = neutral_platform(args.ranks)
     target = Target(problem, platform, tuple(host.name for host in platform.hosts))
+    if args.dry_run:
+        return print_plan(args, Plan(recordings=((RunSpec(target), args.iterations),)))
     with runner_from_arguments(args) as runner:
         recording = runner.recording(RunSpec(target), args.iterations)
     graph = graph_of(recording, expand=args.collectives == "messages")

@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from apps.arguments.dry_run import add_dry_run_argument
 from apps.arguments.programs import parse_parameters
 from apps.arguments.runner import add_runner_arguments
 from apps.arguments.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
+from apps.runs.plan import Plan
 from apps.spec.settings import Settings
 from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.command import any_case
@@ -25,8 +27,7 @@ from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
-from predictor.arguments import add_dry_run_argument
-from predictor.evidence.plan import Plan, planned
+from predictor.evidence.plan import planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
@@ -127,7 +128,7 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), ())
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)))
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
     return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 

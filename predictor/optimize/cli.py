@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import runner_from_arguments
 from apps.arguments.settings import settings_from_arguments
@@ -25,7 +26,6 @@ from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
-from predictor.arguments import print_plan
 from predictor.base import Cost
 from predictor.npt.tables import equations
 from predictor.optimize.arguments import (

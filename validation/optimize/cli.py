@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from apps.arguments.dry_run import print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import runner_from_arguments
 from apps.arguments.settings import settings_from_arguments
@@ -20,7 +21,6 @@ from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.width import add_wide_argument
-from predictor.arguments import print_plan
 from predictor.optimize.arguments import (
     FIRST_OPTIONS,
     add_search_arguments,
