@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.store.database import DATABASE
 from platforms.files.caching import cache_folder
 from platforms.terminal.prose import folded_lines
 
@@ -39,6 +38,7 @@ def print_plan(args: argparse.Namespace, plan: Plan, *, kept: bool = True) -> in
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import plan_text
     from apps.store import Store
+    from apps.store.database import DATABASE
 
     store = None
     if kept and not args.no_store:

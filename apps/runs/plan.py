@@ -54,11 +54,14 @@ class Plan:
         return (*self.evidence, *self.truths)
 
     def joined(self, other: Plan) -> Plan:
-        """Return this plan with the evidence of another one, each simulation once."""
-        known = {same_run(spec) for spec in self.specs}
+        """Return this plan with the simulations of another one, each once, and the remark of this one."""
+        truths = {same_run(spec): spec for spec in (*self.truths, *other.truths)}
+        evidence = {same_run(spec): spec for spec in (*self.evidence, *other.evidence)}
         return replace(
             self,
-            evidence=(*self.evidence, *(spec for spec in other.evidence if same_run(spec) not in known)),
+            evidence=tuple(spec for key, spec in evidence.items() if key not in truths),
+            truths=tuple(truths.values()),
+            others=(*self.others, *other.others),
             recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
@@ -117,7 +120,7 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
         if store is None or not store.unchanged("recording", recording_identity(spec, iterations))
     ]
     if wanted:
-        time_s = _RECORDING * sum(_run_s(replace(spec, iterations=iterations)) for spec, iterations in missing)
+        time_s = _RECORDING * sum(_run_s(spec, iterations) for spec, iterations in missing)
         yield Other("recording", "recordings", len(wanted), time_s, len(wanted) - len(missing))
 
 
@@ -144,7 +147,7 @@ def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:
     The estimate assumes 0.1 s to start a run and 1e5 messages per second and job.  The messages of an iteration follow
     from the kernels' patterns, within a factor of about two; steady runs are assumed to take five iterations.
     """
-    return sum(map(_run_s, specs)) / jobs
+    return sum(_run_s(spec) for spec in specs) / jobs
 
 
 def rough_duration(time_s: float) -> str:
@@ -165,12 +168,14 @@ def same_run(spec: RunSpec) -> tuple[object, ...]:
     return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
 
 
-def _run_s(spec: RunSpec) -> float:
+def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
+    """Return the rough wall time of a run, s, of so many iterations; None: as the spec says."""
     target = spec.target
     params, ranks = dict(target.problem.params), target.nranks
     official = target.iterations
-    policies = {"full": official, "steady": min(5, official)}
-    iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
+    if iterations is None:
+        policies = {"full": official, "steady": min(5, official)}
+        iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
     per_rank = {
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
         "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level

@@ -25,7 +25,6 @@ from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.arguments import problems_from_arguments
 from predictor.base import Evidence
-from predictor.evidence.broker import Broker
 from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.frequency.objectives import EVALUATIONS, OBJECTIVES
 from predictor.registry import predictor
@@ -130,7 +129,8 @@ def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settin
     Raises:
         OutOfRange: The model has no answer.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
+    from predictor.evidence.broker import Broker
     from predictor.frequency.search import best
 
     fitted, evidence = fit(predictor(args.predictor), [target], Broker.of(settings, [target], runner))

@@ -6,18 +6,20 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
 from platforms.read.read import materialise
-from predictor.frequency.levels import Clocks, Frequency, Levels, Point
+from predictor.frequency.levels import Clocks, Frequency, Point
 from predictor.frequency.objectives import OBJECTIVES
 from predictor.frequency.study import Study, option_text
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
 
 MOST_SIMULATED = 50_000  # choices that --optimum simulates at most
 

@@ -124,7 +124,9 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
         if not args.dry_run:
             points += simulate_world(cases, cores, nodes)
     if args.dry_run:
-        return print_plan(args, Plan(others=(Other("point of its own world", "points of its own world", planned, planned * POINT_S),)))
+        return print_plan(
+            args, Plan(others=(Other("point of its own world", "points of its own world", planned, planned * POINT_S),))
+        )
     table = world_table(points)
     if folder is not None:
         with written_into("--out", folder):
