@@ -29,7 +29,7 @@ from apps.results.record import RunRecord
 from apps.spec.choices import MODES
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.timelines.files import check_timeline, timeline_formats, write_timeline
+from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
 from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
@@ -40,8 +40,6 @@ from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import known_names
 from platforms.terminal.progress import doing
 from platforms.wording import number_of
-
-_TIMELINE = "--timeline"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -62,11 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_placement_arguments(parser)
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
-    parser.add_argument(
-        _TIMELINE, metavar="FILE",
-        help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
-        "(docs/programs/timelines.md); the run is simulated once more for it",
-    )  # fmt: skip
+    add_timeline_argument(parser)
     add_dry_run_argument(parser, kept=False)
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
@@ -136,7 +130,7 @@ def _run(args: argparse.Namespace) -> int:
             raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
         asked = problem_from_arguments(args, args.app, default_class="S")
     if args.timeline is not None:
-        check_timeline(_TIMELINE, args.timeline)
+        check_timeline(TIMELINE, args.timeline)
     time_limit_s = wall_limit_from_arguments(args)
     settings = settings_from_arguments(args)
     if args.mode not in MODES:
@@ -156,7 +150,7 @@ def _run(args: argparse.Namespace) -> int:
     shown = None if args.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
     if args.timeline is not None:
-        print(f"timeline: {write_timeline(_TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
+        print(f"timeline: {write_timeline(TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {asked.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1
@@ -166,10 +160,9 @@ def _run(args: argparse.Namespace) -> int:
 def _say_plan(args: argparse.Namespace, spec: RunSpec) -> int:
     """Print what would be simulated: the run, and once more under the recorder for a timeline."""
     # Imported here for a quick start: they are slow to import.
-    from apps.runs.plan import Other, Plan, wall_s
+    from apps.runs.plan import Plan, for_timeline
 
-    again = Other("run for the timeline", "runs for the timeline", 1, wall_s([spec], 1))
-    plan = Plan(truths=(spec,), others=() if args.timeline is None else (again,))
+    plan = Plan(truths=(spec,), others=() if args.timeline is None else (for_timeline(spec),))
     return print_plan(args, plan, kept=False)
 
 

@@ -33,9 +33,10 @@ from platforms.model.placement import MAPPINGS, Placement
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
+from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.evidence.plan import planned
 from predictor.plugins import within
-from predictor.registry import HCF_FAMILY, predictors
+from predictor.registry import predictors
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
@@ -74,7 +75,11 @@ class Campaign:
     """The targets and predictors of a campaign file."""
 
     cases: tuple[Case, ...]
-    predictors: tuple[Predictor, ...]
+    predictors: tuple[Predictor, ...] | PredictorsOf  # of every target, or by target
+
+    def asked(self, target: Target) -> Sequence[Predictor]:
+        """Return the predictors of a target."""
+        return self.predictors(target) if callable(self.predictors) else self.predictors
 
     def groups(self) -> dict[tuple[Settings, str], list[Target]]:
         """Return the targets grouped by settings and mapping."""
@@ -99,7 +104,7 @@ def read_campaign(path: str | Path) -> Campaign:
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
         efficiencies = ["reference", 0.1]   # default reference
-        predictors = ["hcf"]                # default the three of HCF; "all" for every one; "mine.py:NAME" for yours
+        predictors = ["hcf"]                # default as validation.run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others
@@ -149,7 +154,9 @@ def read_campaign(path: str | Path) -> Campaign:
     ]
     for case in cases:
         case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
-    models = predictors(within(path.parent, name) for name in _names(table, "predictors", list(HCF_FAMILY)))
+    if not table.has("predictors"):
+        return Campaign(tuple(cases), default_predictors)
+    models = predictors(within(path.parent, name) for name in _names(table, "predictors", []))
     return Campaign(tuple(cases), tuple(models))
 
 
@@ -293,7 +300,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     fail_above = limit_from_arguments(args)
     campaign = read_campaign(args.file)
-    count = len(campaign.cases) * len(campaign.predictors)
+    count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
     if args.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
         return print_plan(args, plan(campaign))

@@ -68,6 +68,11 @@ class Plan:
         )
 
 
+def for_timeline(spec: RunSpec) -> Other:
+    """Return the run under the recorder that a timeline needs."""
+    return Other("run for the timeline", "runs for the timeline", 1, _RECORDING * _run_s(spec))
+
+
 def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     """Return a plan in words: how many simulations, how many the store has, how long the others may take.
 
