@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.child.smpirun import is_plain, smpirun_command, write_host_file
+from apps.child.smpirun import smpirun_command, write_host_file
 from apps.errors import KernelError
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
@@ -16,6 +16,7 @@ from apps.programs.own_program import executable
 from apps.smpi.memorybus.library import bus_library
 from apps.spec.engine_options import check_host_names, trace_options
 from apps.spec.run_spec import RunSpec
+from platforms.files.scratch import is_plain
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.repairs import loaded_first, repairs_library
 
