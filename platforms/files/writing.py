@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from platforms.errors import UserError
 from platforms.files.reading import PATIENCE_S
 from platforms.files.scratch import scratch_file
+from platforms.files.spreadsheets import safe_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,8 +143,8 @@ def _opened_in_place(place: Path) -> BinaryIO:
 
 
 def write_csv(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table without its index, as ``write_whole``."""
-    write_whole(path, table.to_csv(index=False).encode())
+    """Write a table without its index, as ``write_whole``; its texts are safe in spreadsheets."""
+    write_whole(path, safe_table(table).to_csv(index=False).encode())
 
 
 def check_picture(option: str, text: str) -> None:

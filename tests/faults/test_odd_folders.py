@@ -33,8 +33,10 @@ int main(int argc, char **argv)
   return 0;
 }
 """
-ODD = ["a#b", "a~b", "~", "a!b", "Uml\u00e4ut", "a,b", "a b", "a'b", 'a"b', "a$HOME", "a;b", "a&b", "a(b)", "a*", "[a]",
-       "a\\b", "a:b", "a=b", "a%b", "{a}", "-a", "@a"]  # fmt: skip
+ODD = ["a#b", "~", "a!b", "Uml\u00e4ut", "a,b", "a b"]
+ODDER = [
+    *("a~b", "a'b", 'a"b', "a$HOME", "a;b", "a&b", "a(b)", "a*", "[a]", "a\\b", "a:b", "a=b", "a%b", "{a}", "-a", "@a")
+]
 
 
 def run(words, where, **environment):
@@ -56,7 +58,7 @@ def program(tmp_path):
 KERNEL = ["apps.run", "--app", "ep", "--class", "S", "--scenario", "grid4x2", "--ranks", "4"]
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", [*ODD, *(pytest.param(name, marks=pytest.mark.slow) for name in ODDER)])
 def test_temporary_files_may_be_in_a_folder_of_any_name(tmp_path, program, name):
     place = tmp_path / name
     place.mkdir()
@@ -78,14 +80,15 @@ def test_the_inputs_of_a_program_are_the_same_in_a_folder_of_any_name(tmp_path, 
 
 
 def test_the_folder_of_temporary_files_and_home_may_be_relative(tmp_path, program):
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".cache").mkdir(parents=True)
     assert run(program, tmp_path, TMPDIR=".") == (0, "")
     assert run(KERNEL, tmp_path, TMPDIR="home/..") == (0, "")
-    status, said = run(KERNEL, tmp_path, HOME="home", GRID_VALIDATOR_CACHE="", XDG_CACHE_HOME="")
-    assert (status, said) == (0, "")
-    assert list((tmp_path / "home").rglob("compiled")) != []
+    assert run(KERNEL, tmp_path, HOME="home") == (0, "")
+    assert run(["apps.store", "list"], tmp_path, HOME="home", GRID_VALIDATOR_CACHE="~/of-home") == (0, "")
+    assert (tmp_path / "home" / "of-home").is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a#b c,d", "Uml\u00e4ut~!"])
 def test_a_checkout_in_a_folder_of_any_name_runs(tmp_path, program, name):
     place = tmp_path / name
