@@ -234,7 +234,8 @@ def _open_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
     for name, handle in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(handle, "w", encoding="utf-8", errors="backslashreplace", closefd=False))
+            stream = os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
 
 
 def _interrupt(*_: object) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from platforms.simgrid.child import clean_environment
 
-
 _CATEGORIES = (
     *("LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_TIME", "LC_ADDRESS", "LC_IDENTIFICATION"),
     *("LC_MEASUREMENT", "LC_NAME", "LC_PAPER", "LC_TELEPHONE"),

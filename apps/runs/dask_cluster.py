@@ -17,7 +17,7 @@ from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, write_atomically
-from platforms.read.read import profiles
+from platforms.read.content import loadable, profiles
 
 _CONNECT_LIMIT_S = 20.0
 _LONGEST_PAUSE_S = 0.05
@@ -88,7 +88,7 @@ class Cluster:
         from distributed import KilledWorker
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
-        files = _files_to_send(spec.target.platform.path)
+        files = _files_to_send(loadable(spec.target.platform))
         future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
         stop = threading.Event() if stop is None else stop
         pause_s = 0.001
@@ -164,5 +164,5 @@ def _simulate_there(
         if not path.is_file() or path.read_bytes() != content:
             write_atomically(path, content)
     path = folder / Path(platform.path).name
-    there = replace(spec, target=replace(spec.target, platform=replace(platform, path=path)))
+    there = replace(spec, target=replace(spec.target, platform=replace(platform, path=path, kept=None, file_hash=None)))
     return simulate(there, time_limit_s=time_limit_s)

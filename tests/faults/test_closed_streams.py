@@ -49,7 +49,7 @@ def test_a_full_output_is_one_line(words):
 def test_a_file_into_a_pipe_that_nobody_reads_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "PATIENCE_S", 0.2)
     os.mkfifo(tmp_path / "r.html")
-    with pytest.raises(UserError, match="--report .*: cannot be written: a pipe that nobody reads for 0.2 s"):
+    with pytest.raises(UserError, match=r"--report .*: cannot be written: a pipe that nobody reads for 0.2 s"):
         writing.write_text("--report", str(tmp_path / "r.html"), "<html>")
 
 

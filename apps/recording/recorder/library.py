@@ -6,6 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
@@ -15,14 +16,20 @@ _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 
 def recorder_library() -> Path:
     """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
-    return compile_once(
+    library = compile_once(
         "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=_headers()
     )
+    check_still("the recorder", recorder_hash(), _hash_now())
+    return library
 
 
 @cache
 def recorder_hash() -> str:
-    """Return the hash of the recorder's sources and compiler flags."""
+    """Return the hash of the recorder's sources and compiler flags, as they are when it is first asked for."""
+    return _hash_now()
+
+
+def _hash_now() -> str:
     digest = hashlib.sha256(" ".join(_FLAGS).encode())
     for path in (*_sources(), *_headers()):
         digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
