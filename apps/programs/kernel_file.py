@@ -50,7 +50,7 @@ def _parameters(value: Any) -> bool:
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "title": (_text, "a text in one line"),
-    "sources": (lambda value: isinstance(value, list) and value and all(map(_text, value)), "a list of C files"),
+    "sources": (lambda value: isinstance(value, list) and bool(value) and all(map(_text, value)), "a list of C files"),
     "reference_efficiency": (lambda value: _number(value) and 0 < value <= 1, "a share above 0 and up to 1"),
     "bytes_per_flop": (
         lambda value: (_number(value) and 0 <= value < float("inf")) or (_text(value) and value in MEMORY_RULES),
@@ -65,7 +65,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "calibration_size": (_positive, "a whole number above 0"),
     "parameters": (_parameters, "a table of numbers and words"),
     "classes": (
-        lambda value: isinstance(value, dict) and value and all(map(_parameters, value.values())),
+        lambda value: isinstance(value, dict) and bool(value) and all(map(_parameters, value.values())),
         "at least one table of numbers and words",
     ),
 }
