@@ -21,7 +21,6 @@ from platforms.files.caching import cache_folder, write_atomically
 from platforms.read.content import loadable, profiles
 
 _CONNECT_LIMIT_S = 20.0
-_LOST = (OSError, RuntimeError, TimeoutError)  # what Dask's client raises when the scheduler does not answer
 _LONGEST_PAUSE_S = 0.05
 _LOOK_EVERY_S = 2.0  # interval between two checks for workers
 NO_WORKERS_S = 60.0  # time without workers after which a run fails; a batch system may restart some until then
@@ -66,7 +65,7 @@ class Cluster:
         """Number of simulations that the present workers can run at the same time; 0 if the scheduler is gone."""
         try:
             return sum(self._client.nthreads().values())
-        except _LOST:
+        except _lost():
             return 0
 
     def _check_places(self, address: str) -> None:
@@ -97,7 +96,7 @@ class Cluster:
         files = _files_to_send(loadable(spec.target.platform))
         try:
             future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
-        except _LOST:
+        except _lost():
             raise _gone(what) from None
         stop = threading.Event() if stop is None else stop
         pause_s = 0.001
@@ -113,7 +112,7 @@ class Cluster:
             raise SimulationError(f"{what}: every worker that ran it died, perhaps for lack of memory") from None
         except CancelledError:  # not by this process
             raise _gone(what) from None
-        except _LOST:
+        except _lost():
             if self._client.status == "running":  # an error of the run itself
                 raise
             raise _gone(what) from None
@@ -137,7 +136,7 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         """Close the connection to the scheduler, which drops the runs of this client."""
-        with suppress(*_LOST):  # of a scheduler that is gone
+        with suppress(*_lost()):  # of a scheduler that is gone
             self._client.close()
 
 
@@ -148,7 +147,7 @@ def _check_address(address: str) -> None:
         UserError: It is none.
     """
     # Imported here for a quick start: it is slow to import.
-    from distributed.comm import get_address_host_port
+    from distributed.comm.addressing import get_address_host_port
 
     try:
         with suppress(NotImplementedError):  # kinds of addresses without a port
@@ -157,6 +156,14 @@ def _check_address(address: str) -> None:
         reason = str(err).partition("\n")[0].rstrip(".")
         remedy = "Give the address of a running scheduler, such as tcp://host:8786"
         raise UserError(f"--scheduler {printable(address)}", reason, remedy) from err
+
+
+def _lost() -> tuple[type[Exception], ...]:
+    """Return what Dask's client raises when the scheduler does not answer."""
+    # Imported here for a quick start: it is slow to import.
+    from distributed.client import ClosedClientError
+
+    return OSError, RuntimeError, TimeoutError, ClosedClientError
 
 
 def _gone(what: str) -> SimulationError:
