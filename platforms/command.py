@@ -24,7 +24,8 @@ EXIT_STATUSES = (
 
 
 _NO_MORE = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-_NO_THREAD = "can't start new thread"
+# Python's and the loader's texts where a thread cannot be started or a library has no room in memory.
+_NO_ROOM_TEXTS = ("can't start new thread", "failed to map segment", "cannot allocate memory")
 _TOO_FEW = (
     "error: the system: it gives no more processes, files or memory ({}). Raise its limits (ulimit -a), or end others."
 )
@@ -190,11 +191,11 @@ def exit_status(command: Callable[[], int]) -> int:
             return 1
         _say(f"error: {printable(str(err.filename or 'output'))}: {err.strerror or err}")
         return 2 if err.errno == errno.ENAMETOOLONG else 1
-    except RuntimeError as err:
-        if _NO_THREAD not in str(err):
+    except (RuntimeError, MemoryError, ImportError) as err:
+        if not isinstance(err, MemoryError) and not any(text in str(err) for text in _NO_ROOM_TEXTS):
             raise
         _drop_output()
-        _say(_TOO_FEW.format(err))
+        _say(_TOO_FEW.format(printable(str(err)) or "out of memory"))
         return 1
     except UnicodeEncodeError as err:
         _drop_output()
