@@ -31,6 +31,9 @@ _TOO_FEW = (
 )
 
 
+_MOST_DIGITS = 11  # of seconds since 1970: to the year 5138
+
+
 @dataclass(frozen=True)
 class Call:
     """A command and the other name by which the user called it."""
@@ -166,6 +169,7 @@ def exit_status(command: Callable[[], int]) -> int:
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal closes; nohup ignores the signal
         signal.signal(signal.SIGHUP, _interrupt)
     try:
+        _check_environment()
         try:
             status = command()
         except SystemExit:  # after --help, which may be in the buffer still
@@ -237,6 +241,17 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             stream = os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
             setattr(sys, name, stream)
+
+
+def _check_environment() -> None:
+    """Refuse a value of SOURCE_DATE_EPOCH that compilers and Matplotlib cannot read.
+
+    Raises:
+        UserError: It is not a number of seconds.
+    """
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise UserError(f"SOURCE_DATE_EPOCH={printable(text)}", "not a number of seconds since 1970", "Unset it")
 
 
 def _interrupt(*_: object) -> None:

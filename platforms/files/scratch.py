@@ -51,7 +51,7 @@ def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
         yield path
     except OSError as err:
         inside = folder is None or str(err.filename or folder).startswith((str(folder), str(path)))
-        if err.errno in _NO_ROOM and inside:
+        if folder is None or (err.errno in _NO_ROOM and inside):
             raise UserError(f"folder {folder or place}", f"cannot be written: {err.strerror}", remedy) from err
         raise
     finally:

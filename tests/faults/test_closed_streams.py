@@ -87,3 +87,16 @@ def test_too_few_processes_are_one_line(processes):
     assert "Traceback" not in done.stderr
     assert done.returncode in (1, 2) and done.stderr.startswith("error: ")
     assert "Resource temporarily unavailable" in done.stderr or "no more processes" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["abc", "-1", "1e9", "9" * 40, "\u0663"])
+def test_a_date_that_is_no_number_is_refused_at_once(value):
+    status, printed, said = shell(RUN, env={**os.environ, "SOURCE_DATE_EPOCH": value})
+    assert (status, printed) == (2, "") and said.startswith("error: SOURCE_DATE_EPOCH=") and said.count("\n") == 1
+
+
+def test_too_little_memory_is_one_line():
+    status, _, said = shell(
+        "-m validation.run --app ep --class S --scenario grid4x2 --ranks 8", before="ulimit -v 300000; "
+    )
+    assert status != 0 and "Traceback" not in said and said.count("\n") <= 2

@@ -26,7 +26,7 @@ from platforms.read.read import materialise
 WRONG = ["nonsense", ":", "tcp://", "foo://a:1", "tcp://[::1", "http://a.b", "127.0.0.1", "tcp://a:b"]
 CAMPAIGN = """
 scenarios = ["grid4x4", "grid4x2"]
-apps = ["lu"]
+apps = ["ep", "lu"]
 classes = ["B"]
 predictors = ["hcf-constant"]
 iterations = "full"
@@ -153,4 +153,4 @@ def test_a_scheduler_that_is_killed_in_the_middle_leaves_tables_and_failed_runs(
     assert command.returncode == 1
     assert "Traceback" not in said
     assert "the scheduler of the workers is gone" in printed + said or "there have been no workers" in printed + said
-    assert (tmp_path / "out" / "results.csv").is_file() or "No predictor has an answer" in printed + said
+    assert (tmp_path / "out" / "results.csv").is_file() == (printed != "")  # rows of the runs that were finished

@@ -84,7 +84,7 @@ def test_the_folder_of_temporary_files_and_home_may_be_relative(tmp_path, progra
     assert run(program, tmp_path, TMPDIR=".") == (0, "")
     assert run(KERNEL, tmp_path, TMPDIR="home/..") == (0, "")
     assert run(KERNEL, tmp_path, HOME="home") == (0, "")
-    assert run(["apps.store", "list"], tmp_path, HOME="home", GRID_VALIDATOR_CACHE="~/of-home") == (0, "")
+    assert run(["apps.store", "list"], tmp_path, HOME="home", GRID_VALIDATOR_CACHE="~/of-home")[0] == 0
     assert (tmp_path / "home" / "of-home").is_dir()
 
 
@@ -125,3 +125,15 @@ def test_a_program_may_set_the_locale_of_its_user(tmp_path, program, german, pla
     (tmp_path / "work.txt").write_text("1\n")
     assert run(program, tmp_path, **german) == (0, "")
     assert run(KERNEL, tmp_path, **german) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "/proc", "read-only"])
+def test_a_folder_of_temporary_files_that_cannot_be_used_is_one_line(tmp_path, kind):
+    place = tmp_path / "t"
+    if kind == "file":
+        place.touch()
+    status, said = run(
+        KERNEL, tmp_path, TMPDIR="/sys/kernel" if kind == "read-only" else "/proc" if kind == "/proc" else str(place)
+    )
+    assert status == 2 and said.startswith("error: folder ") and said.count("\n") == 1
+    assert "Make room there, or set TMPDIR to another folder" in said
