@@ -131,6 +131,8 @@ def killable(tmp_path):
         address = json.loads((tmp_path / "s.json").read_text())["address"]
         words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
         worker = subprocess.Popen([*words, "--no-nanny"], cwd=ROOT)
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=120)
         yield scheduler, address
     finally:
         for one in filter(None, (worker, scheduler)):
@@ -146,11 +148,14 @@ def test_a_scheduler_that_is_killed_in_the_middle_leaves_tables_and_failed_runs(
         [sys.executable, "-m", "validation.campaign", str(tmp_path / "c.toml"), *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(15)
-    assert command.poll() is None
+    with distributed.Client(address, set_as_default=False) as client:
+        while not any(client.processing().values()):
+            assert command.poll() is None
+            time.sleep(0.2)
+    time.sleep(2)
     scheduler.kill()
     printed, said = command.communicate(timeout=240)
-    assert command.returncode == 1
+    assert command.returncode == 1, said
     assert "Traceback" not in said
     assert "the scheduler of the workers is gone" in printed + said or "there have been no workers" in printed + said
     assert (tmp_path / "out" / "results.csv").is_file() == (printed != "")  # rows of the runs that were finished
