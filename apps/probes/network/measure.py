@@ -13,16 +13,18 @@ from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
+from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
 from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
-from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 from platforms.simgrid.installed import check_simgrid
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
+REPEATS = 5  # of every experiment on a real machine: its times are medians
 _HERE = Path(__file__).parent
 _SOURCES = (_HERE / "netprobe.c", _HERE / "simulated.c")
 _REAL_SOURCES = (_HERE / "netprobe.c", _HERE / "real.c")
@@ -72,10 +74,7 @@ class NetworkPlan:
         """Return the inputs that determine the result, as JSON values."""
         content = "\n".join(self.lines())
         if self.machine is not None:
-            # Imported here for a quick start: it is slow to import.
-            from apps.probes.network.on_machine import machine_identity
-
-            return {**machine_identity(self), "experiments": hashlib.sha256(content.encode()).hexdigest()}
+            return self._identity_on(self.machine, content)
         return {
             "platform_hash": self.platform.content_hash,
             "host": list(self.hosts),
@@ -83,6 +82,18 @@ class NetworkPlan:
             "options": dict(self.options),
             "program_hash": _hash(_SOURCES),
             "simgrid": simgrid_identity(),
+        }
+
+    def _identity_on(self, machine: Machine, content: str) -> dict[str, Any]:
+        tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
+        return {
+            "source": "measurement",
+            "machine": machine.content_hash,
+            "host": list(self.hosts),
+            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "repeats": REPEATS,
+            "program_hash": _hash(_REAL_SOURCES),
+            "tools": [str(one) for one in tools],
         }
 
     def check(self, measured: Measurement) -> None:
@@ -123,17 +134,12 @@ def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) 
 
 
 def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurement:
-    """Carry out a plan in simulation, or on its machine (apps/probes/network/on_machine.py).
+    """Carry out a plan in simulation.
 
     Raises:
         UserError: A host is not on the platform, or smpirun cannot name it.
         SimulationError: The simulation does not succeed.
     """
-    if plan.machine is not None:
-        # Imported here for a quick start: it is slow to import.
-        from apps.probes.network.on_machine import measure_on_machine
-
-        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s)
     check_simgrid()
     for host in plan.hosts:
         plan.platform.host(host)
@@ -164,11 +170,6 @@ def real_netprobe(machine: Machine) -> Path:
         "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=[_HEADER],
         folder=machine.compiled_folder,
     )  # fmt: skip
-
-
-def real_netprobe_hash() -> str:
-    """Return the hash of the sources of that program."""
-    return _hash(_REAL_SOURCES)
 
 
 def _hash(sources: Sequence[Path]) -> str:

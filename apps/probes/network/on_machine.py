@@ -4,36 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from apps.errors import SimulationError
-from apps.machines.launch import find_launcher, launch, printed_json
+from apps.machines.launch import launch, printed_json
 from apps.machines.machine_file import Machine
 from apps.machines.turns import alone_on
-from apps.probes.network.measure import Measurement, NetworkPlan, node_seconds, real_netprobe, real_netprobe_hash
-from platforms.simgrid.compiling import compiler_stamps, find_compiler
+from apps.probes.network.measure import REPEATS, Measurement, NetworkPlan, node_seconds, real_netprobe
 
-REPEATS = 5  # of every experiment: its times are medians
 _PLAN = "plan"
-
-
-def machine_identity(plan: NetworkPlan) -> dict[str, Any]:
-    """Return what determines the result besides the experiments, as JSON values.
-
-    Raises:
-        UserError: The launcher or the compiler is missing.
-    """
-    machine = plan.machine
-    assert machine is not None
-    tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
-    return {
-        "source": "measurement",
-        "machine": machine.content_hash,
-        "host": list(plan.hosts),
-        "repeats": REPEATS,
-        "program_hash": real_netprobe_hash(),
-        "tools": [str(one) for one in tools],
-    }
 
 
 def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: float | None = None) -> Measurement:

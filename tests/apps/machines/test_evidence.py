@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from apps.machines.machine_platform import machine_platform
-from apps.probes.network.measure import Exchange, NetworkPlan, measure
+from apps.probes.blocks.measure import carry_out
+from apps.probes.network.measure import Exchange, NetworkPlan
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mark
 from apps.recording.files import from_bytes, to_bytes
@@ -45,7 +46,7 @@ def test_messages_take_time_on_a_machine_and_large_ones_more(named):
     platform = machine_platform(named)
     small, large = (Exchange("left1", "right1", size, 0) for size in (1, 8_000_000))
     both = Exchange("left2", "right1", 8_000_000, 0)
-    measured = measure(NetworkPlan(platform, ((small,), (large,), (large, both)), machine=named))
+    measured = carry_out(NetworkPlan(platform, ((small,), (large,), (large, both)), machine=named))
     (first,), (second,), together = measured.times_s
     assert 0 < first < second
     assert len(together) == 2
