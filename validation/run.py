@@ -193,8 +193,7 @@ def _with_timeline(plan: Plan) -> Plan:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
+    return exit_status(lambda: _run(build_parser().parse_args(argv), sys.argv[1:] if argv is None else argv))
 
 
 if __name__ == "__main__":

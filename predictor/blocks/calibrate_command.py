@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
+from platforms.files.spreadsheets import cell
 from platforms.terminal.width import add_wide_argument
 from predictor.blocks.names import ERRORS
 
@@ -179,5 +180,5 @@ def _table_text(table: Measured) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, ["block", "size_bytes", "processes", "where", "use", "time_s", "node_power_w"])
     writer.writeheader()
-    writer.writerows(rows(table))
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows(table))
     return text.getvalue()

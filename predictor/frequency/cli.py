@@ -138,5 +138,4 @@ def _row(name: str, frequency: str, point: Point, base: Point) -> tuple[str, ...
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -177,5 +177,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Imported here for a quick start: it is slow to import.
     from apps.arguments.exit_status import exit_status
 
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

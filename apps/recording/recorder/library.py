@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
@@ -20,14 +21,16 @@ _SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi
 
 def recorder_library() -> Path:
     """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
-    return compile_once(
+    library = compile_once(
         "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=_headers()
     )
+    check_still("the recorder", recorder_hash(), _hash(_FLAGS, [*_sources(), *_headers()]))
+    return library
 
 
 @cache
 def recorder_hash() -> str:
-    """Return the hash of the recorder's sources and compiler flags."""
+    """Return the hash of the recorder's sources and compiler flags, as they are when it is first asked for."""
     return _hash(_FLAGS, [*_sources(), *_headers()])
 
 
