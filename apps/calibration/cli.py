@@ -141,20 +141,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     _check(args)
-    # Imported here for a quick start: they are slow to import.
     if args.patterns is not None:
+        # Imported here for a quick start: they are slow to import.
         from apps.calibration.patterns import report as patterns
         from apps.calibration.patterns.calibrate import calibrated as from_patterns
 
         shared = from_patterns(args, _files(args))
         told, text = patterns.as_json(shared), patterns.as_text(shared)
     elif args.p2p is None:
+        # Imported here for a quick start: they are slow to import.
         from apps.calibration.machine import report as machines
         from apps.calibration.machine.command import calibrated as of_machine
 
         machine, files = of_machine(args, _files(args)), _files(args)
         told, text = machines.as_json(machine, files), machines.as_text(machine, files)
     else:
+        # Imported here for a quick start: they are slow to import.
         from apps.calibration.report import as_json, as_text
 
         found = calibrated(args)

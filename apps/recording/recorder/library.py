@@ -14,8 +14,8 @@ _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
-_REAL = "real.c"  # in place of the files that know simulation alone
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+# Files that know simulation alone; real/real.c stands in their place.
 _SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi.c")
 
 
@@ -59,12 +59,11 @@ def _hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 
 def _sources() -> list[Path]:
-    own = [path for path in sorted(_HERE.glob("*.c")) if path.name != _REAL]
-    return [*own, _COMMON / "energy.c", _COMMON / "json.c"]
+    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
 
 
 def _real_sources() -> list[Path]:
-    return [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
+    return [*(path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION), _HERE / "real" / "real.c"]
 
 
 def _headers() -> list[Path]:
