@@ -140,6 +140,11 @@ class Platform:
         index = {host.name: (host, cluster) for cluster in self.clusters for host in cluster.hosts}
         object.__setattr__(self, "_by_name", index)
 
+    @property
+    def calibrated(self) -> bool:
+        """True if the file itself says what a call of MPI costs, as a calibrated one does (options of SMPI)."""
+        return any(name.startswith("smpi/") for name, _ in self.options)
+
     @cached_property
     def hosts(self) -> tuple[Host, ...]:
         """All hosts, cluster by cluster."""

@@ -181,7 +181,8 @@ class Broker:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
         if isinstance(plan, NetworkPlan):
-            plan = replace(plan, machine=self._settings.machine)
+            # A calibrated platform has the machine's messages already, without their noise.
+            plan = replace(plan, machine=None if plan.platform.calibrated else self._settings.machine)
         elif self._settings.machine is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on machine {self._settings.machine.name}",

@@ -117,7 +117,7 @@ def _efficiency(probe: Evidence) -> float:
 
 
 def _flags(target: Target) -> tuple[str, ...]:
-    if any(key.startswith("smpi/") for key, _ in target.platform.options):
+    if target.platform.calibrated:
         return ()
     return ("the platform is not calibrated: SMPI's factors are those of one old cluster",)
 
