@@ -33,7 +33,7 @@ static int64_t from_root(const Panel *panel)
   return (panel->line.place - panel->root + panel->line.places) % panel->line.places;
 }
 
-static bool is_long(const Panel *panel)
+bool panel_is_long(const Panel *panel)
 {
   return (panel->kind == LONG || panel->kind == LONG_MODIFIED) && panel->line.places > 2;
 }
@@ -49,7 +49,7 @@ int64_t panel_source(const Panel *panel)
   int64_t place = from_root(panel);
   if (place == 0)
     return -1;
-  if (!is_long(panel))
+  if (!panel_is_long(panel))
     return rank_of(panel, sender_of(panel, place));
   if (panel->kind == LONG_MODIFIED && place == 1)
     return rank_of(panel, 0);
@@ -109,7 +109,7 @@ static void pass_long(Panel *panel)
 void panel_pass(Panel *panel)
 {
   panel->done = true;
-  if (is_long(panel)) {
+  if (panel_is_long(panel)) {
     pass_long(panel);
     return;
   }

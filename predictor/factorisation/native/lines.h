@@ -27,6 +27,9 @@ typedef struct {
 /* Returns the rank from which the panel, or its first piece, comes; -1 on the root. */
 int64_t panel_source(const Panel *panel);
 
+/* Returns whether all places must take part at the same time. */
+bool panel_is_long(const Panel *panel);
+
 /* Receives the panel, unless this is the root, and forwards it. */
 void panel_pass(Panel *panel);
 

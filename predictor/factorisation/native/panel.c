@@ -102,7 +102,6 @@ static Work work_of(const Problem *problem, int64_t block, int64_t column)
 
 static void follow(World *world, Column *column, const Work *work)
 {
-  int64_t levels = 0; /* columns of equal cost: those whose number has equal low zeros */
   for (int64_t i = 0; i < work->width; i++) {
     if (work->places > 1)
       merge(work, column->time, column->next);
@@ -112,7 +111,6 @@ static void follow(World *world, Column *column, const Work *work)
       column->time[place] += seconds;
     }
   }
-  (void)levels;
 }
 
 void panel_factorise(World *world, int64_t me, int64_t block)

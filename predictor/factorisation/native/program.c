@@ -62,11 +62,18 @@ static double update_s(const Program *p, int64_t block, int64_t columns)
 }
 
 /* Receives and forwards the next panel if it has come. */
-static void look(void *context)
+static void look(Program *p)
 {
-  Program *p = context;
   if (!p->next.done && whole(p, POLLS) && is_there(p->world, p->me, panel_source(&p->next), p->next.key))
     panel_pass(&p->next);
+}
+
+/* Does so between the messages of a swap, but does not enter a long broadcast, whose steps need ranks that may wait. */
+static void look_within(void *context)
+{
+  Program *p = context;
+  if (!panel_is_long(&p->next))
+    look(p);
 }
 
 static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channel)
@@ -77,9 +84,9 @@ static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channe
     return;
   work(p->world, p->me, bytes * real(p, COPY_S_PER_BYTE));
   if (swap == EXCHANGE || (swap == MIX && columns <= whole(p, NB)))
-    line_exchange(p->world, &p->down, key, real(p, EXCHANGED) * bytes, look, p);
+    line_exchange(p->world, &p->down, key, real(p, EXCHANGED) * bytes, look_within, p);
   else
-    line_spread(p->world, &p->down, block % whole(p, P), key, bytes, look, p);
+    line_spread(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
 }
 
 /* Updates so many columns, and looks for the next panel after every nb of them until it has come. */
@@ -97,11 +104,10 @@ static void update(Program *p, int64_t block, int64_t columns, int64_t channel)
   work(p->world, p->me, update_s(p, block, left));
 }
 
-static void with_panel_known(Program *p, int64_t block)
+static void get_panel(Program *p)
 {
   if (!p->next.done)
     panel_pass(&p->next);
-  (void)block;
 }
 
 static bool owns(const Program *p, int64_t block) { return block % whole(p, Q) == p->column; }
@@ -119,7 +125,7 @@ static void factorise_without_ahead(Program *p)
 {
   for (int64_t block = 0; block < blocks(p); block++) {
     begin_panel(p, block);
-    with_panel_known(p, block);
+    get_panel(p);
     update(p, block, columns_from(p, start_of(p, block + 1)), SWAPPED);
   }
 }
@@ -128,7 +134,7 @@ static void factorise_without_ahead(Program *p)
 static void factorise_with_ahead(Program *p)
 {
   begin_panel(p, 0);
-  with_panel_known(p, 0);
+  get_panel(p);
   for (int64_t block = 0; block < blocks(p); block++) {
     int64_t columns = columns_from(p, start_of(p, block + 1)), ahead = 0;
     if (block + 1 < blocks(p)) {
@@ -139,7 +145,7 @@ static void factorise_with_ahead(Program *p)
       begin_panel(p, block + 1);
     }
     update(p, block, columns - ahead, SWAPPED);
-    with_panel_known(p, block + 1);
+    get_panel(p);
   }
 }
 
