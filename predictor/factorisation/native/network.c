@@ -34,7 +34,7 @@ static bool matches(const Post *post, int64_t partner, int64_t key)
 static void arrive(World *world, int64_t me, double until)
 {
   Rank *rank = &world->rank[me];
-  rank->until = fmax(rank->until, until);
+  rank->until = larger(rank->until, until);
   if (--rank->pending == 0 && rank->waits)
     clock_set(world->clock, me, rank->until);
 }
@@ -45,28 +45,29 @@ static void look_again(World *world, int64_t me, int64_t from, int64_t key, doub
   if (!matches(poll, from, key))
     return;
   double chunks = poll->bytes > 0 ? ceil((there - poll->at) / poll->bytes * (1 - SAME)) : 0;
-  double then = fmax(poll->at + chunks * poll->bytes, clock_now(world->clock));
+  double then = larger(poll->at + chunks * poll->bytes, clock_now(world->clock));
   if (then < clock_of(world->clock, me))
     clock_set(world->clock, me, then);
 }
 
 /* --- large messages --- */
 
-static void set_rate(World *world, int64_t sender)
+/* The rate that two nodes leave to each of the messages from one to the other. */
+static double shared_Bps(const World *world, int64_t a, int64_t b)
 {
-  const Problem *problem = world->problem;
-  Flow *flow = &world->rank[sender].flow;
-  double now = clock_now(world->clock), rate = flow->bound;
-  int64_t a = problem->node[sender], b = problem->node[flow->to];
+  const double *real = world->problem->real;
   if (a == b)
-    rate = fmin(rate, problem->real[MEMORY_BPS] / (double)world->within[a].count);
-  else
-    rate = fmin(rate, problem->real[NODE_BPS] / (double)(world->leaving[a].count > world->entering[b].count
-                                                             ? world->leaving[a].count
-                                                             : world->entering[b].count));
-  flow->left = fmax(0, flow->left - flow->rate * (now - flow->since));
+    return real[MEMORY_BPS] / (double)world->within[a].count;
+  int64_t leave = world->leaving[a].count, enter = world->entering[b].count;
+  return real[NODE_BPS] / (double)(leave > enter ? leave : enter);
+}
+
+static void set_rate(Flow *flow, double shared, double now)
+{
+  double rate = smaller(flow->bound, shared);
+  flow->left = larger(0, flow->left - flow->rate * (now - flow->since));
   flow->since = now;
-  if (rate != flow->rate || flow->ends < now) {
+  if (rate != flow->rate) {
     flow->rate = rate;
     flow->ends = now + flow->left / rate;
   }
@@ -76,24 +77,41 @@ static void set_event(World *world, const List *list, int64_t event)
 {
   double first = INFINITY;
   for (int64_t i = 0; i < list->count; i++)
-    first = fmin(first, world->rank[list->rank[i]].flow.ends);
+    first = smaller(first, world->rank[list->rank[i]].flow.ends);
   int64_t item = world->problem->ranks + event;
   if (clock_of(world->clock, item) != first)
     clock_set(world->clock, item, first);
 }
 
-/* Gives all flows that leave one node and enter another their new rates, as one came or went. */
+/* Gives the messages in a list their rates, after one came or went. */
+static void set_rates(World *world, const List *list, int64_t but_from)
+{
+  const int64_t *node = world->problem->node;
+  double now = clock_now(world->clock), shared = 0;
+  int64_t a = -1, b = -1;
+  for (int64_t i = 0; i < list->count; i++) {
+    int64_t sender = list->rank[i], from = node[sender], to = node[world->rank[sender].flow.to];
+    if (from == but_from)
+      continue;
+    if (from != a || to != b)
+      shared = shared_Bps(world, a = from, b = to);
+    set_rate(&world->rank[sender].flow, shared, now);
+  }
+}
+
+/* Gives all messages that leave one node, and those that enter another, their new rates. */
 static void share(World *world, int64_t a, int64_t b)
 {
-  List *from = a == b ? &world->within[a] : &world->leaving[a], *into = &world->entering[b];
-  for (int64_t i = 0; i < from->count; i++)
-    set_rate(world, from->rank[i]);
-  set_event(world, from, a == b ? world->nodes + a : a);
-  for (int64_t i = 0; a != b && i < into->count; i++)
-    if (world->problem->node[into->rank[i]] != a)
-      set_rate(world, into->rank[i]);
-  int64_t told = a;
-  for (int64_t i = 0; a != b && i < into->count; i++) {
+  if (a == b) {
+    set_rates(world, &world->within[a], -1);
+    set_event(world, &world->within[a], world->nodes + a);
+    return;
+  }
+  const List *into = &world->entering[b];
+  set_rates(world, &world->leaving[a], -1);
+  set_event(world, &world->leaving[a], a);
+  set_rates(world, into, a);
+  for (int64_t i = 0, told = a; i < into->count; i++) {
     int64_t node = world->problem->node[into->rank[i]];
     if (node != a && node != told)
       set_event(world, &world->leaving[node], node);
@@ -196,7 +214,7 @@ void post_send(World *world, int64_t me, int64_t to, int64_t key, double bytes)
   bool awaited = matches(&receiver->receive, me, key);
   if (bytes < (double)problem->whole[EAGER_BYTES]) {
     double left = now + total_s(problem, SENDER, bytes), arrival = left + wire_s;
-    sender->until = fmax(sender->until, left);
+    sender->until = larger(sender->until, left);
     if (awaited) {
       receiver->receive.partner = -1;
       arrive(world, to, arrival + total_s(problem, RECEIVER, bytes));
@@ -222,8 +240,8 @@ void post_receive(World *world, int64_t me, int64_t from, int64_t key)
   if (i >= 0) {
     Letter letter = receiver->letter[i];
     memmove(receiver->letter + i, receiver->letter + i + 1, (size_t)(--receiver->letters - i) * sizeof letter);
-    double there = fmax(letter.arrival, clock_now(world->clock));
-    receiver->until = fmax(receiver->until, there + total_s(world->problem, RECEIVER, letter.bytes));
+    double there = larger(letter.arrival, clock_now(world->clock));
+    receiver->until = larger(receiver->until, there + total_s(world->problem, RECEIVER, letter.bytes));
     return;
   }
   receiver->pending++;

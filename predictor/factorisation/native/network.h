@@ -75,6 +75,9 @@ int64_t work_until_message(World *world, int64_t me, int64_t from, int64_t key, 
 /* Returns whether a message could be received without waiting for its sender. */
 bool is_there(const World *world, int64_t me, int64_t from, int64_t key);
 
+static inline double larger(double a, double b) { return b > a ? b : a; }
+static inline double smaller(double a, double b) { return b < a ? b : a; }
+
 static inline int wire_between(const Problem *problem, int64_t a, int64_t b)
 {
   return problem->node[a] == problem->node[b] ? WITHIN : BETWEEN;

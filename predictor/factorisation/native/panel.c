@@ -38,8 +38,8 @@ static double wire_s(const Work *work, int64_t a, int64_t b)
 static double exchanged(const Work *work, double mine, double theirs, double wire_s)
 {
   if (!work->eager)
-    return fmax(mine, theirs) + wire_s;
-  return fmax(mine + work->sender_s, theirs + work->sender_s + wire_s) + work->receiver_s;
+    return larger(mine, theirs) + wire_s;
+  return larger(mine + work->sender_s, theirs + work->sender_s + wire_s) + work->receiver_s;
 }
 
 static void merge(const Work *work, double *time, double *next)
@@ -50,7 +50,7 @@ static void merge(const Work *work, double *time, double *next)
   double back_s = work->eager ? work->sender_s + work->receiver_s : 0, held_s;
   for (int64_t i = power; i < places; i++) {
     held_s = wire_s(work, i, i - power);
-    time[i - power] = fmax(time[i - power], time[i] + (work->eager ? work->sender_s : 0) + held_s) +
+    time[i - power] = larger(time[i - power], time[i] + (work->eager ? work->sender_s : 0) + held_s) +
                       (work->eager ? work->receiver_s : 0);
   }
   for (int64_t distance = 1; distance < power; distance *= 2) {
@@ -82,7 +82,7 @@ static double column_s(const Work *work, int64_t place, int64_t column)
   if (half > 1 && done < work->width) {
     double h = (double)half, bytes = 24 * rows * h;
     double product_s = gemm_s * rows * h * h, memory_s = 16 * rows * h > real[CACHE_BYTES] ? bytes * real[PANEL_S_PER_BYTE] : 0;
-    seconds += fmax(product_s, memory_s) + 2 * real[GEMM_CALL_S];
+    seconds += larger(product_s, memory_s) + 2 * real[GEMM_CALL_S];
   }
   return seconds;
 }
