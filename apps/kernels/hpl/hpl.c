@@ -123,10 +123,13 @@ static void refuse_bad(Run *run, int n, int nb, int grid_rows, int depth)
 int main(int argc, char **argv)
 {
   static const char *const topologies[] = {
-      [RING] = "ring",         [RING_MODIFIED] = "ring-modified",
-      [TWO_RING] = "2-ring",   [TWO_RING_MODIFIED] = "2-ring-modified",
-      [LONG] = "long",         [LONG_MODIFIED] = "long-modified",
+      [RING] = "ring",
       [BINOMIAL] = "binomial",
+      [RING_MODIFIED] = "ring-modified",
+      [TWO_RING] = "2-ring",
+      [TWO_RING_MODIFIED] = "2-ring-modified",
+      [LONG] = "long",
+      [LONG_MODIFIED] = "long-modified",
   };
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n"), nb = run_integer(&run, "nb"), grid_rows = run_integer(&run, "grid_rows");

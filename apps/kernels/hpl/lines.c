@@ -116,7 +116,7 @@ void line_pass(Run *run, Passing *p)
   }
   if (place > 0)
     run_receive(run, p->data, p->count, source_rank(p), TAG);
-  if (p->topology >= LONG) {
+  if (p->topology >= LONG || p->topology == BINOMIAL) {
     pass_down_tree(run, p);
     return;
   }

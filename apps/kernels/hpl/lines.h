@@ -6,7 +6,7 @@
 #include "layout.h"
 
 /* HPL's six broadcasts of a panel (netlib.org/benchmark/hpl/algorithm.html), and a tree. */
-typedef enum { RING, RING_MODIFIED, TWO_RING, TWO_RING_MODIFIED, LONG, LONG_MODIFIED, BINOMIAL, TOPOLOGIES } Topology;
+typedef enum { RING, BINOMIAL, RING_MODIFIED, TWO_RING, TWO_RING_MODIFIED, LONG, LONG_MODIFIED, TOPOLOGIES } Topology;
 
 /* The data of place `root` on their way to all places of a line.
  *
