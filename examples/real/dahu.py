@@ -37,7 +37,7 @@ CORES, SOCKETS = 32, 2  # of a node
 # Not in the data.  Two Xeon Gold 6130 have 12 channels of 21.3 GB/s; 180 GB/s of these 256 are what a stream gets.
 MEMORY_BPS = 180e9
 L2_BYTES = 2**20  # of a core
-# A message inside a node is copied once: read, and written through the cache, is three times its size of memory traffic.
+# A message inside a node is copied once: memory reads it, reads what it replaces, and writes it.
 COPY_TRAFFIC = 3
 COPY_BPS = 6e9  # of one message alone
 WITHIN_S = 0.5e-6  # latency
@@ -232,7 +232,9 @@ def fitted_factor(kept: Kept, row: Row) -> float:
 
 def in_order(found: list[Done]) -> tuple[int, int]:
     """Return how many pairs of runs that were measured more than 3 % apart are predicted in that order, of how many."""
-    apart = [(a, b) for a, b in combinations(found, 2) if abs(np.log(a.row.measured_s / b.row.measured_s)) > np.log1p(0.03)]
+    apart = [
+        (a, b) for a, b in combinations(found, 2) if abs(np.log(a.row.measured_s / b.row.measured_s)) > np.log1p(0.03)
+    ]
     right = [(a.row.measured_s < b.row.measured_s) == (a.predicted_s < b.predicted_s) for a, b in apart]
     return sum(right), len(right)
 
@@ -251,7 +253,9 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = CommandParser(prog="examples/real/dahu.py", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("dahu"), help="folder for the results (default: dahu)")
-    parser.add_argument("--rows", type=Path, default=HERE / "dahu" / "hpl.csv", help="measured runs, as in dahu/hpl.csv")
+    parser.add_argument(
+        "--rows", type=Path, default=HERE / "dahu" / "hpl.csv", help="measured runs, as in dahu/hpl.csv"
+    )
     parser.add_argument("--study", action="append", help="only this study; may be given several times")
     parser.add_argument("--no-factor", action="store_true", help="fit no factor of speed")
     parser.add_argument("--jobs", type=int, default=2, help="predictions at the same time (default: 2)")
@@ -262,7 +266,11 @@ def run(args: argparse.Namespace) -> int:
     """Predict the rows and write the results."""
     rows = rows_of(args.rows)
     own = rows_of(HERE / "dahu" / "hpl.csv")
-    studies = [study for study in dict.fromkeys(row.study for row in rows) if study in (args.study or [row.study for row in rows])]
+    studies = [
+        study
+        for study in dict.fromkeys(row.study for row in rows)
+        if study in (args.study or [row.study for row in rows])
+    ]
     args.out.mkdir(parents=True, exist_ok=True)
     kept = Kept(args.out / "predictions.csv", args.jobs)
     shown: dict[str, list[Done]] = {}
