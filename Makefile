@@ -5,14 +5,22 @@ ARGS ?=
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
-.PHONY: setup run test coverage mutation adversary test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
+.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
 	$(PYTHON) -m validation.run --scenario grid4x8 $(ARGS)
 
+# The tests of real machines run two ranks of Open MPI; without it they are skipped.
 test: lint
+	@command -v mpirun >/dev/null && command -v mpicc >/dev/null || ! command -v apt-get >/dev/null || \
+		sh setup.sh mpi || echo "make test: there is no Open MPI, so the tests of machines are skipped" >&2
 	$(PYTHON) -m pytest -q -n 2 --dist loadgroup $(ARGS)
+
+# All kernels under Open MPI and MPICH, and whatever else of real machines takes long or needs root; at most 4 minutes.
+test-machine: setup
+	sh setup.sh machine
+	$(PYTHON) -m pytest -q -m machine $(ARGS)
 
 # The slow tests, including those with valgrind, which are skipped if it is not installed.
 test-slow: setup

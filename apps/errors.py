@@ -11,6 +11,10 @@ class OptionError(UserError):
     """An option or setting of a run that is wrong, or that does not go with the others."""
 
 
+class TraceError(UserError):
+    """A trace of a run that cannot be taken as a recording."""
+
+
 class NoIterations(KernelError):
     """A shortened run of a user's program in which the iterations cannot be identified."""
 

@@ -7,8 +7,12 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.arguments.exit_status import exit_status
+from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import (
     add_problem_arguments,
     add_program_arguments,
@@ -39,6 +43,10 @@ from platforms.errors import known_names
 from platforms.terminal.progress import doing
 from platforms.wording import number_of
 
+if TYPE_CHECKING:
+    from apps.programs.problem import Problem
+    from apps.spec.run_spec import RunSpec
+
 _TIMELINE = "--timeline"
 
 
@@ -54,10 +62,12 @@ def build_parser() -> argparse.ArgumentParser:
     add_program_arguments(parser)
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     parser.add_argument(
-        "--mode", default="skeleton", metavar="MODE", type=str.lower, help=f"{' or '.join(MODES)} (default: skeleton)"
-    )
+        "--mode", metavar="MODE", type=str.lower,
+        help=f"{' or '.join(MODES)} (default: skeleton; on a machine verify)",
+    )  # fmt: skip
     add_platform_arguments(parser)
     add_placement_arguments(parser)
+    _add_machine_arguments(parser)
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
     parser.add_argument(
@@ -67,6 +77,17 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
+
+
+def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    add_machine_arguments(parser)
+    parser.add_argument(
+        "--store", metavar="DIR", help="with --machine: folder in which records are kept (default: in the cache folder)"
+    )
+    parser.add_argument("--no-store", action="store_true", help="with --machine: keep no record")
+    parser.add_argument(
+        "--reuse", action="store_true", help="with --machine: take the record of an earlier run, if any"
+    )
 
 
 def summary(record: RunRecord) -> str:
@@ -79,16 +100,41 @@ def summary(record: RunRecord) -> str:
         extrapolated = [f"extrapolated  from {how.simulated} of {how.iterations} iterations, error at most: {bound}"]
     return "\n".join(
         (
-            f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate",
+            *_time(record),
             *extrapolated,
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
             f"in MPI {record.comm_s[busiest]:.6g} s",
             *_traffic(record),
-            f"flops         {record.flops:.6g}",
+            *([f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []),
             *_energy(record),
             f"verification  {verified}",
         )
     )
+
+
+def _time(record: RunRecord) -> list[str]:
+    """Return the lines of the time, and of how a machine was measured."""
+    how = record.measured
+    if how is None:
+        return [f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate"]
+    far = set(how.outliers)
+    each = ", ".join(f"{one:.6g}{' (far)' if index in far else ''}" for index, one in enumerate(how.repeats_s))
+    of = f"median of {len(how.repeats_s)} repeats" if len(how.repeats_s) > 1 else "one run"
+    throttled = [events for events in how.throttled if events >= 0]
+    heat = f"{sum(throttled)} events of throttling" if throttled else "no host tells of throttling"
+    return [
+        f"time          {record.time_s:.6g} s measured, {of}",
+        *(
+            []
+            if len(how.repeats_s) == 1
+            else [
+                f"range         {how.low_s:.6g} to {how.high_s:.6g} s, {100 * how.range_rel:.3g} % of the median",
+                f"repeats       {each} s",
+            ]
+        ),
+        f"machine       {how.machine}, {how.date}: {how.mpi.partition(', ')[0][:60]}",
+        f"load          {how.load_before[0]:.2f} before, {how.load_after[-1]:.2f} after; {heat}",
+    ]
 
 
 def _energy(record: RunRecord) -> list[str]:
@@ -126,34 +172,93 @@ def _traffic(record: RunRecord) -> list[str]:
     return lines
 
 
-def _run(args: argparse.Namespace) -> int:
+def _asked(args: argparse.Namespace) -> Problem:
     asked = own_problem_from_arguments(args)
-    if asked is None:
-        if args.app is None:
-            raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
-        asked = problem_from_arguments(args, args.app, default_class="S")
+    if asked is not None:
+        return asked
+    if args.app is None:
+        raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
+    return problem_from_arguments(args, args.app, default_class="S")
+
+
+def _spec(args: argparse.Namespace) -> RunSpec:
+    """Return the run that the options ask for."""
+    asked = _asked(args)
     if args.timeline is not None:
         check_timeline(_TIMELINE, args.timeline)
-    time_limit_s = wall_limit_from_arguments(args)
-    settings = settings_from_arguments(args)
-    if args.mode not in MODES:
-        raise OptionError(f"--mode {args.mode}", "no such mode", known_names(args.mode, MODES))
-    platform = platform_from_arguments(args)
+    machine = machine_from_arguments(args)
+    settings = settings_from_arguments(args, machine)
+    mode = args.mode or "skeleton"
+    if mode not in MODES:
+        raise OptionError(f"--mode {mode}", "no such mode", known_names(mode, MODES))
+    if machine is None:
+        platform = platform_from_arguments(args)
+    else:
+        if args.mode is not None and asked.program is not None:
+            raise OptionError(f"--mode {args.mode}", "a program of your own has no modes", "Leave it out")
+        if args.mode == "skeleton":
+            raise OptionError("--mode skeleton", "a machine runs programs in full", "Leave it out with --machine")
+        platform = machines_platform(args, machine)
     placement = placement_from_arguments(args, platform, args.ranks)
-    spec = settings.spec(Target(asked, platform, placement), mode=args.mode)
+    return settings.spec(Target(asked, platform, placement), mode=mode)
+
+
+def _check_of_machine(args: argparse.Namespace) -> None:
+    """Refuse options of measured runs without a machine, and those of simulations with one."""
+    if args.machine is not None:
+        if args.timeline is not None:
+            raise OptionError(_TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
+        if args.no_store and (args.store is not None or args.reuse):
+            raise OptionError("--no-store", f"does not go with {'--reuse' if args.reuse else '--store'}", "Drop one")
+        return
+    for option, given in (("--store", args.store is not None), ("--no-store", args.no_store), ("--reuse", args.reuse)):
+        if given:
+            raise OptionError(option, "goes with --machine", "Leave it out: this command keeps no simulations")
+
+
+def _measured(args: argparse.Namespace, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
+    """Return the record of a run on a machine, which the store keeps."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.cautions import run_cautions
+    from apps.runs.engines import run_identity
+    from apps.runs.simulate import simulate
+    from apps.store import Store
+
+    if args.no_store:
+        return simulate(spec, time_limit_s=time_limit_s)
+    if args.store == "":
+        raise OptionError("--store", "an empty name", "Name a folder")
+    with Store(Path(args.store) if args.store is not None else None) as store:
+        if args.reuse:
+            known = store.get_record(run_identity(spec), inexact=True)
+            if known is not None:
+                return replace(known, cautions=run_cautions(spec, known))
+        with doing(f"running {spec.target}, {number_of(spec.repeats, 'repeat')}"):
+            record = simulate(spec, time_limit_s=time_limit_s)
+        store.put_record(record)
+    return record
+
+
+def _run(args: argparse.Namespace) -> int:
+    _check_of_machine(args)
+    time_limit_s = wall_limit_from_arguments(args)
+    spec = _spec(args)
     # Imported here for a quick start: it is slow to import.
     from apps.runs.cautions import extrapolation_caution
     from apps.runs.simulate import simulate
 
-    with doing(f"simulating {spec.target}"):
-        record = simulate(spec, time_limit_s=time_limit_s)
+    if spec.machine is not None:
+        record = _measured(args, spec, time_limit_s)
+    else:
+        with doing(f"simulating {spec.target}"):
+            record = simulate(spec, time_limit_s=time_limit_s)
     print(json.dumps(record.to_json()) if args.json else summary(record))
     shown = None if args.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
     if args.timeline is not None:
         print(f"timeline: {write_timeline(_TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
     if record.verified is False:
-        print(f"error: {asked.on(record.ranks)}: verification failed", file=sys.stderr)
+        print(f"error: {spec.target.problem.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1
     return 0
 

@@ -35,6 +35,8 @@ class EvidenceRequest:
     ``recording``: the events of ``iterations`` iterations of the target's program on as many ranks, made anywhere.
     ``exchange``: measured messages between the target's hosts, as listed in ``plan``.
     ``blocks``: single computations, collectives and disk accesses on the target's platform, as listed in ``plan``.
+    ``simulation``: the record of ``target`` itself in simulation, at the share ``efficiency`` of its nodes' speed; only
+    where the truth is the time on a real machine.
     ``declared``: the simulation options that the user has chosen; costs nothing.
     """
 
@@ -42,6 +44,7 @@ class EvidenceRequest:
     target: Target
     iterations: int | None = None  # number of recorded iterations; only for kind "recording"
     plan: NetworkPlan | BlockPlan | None = None  # only for the kinds "exchange" and "blocks"
+    efficiency: float | None = None  # only for kind "simulation"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Evidence:
 
     @property
     def record(self) -> RunRecord:
-        """The answer to a request of kind ``run``.
+        """The answer to a request of kind ``run`` or ``simulation``.
 
         Raises:
             TypeError: The request is of another kind; ``recording``, ``measurement`` and ``declared`` do the same.

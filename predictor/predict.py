@@ -10,11 +10,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from apps.arguments.exit_status import exit_status
+from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import (
     add_problem_arguments,
     add_program_arguments,
@@ -24,6 +25,7 @@ from apps.arguments.settings import add_settings_arguments, cautions, settings_f
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.arguments import (
     add_placement_arguments,
@@ -49,6 +51,7 @@ from predictor.arguments import (
 from predictor.base import Predictor
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import Given, add_recording_arguments, given_from_arguments
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -60,9 +63,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
     add_problem_arguments(parser, default_class="B")
     add_program_arguments(parser)
+    add_recording_arguments(parser)
     add_predictor_argument(parser, default_text=BEST_TEXT)
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
+    add_machine_arguments(parser)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
@@ -99,13 +104,16 @@ def _run(args: argparse.Namespace) -> int:
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
     models = None if args.predictor is None else predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
-    settings = settings_from_arguments(args)
+    with doing("reading the recording") if args.recording is not None else nullcontext():
+        given = given_from_arguments(args)
+    problems = problems_from_arguments(args) if given is None else [given.problem]
+    machine = machine_from_arguments(args)
+    settings = settings_from_arguments(args, machine)
     said = Cautions()
     said.say(*cautions(settings))
     with doing("reading the platform"):
-        platform = platform_from_arguments(args)
-    placement = placement_from_arguments(args, platform, args.ranks)
+        platform = platform_from_arguments(args) if machine is None else machines_platform(args, machine)
+    placement = placement_from_arguments(args, platform, args.ranks if given is None else given.recording.nranks)
     targets = [Target(asked, platform, placement) for asked in problems]
     if args.dry_run:
         # Imported here for a quick start: it is slow to import.
@@ -113,17 +121,43 @@ def _run(args: argparse.Namespace) -> int:
 
         asked = models or (lambda target: default_predictors(target)[:1])
         return print_plan(args, planned([(settings, targets)], asked, truths=False))
+    return show_predictions(args, settings, targets, models, said, given=given, write_to=args.write_hostfile)
+
+
+def show_predictions(
+    args: argparse.Namespace,
+    settings: Settings,
+    targets: Sequence[Target],
+    models: Sequence[Predictor] | None,
+    said: Cautions,
+    *,
+    given: Given | None = None,
+    write_to: str | None = None,
+) -> int:
+    """Predict targets that share one placement, and print the answers; return the exit status.
+
+    Args:
+        args: Options of the runner, and ``json``.
+        settings: How the runs of the evidence are made.
+        targets: The targets.
+        models: The predictors; None: the best one of each target.
+        said: Collects the cautions.
+        given: The recording that the user gives, in place of one that is made.
+        write_to: File to which the placement is written.
+    """
+    placement = targets[0].placement
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        broker = Broker.of(settings, targets, runner)
+        broker = Broker.of(settings, targets, runner, given)
         if models is None:
-            for target in targets:
+            for target in targets if settings.machine is None else ():  # on a machine one run waits for the other
                 runner.start(_first_runs(default_predictors(target)[:1], [target], broker))
             found = [best_answer(target, broker) for target in targets]
         else:
-            runner.start(_first_runs(models, targets, broker))
+            if settings.machine is None:
+                runner.start(_first_runs(models, targets, broker))
             found = [Best(answer, ()) for model in models for answer in _asked(model, targets, broker, len(models))]
-    if args.write_hostfile is not None:
-        write_host_file(args.write_hostfile, placement)
+    if write_to is not None:
+        write_host_file(write_to, placement)
     if args.json:
         made = [{**answer_to_json(one.answer), "asked_because": None if models else one.why()} for one in found]
         print(json.dumps({"predictions": made, "cautions": said.lines()}))
@@ -132,7 +166,7 @@ def _run(args: argparse.Namespace) -> int:
     for one in found:
         why = one.why() if models is None else None
         print("\n".join(answer_lines(one.answer, why=why)))
-    written = "" if args.write_hostfile is None else f" (written to {args.write_hostfile})"
+    written = "" if write_to is None else f" (written to {write_to})"
     print("\n".join(prose_lines(f"host file, in rank order{written}: {' '.join(placement)}")), flush=True)
     said.say_all()
     return 0

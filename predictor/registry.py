@@ -34,6 +34,8 @@ PREDICTORS = {
     "extrap-effort": "predictor.extrap.predictor:EXTRAP_EFFORT",
     "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
 }
+# These predict runs on real machines alone, and ``all`` does not include them.
+OF_MACHINES = {"simulate": "predictor.simulation:SIMULATE"}
 ALL = "all"  # stands for every predictor
 SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe
@@ -53,13 +55,13 @@ def predictor(name: str) -> Predictor:
     >>> predictor("hcf").name
     'hcf'
     """
-    known = matching(name, PREDICTORS)
+    known = matching(name, (*PREDICTORS, *OF_MACHINES))
     if known is not None:
-        made: Predictor = resolve_name(PREDICTORS[known])
+        made: Predictor = resolve_name({**PREDICTORS, **OF_MACHINES}[known])
         return made
     if is_own(name):
         made = own_predictor(name)
-        check_free(made, (*PREDICTORS, ALL))
+        check_free(made, (*PREDICTORS, *OF_MACHINES, ALL))
         return made
     others = _installed()
     known = matching(name, others)

@@ -13,6 +13,9 @@ import pytest
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from platforms.simgrid.compiling import compile_once
+from tests.machines import named_file
+
+__all__ = ["named_file"]  # a fixture
 
 # If the tests are started in the background, SIGINT may be ignored, and child processes would inherit that.  Commands
 # that tests interrupt must receive the signal.

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from apps.arguments.exit_status import exit_status
+from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.errors import OptionError
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
@@ -28,7 +30,8 @@ from predictor.arguments import (
     print_plan,
     problems_from_arguments,
 )
-from predictor.defaults.choice import DEFAULT_TEXT
+from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf
+from predictor.registry import predictor
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
@@ -51,6 +54,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the full run (default: as many as fit)")
     add_placement_arguments(parser)
     add_predictor_argument(parser, default_text=DEFAULT_TEXT)
+    add_machine_arguments(parser)
+    parser.add_argument(
+        "--no-target", action="store_true",
+        help="with --machine: gather evidence and predict, but never run the targets themselves",
+    )  # fmt: skip
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     parser.add_argument(
@@ -76,15 +84,36 @@ def mapping_name(args: argparse.Namespace) -> str:
     return args.mapping or ("hostfile" if args.hostfile else "block")
 
 
+def _check_no_target(args: argparse.Namespace) -> None:
+    """Raise OptionError if --no-target does not go with the other options."""
+    if not args.no_target:
+        return
+    if args.machine is None:
+        raise OptionError("--no-target", "goes with --machine", "Give that too, or use python -m predictor.predict")
+    for option in ("truth", "out", "report", "fail_above"):
+        if getattr(args, option) is not None:
+            words = f"--{option.replace('_', '-')}"
+            raise OptionError("--no-target", f"does not go with {words}: there is no truth", "Drop one of them")
+
+
+def _and_simulation(models: PredictorsOf) -> PredictorsOf:
+    """Return the predictors with the simulation on the calibrated platform of a machine beside them."""
+    return lambda target: [*models(target), predictor("simulate")]
+
+
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     fail_above = limit_from_arguments(args)
     models = predictors_by_target(args)
     problems = problems_from_arguments(args)
-    settings = settings_from_arguments(args)
+    machine = machine_from_arguments(args)
+    _check_no_target(args)
+    settings = settings_from_arguments(args, machine)
     said = Cautions()
     said.say(*cautions(settings))
     with doing("reading the platforms"):
-        platforms = asked_platforms(args)
+        platforms = asked_platforms(args) if machine is None else [machines_platform(args, machine)]
+    if machine is not None and args.platform is not None and args.predictor is None:
+        models = _and_simulation(models)
     targets = [
         Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
         for platform in platforms
@@ -97,6 +126,12 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         from predictor.evidence.plan import planned
 
         return print_plan(args, planned([(settings, targets)], models, truths=args.truth is None))
+    if args.no_target:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.predict import show_predictions
+
+        chosen = None if args.predictor is None else models(targets[0])
+        return show_predictions(args, settings, targets, chosen, said)
     measured = None if args.truth is None else read_measured(args.truth)
     with (
         reporter_from_arguments(args, words=words, module="validation.run", cautions=said) as report,

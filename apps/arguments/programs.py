@@ -94,4 +94,11 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
             raise UserError(f"{option} {value}", "does not go with --program", "Drop one")
     if args.param:
         raise UserError(f"--param {args.param[0]}", "does not go with --program", "Use --program-args")
-    return own_problem(read_program(args.program, args.program_args or "", args.program_iterations))
+    return own_problem(
+        read_program(
+            args.program,
+            args.program_args or "",
+            args.program_iterations,
+            real_mpi=getattr(args, "machine", None) is not None,
+        )
+    )

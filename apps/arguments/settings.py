@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from apps.results.cautions import MEASURED
 from apps.spec.checks import not_timed
-from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE
+from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
 from apps.traffic import DECLARED
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
-    pass
+    from apps.machines.machine_file import Machine
 
 WALL_LIMIT_S = 4 * 3600.0  # the longest single runs of class D take a tenth of it
 
@@ -74,8 +74,10 @@ def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool
     )
 
 
-def settings_from_arguments(args: argparse.Namespace) -> Settings:
+def settings_from_arguments(args: argparse.Namespace, machine: Machine | None = None) -> Settings:
     """Return the settings that the options of add_settings_arguments ask for.
+
+    ``machine`` is the real machine on which runs are made; then --repeats is read too.
 
     Raises:
         UserError: The options do not fit together, or one is out of range.
@@ -91,6 +93,8 @@ def settings_from_arguments(args: argparse.Namespace) -> Settings:
         engine=args.engine,
         memory_bus=None if args.memory_bus is None else parse_memory_bus(args.memory_bus),
         bytes_per_flop=args.bytes_per_flop,
+        machine=machine,
+        repeats=REPEATS if machine is None or args.repeats is None else args.repeats,
     )
 
 

@@ -21,13 +21,24 @@ if TYPE_CHECKING:
     from apps.calibration.readers.sample import Sample
     from apps.calibration.report import Calibration
 
-_DESCRIPTION = """Calibrate a SimGrid platform of one cluster from measured times of MPI calls between two of its nodes:
-MPI_Send, MPI_Isend, MPI_Recv of a message that has arrived, and ping-pongs. The platform carries all factors of SMPI in
-its <config>. It is judged by repeating the measurement in SMPI at sizes that were not fitted."""
+_DESCRIPTION = """Calibrate a SimGrid platform of one cluster from measured times of MPI calls between two of its nodes
+(MPI_Send, MPI_Isend, MPI_Recv of a message that has arrived, and ping-pongs), or from calls of several nodes at once,
+which show how links are shared. The platform carries all factors of SMPI in its <config>. It is judged by repeating the
+measurement in SMPI at sizes, or on numbers of ranks, that were not fitted."""
 COLLECTIVES = ("ompi", "mpich", "mvapich2", "impi", "default")  # values of smpi/coll-selector
 MOST_NODES = 1_000_000
 MOST_CORES = 1_000_000
+ALLTOALLS = ("ring", "pair", "basic_linear", "bruck", "selector")  # values of smpi/alltoall, or that of the selector
 _ENDING = ".xml"
+_HOLD_OUT = 4
+_FIT_RANKS = 4
+_LATENCY_US = 10.0
+_ALLTOALL = "ring"  # the pairwise exchange of Open MPI before 4.1, for 3000 bytes or more
+# Options that belong to one kind of measured times, with their defaults.
+_OWN: dict[str, dict[str, float | str | None]] = {
+    "p2p": {"hold_out": _HOLD_OUT, "async_small_thresh": None, "send_is_detached_thresh": None},
+    "patterns": {"fit_ranks": _FIT_RANKS, "latency_us": _LATENCY_US, "alltoall": _ALLTOALL},
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -38,9 +49,23 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=f"docs/platforms/calibration.md. {EXIT_STATUSES}",
     )
     parser.add_argument(
-        "--p2p", metavar="FILE", nargs="+", required=True,
-        help="measured times: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
+        "--p2p", metavar="FILE", nargs="+",
+        help="measured times of one call: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
         "platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
+    )  # fmt: skip
+    parser.add_argument(
+        "--patterns", metavar="FILE", nargs="+",
+        help="instead of --p2p, measured times of calls of several nodes at once, from which the sharing of links is "
+        "fitted: CSV with the columns pattern (send, sendrecv_same, sendrecv_diff, alltoall), size_bytes, "
+        "active_ranks, time_median_s and maybe cluster",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fit-ranks", metavar="N", type=int,
+        help=f"with --patterns: fit calls of up to N ranks, and judge by the others (default: {_FIT_RANKS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--latency-us", metavar="US", type=float,
+        help=f"with --patterns: latency of a route, which they do not tell (default: {_LATENCY_US:g})",
     )  # fmt: skip
     parser.add_argument(
         "--cluster", metavar="NAME", required=True, help="name of the cluster, and of its rows in the CSV"
@@ -50,11 +75,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--core-gflops", metavar="G", type=float, required=True, help="speed of a core in Gflop/s")
     parser.add_argument(
         "--out", metavar="FILE.xml", required=True,
-        help="platform to write; FILE.p2p.csv with the measured times and FILE.png with plots are written beside it",
+        help="platform to write; FILE.png with plots is written beside it, and with --p2p FILE.p2p.csv with the times",
     )  # fmt: skip
     parser.add_argument(
-        "--hold-out", metavar="K", type=int, default=4,
-        help="judge by every K-th size, and fit the others (default: %(default)s)",
+        "--hold-out", metavar="K", type=int,
+        help=f"with --p2p: judge by every K-th size, and fit the others (default: {_HOLD_OUT})",
     )  # fmt: skip
     parser.add_argument(
         "--async-small-thresh", metavar="BYTES", type=int,
@@ -67,6 +92,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, default="ompi", metavar="NAME",
         help=f"whose algorithms SMPI's collectives follow: {', '.join(COLLECTIVES)} (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--alltoall", choices=ALLTOALLS, metavar="NAME",
+        help=f"with --patterns: SMPI's algorithm of MPI_Alltoall: {', '.join(ALLTOALLS[:-1])}, or selector for that of "
+        f"--collectives (default: {_ALLTOALL}, the pairwise exchange of large blocks in Open MPI before 4.1)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
     return parser
@@ -81,15 +111,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     _check(args)
     # Imported here for a quick start: they are slow to import.
-    from apps.calibration.report import as_json, as_text
+    if args.patterns is not None:
+        from apps.calibration.patterns import report as patterns
+        from apps.calibration.patterns.calibrate import calibrated as from_patterns
 
-    found = calibrated(args)
-    print(json.dumps(as_json(found), indent=2) if args.json else as_text(found))
+        shared = from_patterns(args, _files(args))
+        told, text = patterns.as_json(shared), patterns.as_text(shared)
+    else:
+        from apps.calibration.report import as_json, as_text
+
+        found = calibrated(args)
+        told, text = as_json(found), as_text(found)
+    print(json.dumps(told, indent=2) if args.json else text)
     return 0
 
 
 def calibrated(args: argparse.Namespace) -> Calibration:
-    """Calibrate as the options say, and write the files.
+    """Calibrate from calls between two nodes, as the options say, and write the files.
 
     Raises:
         UserError: A file cannot be read or written, or its content is wrong.
@@ -113,7 +151,7 @@ def calibrated(args: argparse.Namespace) -> Calibration:
     options = smpi_options(model, args.collectives)
     content = platform_file(cluster, model, options, _provenance(args, fit, held_out))
     errors = replayed(read_platform(kept_file(content), args.cluster), measured, held_out)
-    files = _files(args.out)
+    files = _files(args)
     write_text("--out", files["platform"], content.decode())
     write_text("--out", files["data"], _data(args.cluster, samples))
     write_picture("--out", files["picture"], calibration_figure(args.cluster, model, fit, errors))
@@ -129,15 +167,18 @@ def _check(args: argparse.Namespace) -> None:
     # Imported here for a quick start: it is slow to import.
     from platforms.grids.grid import SPEED_RANGE_FLOPS
 
+    _check_kind(args)
     for option, value, least, most in (
         ("--nodes", args.nodes, 2, MOST_NODES),
         ("--cores", args.cores, 1, MOST_CORES),
         ("--hold-out", args.hold_out, 2, 1000),
+        ("--fit-ranks", args.fit_ranks, 2, MOST_NODES),
+        ("--latency-us", args.latency_us, 0, 1e6),
         ("--async-small-thresh", args.async_small_thresh, 0, 2**31 - 1),
         ("--send-is-detached-thresh", args.send_is_detached_thresh, 0, 2**31 - 1),
     ):
         if value is not None and not least <= value <= most:
-            raise UserError(f"{option} {value}", "out of range", f"Give a number from {least} to {most}")
+            raise UserError(f"{option} {value}", "out of range", f"Give a number from {least:.7g} to {most:.10g}")
     low, high = (flops / 1e9 for flops in SPEED_RANGE_FLOPS)
     if not low <= args.core_gflops <= high:
         raise UserError(
@@ -153,15 +194,32 @@ def _check(args: argparse.Namespace) -> None:
         )
     if Path(args.out).suffix != _ENDING:
         raise UserError(f"--out {args.out}", "its name does not end with .xml", "Write for example --out dahu.xml")
-    for file in _files(args.out).values():
+    for file in _files(args).values():
         check_writable("--out", file)
-        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in args.p2p):
+        read = args.p2p or args.patterns
+        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in read):
             raise UserError(f"--out {args.out}", f"it would replace {file}, which is read", "Choose another name")
 
 
-def _files(out: str) -> dict[str, str]:
-    stem = out.removesuffix(_ENDING)
-    return {"platform": out, "data": f"{stem}.p2p.csv", "picture": f"{stem}.png"}
+def _check_kind(args: argparse.Namespace) -> None:
+    """Check that the options belong to the kind of measured times, and set the defaults of those that do."""
+    if (args.p2p is None) == (args.patterns is None):
+        problem = "neither is given" if args.p2p is None else "both are given"
+        raise UserError("--p2p, --patterns", problem, "Give one of them, with the files of measured times")
+    kind, other = ("p2p", "patterns") if args.patterns is None else ("patterns", "p2p")
+    for name in _OWN[other]:
+        if getattr(args, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"{option} {getattr(args, name)}", f"has no effect with --{kind}", "Leave it out")
+    for name, default in _OWN[kind].items():
+        if getattr(args, name) is None:
+            setattr(args, name, default)
+
+
+def _files(args: argparse.Namespace) -> dict[str, str]:
+    stem = args.out.removesuffix(_ENDING)
+    data = {} if args.p2p is None else {"data": f"{stem}.p2p.csv"}
+    return {"platform": args.out, **data, "picture": f"{stem}.png"}
 
 
 def _provenance(args: argparse.Namespace, fit: Measured, held_out: Measured) -> list[str]:

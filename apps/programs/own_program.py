@@ -47,6 +47,8 @@ class UserProgram:
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
+    simulated: bool = True  # SimGrid can run it; False: a binary that was built for a real MPI library
+    recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
 
     @property
     def is_python(self) -> bool:
@@ -63,13 +65,16 @@ class UserProgram:
         return tuple(one.replace(PLACEHOLDER, str(iterations)) for one in self.arguments)
 
 
-def read_program(path: str | Path, arguments: str = "", iterations: int | None = None) -> UserProgram:
+def read_program(
+    path: str | Path, arguments: str = "", iterations: int | None = None, *, real_mpi: bool = False
+) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
     Args:
         path: Source file or binary.
         arguments: The program's arguments, split as in a shell; ``{iterations}`` stands for the number of iterations.
         iterations: The value of ``{iterations}`` in a full run.
+        real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -86,7 +91,7 @@ def read_program(path: str | Path, arguments: str = "", iterations: int | None =
     if path.suffix == python_program.SUFFIX:
         python_program.check_program(path)
     elif path.suffix not in _COMPILERS:
-        _check_binary(content, where)
+        _check_binary(content, where, real_mpi=real_mpi)
     content_hash = _content_hash(path, content, _included(path))
     program = UserProgram(
         name=path.stem,
@@ -95,6 +100,7 @@ def read_program(path: str | Path, arguments: str = "", iterations: int | None =
         iterations=iterations,
         path=path.absolute(),
         read_hash=content_hash,
+        simulated=path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi,
     )
     _check_iterations(program)
     return program
@@ -161,7 +167,7 @@ def _check_iterations(program: UserProgram) -> None:
             raise KernelError(where, "not positive", "Give at least 1")
 
 
-def _check_binary(content: bytes, where: str) -> None:
+def _check_binary(content: bytes, where: str, *, real_mpi: bool) -> None:
     remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
     if not content.startswith(_ELF):
         endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
@@ -170,6 +176,11 @@ def _check_binary(content: bytes, where: str) -> None:
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
     if (content[4:6], content[18:20]) != (own[4:6], own[18:20]):
         raise KernelError(where, "it is for another processor", "Build it on this machine")
+    if real_mpi:
+        if b"libsimgrid.so" in content:
+            remedy = "Build it with the machine's own compiler, or give the source"
+            raise KernelError(where, "it was built for SimGrid's MPI, and the machine has its own", remedy)
+        return
     if b"libsimgrid.so" not in content:
         problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
         raise KernelError(where, problem, remedy)

@@ -6,6 +6,7 @@ clocks tell nothing about the target.  Sizes are in bytes, ranks are those of MP
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -105,9 +106,13 @@ class Recording:
     counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
     measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
+    held_node_s: float = math.nan  # nodes that a recording on a real machine held times their time; nan: simulated
     # As in apps.results.inputs.Inputs; archives do not hold them.
     asks: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
+    # Of a recording that the user gives (apps/traces); archives do not hold them.
+    remarks: tuple[str, ...] = ()  # where it comes from
+    cautions: tuple[str, ...] = ()  # what it leaves out or only estimates
 
     @property
     def nranks(self) -> int:

@@ -37,13 +37,15 @@ MOMENT = np.dtype(
 )
 
 _MOST_UNPACKED_BYTES = 4 << 30  # a larger archive is refused
-# Types of the arrays in the archive of a recording: one-dimensional, except the scalar `measured`.
+# Types of the arrays in the archive of a recording: one-dimensional, except the scalars.
 _COLUMNS = {
     **{f"event_{name}": EVENT[name] for name in EVENT_FIELDS},
     **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends"), np.dtype(np.int64)),
     "members": np.dtype(np.int32),
     "measured": np.dtype(np.bool_),
+    "held_node_s": np.dtype(np.float64),
 }
+_SCALARS = ("measured", "held_node_s")
 
 
 def no_moment() -> npt.NDArray[np.void]:
@@ -84,11 +86,15 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
         Incomplete: The files of some ranks are missing or not whole.
     """
     events = by_rank(folder, nranks, "events", EVENT)
+    if (folder / "0.communicators").is_file():
+        communicators = _merged_communicators(folder, events)
+    else:
+        communicators = _communicators(folder / "communicators")
     marks = [np.flatnonzero(one["kind"] == Kind.MARK) for one in events]
     return Recording(
         events=_framed(events, marks, whole=False),
         counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
-        communicators=_communicators(folder / "communicators"),
+        communicators=communicators,
         measured=measured,
     )
 
@@ -99,6 +105,28 @@ def _communicators(path: Path) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
     except (OSError, ValueError) as err:
         raise Incomplete(f"its communicators were not written completely: {err}") from err
+
+
+def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
+    """Return the members of each communicator, and give the events of all ranks the same numbers for them.
+
+    Each rank has numbered its communicators itself; a hash before the members tells which are the same (recorder.h).
+    Raise Incomplete for a broken file.
+    """
+    numbers: dict[int, int] = {}
+    members: list[tuple[int, ...]] = []
+    for rank, row in enumerate(events):
+        own = []
+        for key, *ranks in _communicators(folder / f"{rank}.communicators"):
+            if key not in numbers:
+                numbers[key] = len(members)
+                members.append(tuple(ranks))
+            own.append(numbers[key])
+        used = row["comm"] >= 0
+        if np.any(row["comm"][used] >= len(own)):
+            raise Incomplete(f"the communicators of rank {rank} were not written completely")
+        row["comm"][used] = np.array(own, np.int32)[row["comm"][used]]
+    return tuple(members)
 
 
 def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:
@@ -163,6 +191,7 @@ def to_bytes(recording: Recording) -> bytes:
     np.savez_compressed(
         file,
         measured=recording.measured,
+        held_node_s=recording.held_node_s,
         ends=_ends(recording.events),
         counts=np.concatenate(recording.counts),
         counts_ends=_ends(recording.counts),
@@ -195,6 +224,7 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         counts=counts,
         communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
         measured=bool(found["measured"]),
+        held_node_s=float(found["held_node_s"]),
     )
 
 
@@ -226,7 +256,7 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
     except Exception as err:  # NumPy and zipfile do not document what they raise for a broken archive
         raise ValueError(f"not a recording: {err}") from err
     for name, dtype in _COLUMNS.items():
-        array, dimensions = found[name], 0 if name == "measured" else 1
+        array, dimensions = found[name], 0 if name in _SCALARS else 1
         if array.dtype != dtype or array.ndim != dimensions:
             raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
     return found

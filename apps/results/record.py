@@ -9,6 +9,7 @@ from typing import Any
 
 from apps.results.energy import packed, unpacked
 from apps.results.inputs import Inputs
+from apps.results.measured import Measured
 from platforms.model.platform import Platform
 
 UNIFORM = "uniform by construction"
@@ -98,6 +99,9 @@ class RunRecord:
     # What the recorder saw of a user's program in this run: apps.smpi.user_iterations.Seen.
     seen: Any = field(default=None, compare=False, metadata={"kept": False})
 
+    # How a real machine was measured; None: a simulation.  The record is then that of the median repeat.
+    measured: Measured | None = field(default=None, metadata={"may_be_absent": True})
+
     @property
     def ranks(self) -> int:
         """Number of ranks."""
@@ -116,8 +120,9 @@ class RunRecord:
 
     @property
     def node_seconds(self) -> float:
-        """Number of nodes in use times the run time in s, which is the cost of the run on real machines."""
-        return len(set(self.host)) * self.time_s
+        """Number of nodes in use times the run time in s, of all repeats: the cost of the run on real machines."""
+        time_s = self.time_s if self.measured is None else math.fsum(self.measured.repeats_s)
+        return len(set(self.host)) * time_s
 
     @property
     def used_energy_j(self) -> float | None:
@@ -136,6 +141,8 @@ class RunRecord:
         data = asdict(replace(self, seen=None))
         identity = data.pop("identity")
         del data["iteration_energy"], data["inputs"], data["seen"]
+        if self.measured is None:
+            del data["measured"]
         if self.inputs is not None:
             data["inputs"] = self.inputs.to_json()
         return {**identity, "ranks": self.ranks, **data}

@@ -14,17 +14,21 @@ from apps.probes.network.measure import NetworkPlan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
+from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
+_BUSY = 0.5  # load of a host above which others use it
 _REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
 
 
 def run_cautions(spec: RunSpec, record: RunRecord) -> tuple[str, ...]:
-    """Return what a reader of a run's record must know; none for a run whose time was measured on a real machine."""
+    """Return what a reader of a run's record must know."""
+    if record.measured is not None:
+        return tuple(_of_measured(record.measured, record.ranks))
     if record.source != "simulation":
         return ()
     return tuple(_of_run(spec, record))
@@ -71,6 +75,20 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         yield about_iterations
     yield from _changes(spec.target.changes)
     yield from _repairs(str(record.identity.get("simgrid", "")))
+
+
+def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
+    count = len(measured.repeats_s)
+    if measured.outliers:
+        times = ", ".join(f"{measured.repeats_s[index]:.4g} s" for index in measured.outliers)
+        yield f"{len(measured.outliers)} of {count} repeats are far from the others, and kept: {times}"
+    if any(events > 0 for events in measured.throttled):
+        slowed = sum(events > 0 for events in measured.throttled)
+        yield f"processors were slowed for heat or power in {slowed} of {count} repeats"
+    if max(measured.load_before[:1]) > _BUSY:
+        yield f"a host was busy before the first repeat: its load was {measured.load_before[0]:.2g}"
+    if ranks > 1 and measured.calls_seen == 0:
+        yield "no call of MPI was seen, so that all time counts as computation"
 
 
 def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 from apps.child.failure import INFINITE
 from apps.child.process import Finished
 from apps.errors import SimulationError
+from apps.measuring import engine as machine
 from apps.results.record import RunRecord
 from apps.s4u import engine as s4u
 from apps.smpi import engine as smpi
+from apps.spec.choices import MACHINE
 from apps.spec.run_spec import RunSpec
 from platforms.simgrid.repairs import simgrid_identity
 
@@ -54,12 +56,14 @@ class Engine(Protocol):
         """Return the identity of the code that the spec's run executes."""
 
 
-ENGINES: dict[str, Engine] = {"smpi": smpi, "s4u": s4u}
+ENGINES: dict[str, Engine] = {"smpi": smpi, "s4u": s4u, MACHINE: machine}
 
 
 def run_identity(spec: RunSpec) -> dict[str, Any]:
-    """Return everything that determines the result of a run: the spec, the program and the simulator."""
+    """Return everything that determines the result of a run: the spec, the program and the simulator, if it has one."""
     program_hash = ENGINES[spec.engine].program_hash(spec)
+    if spec.source == "measurement":
+        return {**spec.identity(), "kernel_hash": program_hash}
     return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_identity()}
 
 

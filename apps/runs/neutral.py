@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from apps.measuring import engine as machine
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
-from apps.recording.recorder.library import recorder_hash
+from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.results.steady.growth import REPETITION_RULE
 from apps.s4u.layer import layer_hash
 from apps.spec.run_spec import RunSpec
@@ -18,8 +19,20 @@ NEUTRAL_SPEED_FLOPS = 1e9
 
 
 def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
-    """Return the inputs that determine a recording: the program, its problem, the recorder and the simulator."""
+    """Return the inputs that determine a recording: the program, its problem, the recorder and the simulator.
+
+    On a machine they are those of a run, with the recorder and the speeds by which times become flops.
+    """
     problem = spec.target.problem
+    if spec.machine is not None:
+        target = spec.target
+        return {
+            **spec.identity(),
+            "kernel_hash": machine.program_hash(spec),
+            "iterations": iterations,
+            "recorder_hash": real_recorder_hash(),
+            "speed_flops": [target.platform.host(host).speed_flops for host in target.placement],
+        }
     if problem.program is None:
         program: dict[str, Any] = {
             "kernel_hash": kernel_hash(named_kernel(problem.name)),

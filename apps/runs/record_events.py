@@ -23,7 +23,8 @@ def record_events(
 ) -> Recording:
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
-    Only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
+    A spec with a machine is recorded there, on the target's hosts, and its computation is measured.  For all others
+    only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
     hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
     The recording is taken from ``store`` and kept there, unless computation is measured.
 
@@ -83,6 +84,8 @@ def _record(
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
 
+    if spec.machine is not None:
+        return _record_on_machine(spec, iterations, time_limit_s)
     check_simgrid()
     plain, problem = _on_neutral_platform(spec), spec.target.problem
     if problem.program is None:
@@ -95,6 +98,25 @@ def _record(
     if problem.iterative and iterations == full:
         return _record_marked(plain, full, time_limit_s, read)
     return without_marks(_record_once(plain, full, time_limit_s, read))
+
+
+def _record_on_machine(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
+    """Return the recording of a run on the spec's machine, without its dates.
+
+    Of a user's program it covers a full run: a machine does not show that iterations are alike.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.iterations import without_marks
+
+    target, own = spec.target, spec.target.problem.program is not None
+    what = f"{target.problem.on(target.nranks)} on machine {spec.machine.name if spec.machine else ''}"
+    recording = run_recorded(spec, target.iterations if own else iterations, what=what, time_limit_s=time_limit_s)
+    held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
+    for events in recording.events:
+        events["amount"][events["kind"] != Kind.COMPUTE] = 0
+        events["clock_s"] = 0
+    recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
+    return without_marks(recording) if own else recording
 
 
 def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:

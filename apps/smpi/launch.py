@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from apps.child.smpirun import is_plain, smpirun_command, write_host_file
 from apps.errors import KernelError
+from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import executable
@@ -51,32 +51,11 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
             finds_input=True,
             energy=energy,
         )
-    arguments = (
-        f"mode={spec.mode}",
-        f"flop_scale={spec.flop_scale:.17g}",
-        f"iterations={iterations}",
-        *([f"energy={'+'.join(energy)}"] if energy else []),
-        *bus_arguments(spec),
-        *(f"{key}={value}" for key, value in problem.params),
-        *(f"{key}={value!r}" for key, value in _references(spec).items()),
-    )
+    more = [*([f"energy={'+'.join(energy)}"] if energy else []), *bus_arguments(spec)]
+    arguments = kernel_arguments(spec, iterations, *more)
     return Launch(
         kernel_program(named_kernel(problem.name)), arguments, privatize=False, finds_input=False, energy=energy
     )
-
-
-def _references(spec: RunSpec) -> dict[str, float]:
-    """Return the reference results of a run with arithmetic, where they are computed rather than published."""
-    kernel, problem = named_kernel(spec.target.problem.name), spec.target.problem
-    if spec.mode != "verify" or kernel.reference is None:
-        return {}
-    module = importlib.import_module(f"apps.kernels.{kernel.name}.reference")
-    try:
-        found: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
-        return found
-    except MemoryError:
-        remedy = "Leave out --mode verify, or choose a smaller problem"
-        raise KernelError(str(problem), "not enough memory to compute the reference results", remedy) from None
 
 
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:

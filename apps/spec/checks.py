@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apps.errors import OptionError
+from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
-from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, PLATFORM_MEMORY
+from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, MACHINE, MOST_REPEATS, PLATFORM_MEMORY
 from apps.spec.engine_options import check_host_names
 from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
@@ -106,6 +107,10 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
     Raises:
         OptionError: The engine does not go with the other values.
     """
+    if target.problem.program is not None and not target.problem.program.simulated:
+        name = target.problem.program.name
+        problem = f"{name} was built for a real MPI library"
+        raise OptionError(f"--engine {engine}", problem, "Give its source, or run it with --machine")
     if engine not in ENGINES:
         raise OptionError(f"--engine {engine}", "no such engine", known_names(engine, ENGINES))
     program = target.problem.program
@@ -115,6 +120,62 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
         raise OptionError(f"--engine {engine}", f"{program.name} is a program in Python", "It needs --engine s4u")
     else:
         check_host_names(target.placement)
+
+
+def check_machine(engine: str, machine: Machine | None, target: Target, *, repeats: int) -> None:
+    """Refuse an engine ``machine`` without a machine, a machine with another engine, and hosts that it has not.
+
+    Raises:
+        OptionError: The values do not go together.
+    """
+    if (engine == MACHINE) != (machine is not None):
+        remedy = "Name its file with --machine" if machine is None else "Leave it out"
+        raise OptionError(f"--engine {engine}", f"goes {'with' if machine is None else 'not with'} a machine", remedy)
+    if machine is None:
+        return
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise OptionError(f"--repeats {repeats}", f"not between 1 and {MOST_REPEATS}", "Give a number in that range")
+    for host in target.placement:
+        if host not in machine.hosts:
+            remedy = "Give a platform with the machine's host names, or leave --platform out"
+            raise OptionError(f"host {host!r}", f"machine {machine.name} has no such host", remedy)
+
+
+def check_measured(
+    target: Target,
+    *,
+    mode: str,
+    compute: str,
+    efficiency: float,
+    iterations: str | int,
+    options: Sequence[tuple[str, str]],
+    memory_bus: float | str | None,
+    bytes_per_flop: float | None,
+) -> None:
+    """Refuse settings of simulations for a run on a real machine, which computes and sends as it does.
+
+    Raises:
+        OptionError: One is given.
+    """
+    leave_out, program = "Leave it out with --machine", target.problem.program
+    if program is not None and program.is_python:
+        raise OptionError("--machine", f"{program.name} is a program in Python for SimGrid", "Take another program")
+    if mode != ("verify" if program is None else "skeleton"):
+        problem = "a program of your own has no modes" if program is not None else "a machine runs kernels in full"
+        raise OptionError(f"--mode {mode}", problem, leave_out)
+    if compute != "injected":
+        raise OptionError(f"--compute {compute}", "a machine computes in its own time", leave_out)
+    if efficiency != 1:
+        raise OptionError(f"--efficiency {efficiency:g}", "a machine has its own", leave_out)
+    if iterations != "full":
+        raise OptionError(f"--iterations {iterations}", "a machine runs all", leave_out)
+    if options:
+        raise OptionError(
+            f"--cfg {options[0][0]}:{options[0][1]}", "a machine has none of SimGrid's options", leave_out
+        )
+    if memory_bus is not None or bytes_per_flop is not None:
+        option = "--memory-bus" if memory_bus is not None else "--bytes-per-flop"
+        raise OptionError(option, "a machine has its own", leave_out)
 
 
 def check_memory_bus(

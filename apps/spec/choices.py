@@ -4,6 +4,9 @@ from __future__ import annotations
 
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
+MACHINE = "machine"  # the engine of runs on a real machine, which goes with its file
+REPEATS = 5  # of a run on a real machine
+MOST_REPEATS = 1000
 KERNEL_COMPUTE = ("injected", "none")
 COMPUTE = ("injected", "measured", "none")  # "measured" is for the user's own programs alone
 ITERATION_POLICIES = ("steady", "full")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
-from apps.spec.choices import COMPUTE, MODES, MOST_ITERATIONS
+from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
 from apps.spec.target import Target
 
@@ -34,10 +35,25 @@ class RunSpec:
     # None: the bytes that the kernel declares.
     memory_bus: float | str | None = None
     bytes_per_flop: float | None = None
+    machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
+    repeats: int = REPEATS  # on a machine
 
     def __post_init__(self) -> None:
         checks.check_known("mode", self.mode, MODES)
         checks.check_known("compute", self.compute, COMPUTE)
+        checks.check_machine(self.engine, self.machine, self.target, repeats=self.repeats)
+        if self.machine is not None:
+            checks.check_measured(
+                self.target,
+                mode=self.mode,
+                compute=self.compute,
+                efficiency=self.efficiency,
+                iterations=self.iterations,
+                options=self.options,
+                memory_bus=self.memory_bus,
+                bytes_per_flop=self.bytes_per_flop,
+            )
+            return
         checks.check_efficiency(self.efficiency, "efficiency")
         checks.check_iterations(self.iterations, self.target, ends_itself=self.ends_itself)
         if self.target.problem.program is None:
@@ -91,8 +107,18 @@ class RunSpec:
         """Flops injected per counted flop; hosts have their peak speed, of which kernels sustain a part."""
         return 0.0 if self.compute == "none" else 1 / self.efficiency
 
+    @property
+    def source(self) -> str:
+        """The origin of the record's times: ``simulation`` or ``measurement``."""
+        return "simulation" if self.machine is None else "measurement"
+
     def identity(self) -> dict[str, Any]:
-        """Return every field that determines the result, as JSON values."""
+        """Return every field that determines the result, as JSON values.
+
+        That of a run on a real machine has the machine in place of the platform, and names its source.
+        """
+        if self.machine is not None:
+            return self._measured_identity(self.machine)
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
             own: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
@@ -121,4 +147,22 @@ class RunSpec:
             "efficiency": self.efficiency,
             "iterations": self.iterations,
             "options": dict(self.options),
+        }
+
+    def _measured_identity(self, machine: Machine) -> dict[str, Any]:
+        problem, program = self.target.problem, self.target.problem.program
+        own = {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}
+        return {
+            **own,
+            "source": self.source,
+            "machine": machine.name,
+            "app": problem.name,
+            "class": problem.preset,
+            "params": dict(problem.params),
+            "platform_hash": machine.content_hash,
+            "host": list(self.target.placement),
+            "engine": MACHINE,
+            "mode": self.mode,
+            "iterations": self.iterations,
+            "repeats": self.repeats,
         }

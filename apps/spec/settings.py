@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apps.errors import OptionError
+from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
-from apps.spec.choices import ITERATION_POLICIES, PLATFORM_MEMORY
+from apps.spec.choices import ITERATION_POLICIES, MACHINE, PLATFORM_MEMORY, REPEATS
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
@@ -26,9 +27,13 @@ class Settings:
     engine: str | None = None  # None: s4u for a program in Python, smpi for all others
     memory_bus: float | str | None = None  # as in RunSpec
     bytes_per_flop: float | None = None
+    machine: Machine | None = None  # the real machine on which runs are made; None: they are simulated
+    repeats: int = REPEATS  # of a run on a machine
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """Return the run of a target under these settings."""
+        if self.machine is not None:
+            return self._on_machine(target, self.machine)
         default = "full" if mode == "verify" or target.changes else "steady"
         return RunSpec(
             target=target,
@@ -41,6 +46,21 @@ class Settings:
             engine=self.engine or default_engine(target.problem),
             memory_bus=self.memory_bus,
             bytes_per_flop=self.bytes_per_flop,
+        )
+
+    def _on_machine(self, target: Target, machine: Machine) -> RunSpec:
+        """Return the run on the machine, in full and with arithmetic; the efficiency is one of simulations."""
+        return RunSpec(
+            target=target,
+            mode="verify" if target.problem.program is None else "skeleton",
+            compute=self.compute,
+            iterations="full" if self.iterations is None else self.iterations,
+            options=self.options,
+            engine=MACHINE,
+            memory_bus=self.memory_bus,
+            bytes_per_flop=self.bytes_per_flop,
+            machine=machine,
+            repeats=self.repeats,
         )
 
     def _host_speed_flops(self) -> float | None:

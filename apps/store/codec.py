@@ -3,14 +3,14 @@
 This module needs no change when a dataclass gains, loses or retypes a field: older JSON then no longer fits and is
 refused as a whole, instead of being completed with guesses.  A field may define its own JSON form by the metadata
 ``to_json`` and ``from_json`` (which raises ValueError or TypeError); a field with the metadata ``kept`` False is left
-out.
+out, and one with the metadata ``may_be_absent`` is left out where it is None.
 """
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -30,20 +30,32 @@ def as_fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields as a dict; as ``default`` of json.dumps it also converts nested dataclasses."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} is neither JSON nor a dataclass")
+    return {
+        field.name: field.metadata.get("to_json", _as_it_is)(getattr(value, field.name)) for field in _written(value)
+    }
+
+
+def _written(value: Any) -> Iterator[Field[Any]]:
+    """Yield the fields that the JSON of a dataclass has."""
     kind: type = type(value)
-    return {field.name: field.metadata.get("to_json", _as_it_is)(getattr(value, field.name)) for field in _kept(kind)}
+    for field in _kept(kind):
+        if not (field.metadata.get("may_be_absent", False) and getattr(value, field.name) is None):
+            yield field
 
 
 def from_fields(cls: type[T], data: Any) -> T:
     """Return the dataclass from its JSON (the inverse of ``as_fields``).
 
     Raises:
-        DoesNotFit: A field is missing (even one with a default) or unknown, or a value has another type.
+        DoesNotFit: A field is missing (even one with a default, unless it may be absent) or unknown, or a value has
+            another type.
     """
     if not isinstance(data, dict):
         raise DoesNotFit(f"{cls.__name__}: not an object")
     kind: type = cls
     readers = _readers(kind)
+    absent = {field.name: None for field in _kept(kind) if field.metadata.get("may_be_absent", False)}
+    data = {**absent, **data}
     if data.keys() != readers.keys():
         names = ", ".join(sorted(data.keys() ^ readers.keys()))
         raise DoesNotFit(f"{cls.__name__}: fields are missing or unknown: {names}")

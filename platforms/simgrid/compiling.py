@@ -26,6 +26,10 @@ _MOST_NAME = 80  # characters of a program's name that its file name keeps
 _UNUSUAL = re.compile(r"[^\w.+-]")
 _UNPASSABLE = re.compile(r"[*?\[\x00-\x1f\x7f]")
 _REAL = re.compile(rb"^(?:CC|CXX|REAL_FORTRAN_COMPILER)=(\S+)$", re.MULTILINE)  # in SimGrid's compiler scripts
+_MPI_PACKAGES = {
+    **dict.fromkeys(("mpicc", "mpicxx", "mpif90", "mpifort"), "libopenmpi-dev openmpi-bin gcc g++ gfortran"),
+    **dict.fromkeys(("mpicc.mpich", "mpicxx.mpich", "mpifort.mpich", "mpif90.mpich"), "libmpich-dev mpich"),
+}
 _PACKAGES = {"smpicc": "libsimgrid-dev gcc", "smpicxx": "libsimgrid-dev g++", "smpif90": "libsimgrid-dev gfortran"}
 
 # Environment variables that decide what a compiler makes of the same sources.
@@ -44,6 +48,7 @@ def compile_once(
     libraries: Sequence[str] = (),
     headers: Sequence[Path] = (),
     included: Mapping[Path, str] | None = None,
+    folder: Path | None = None,
 ) -> Path:
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
@@ -60,6 +65,7 @@ def compile_once(
         headers: The files of the project that the sources include.
         included: Instead of headers, all files that the sources include, with their fingerprints (``includes.py``).
             The executable is then used for sources of these paths only, because they may ask for their own names.
+        folder: Where executables are kept; None: in the cache folder.
 
     Raises:
         UserError: The compiler is missing, or compiling fails.
@@ -75,7 +81,7 @@ def compile_once(
         arguments += [*map(str, sources), *(f"{path} {mark}" for path, mark in included.items())]
     files = [*sources, *(Path(header) for header in headers)]
     key = _key(arguments, files, program)
-    executable = cache_folder() / "compiled" / f"{name}-{key}"
+    executable = (folder or cache_folder() / "compiled") / f"{name}-{key}"
     if not _is_whole(executable):
         if program.name in _PACKAGES:
             check_passable(program.name, [*sources, executable])
@@ -99,7 +105,7 @@ def find_compiler(name: str) -> Path:
     """Return the path of a compiler.  Raise UserError if it is missing."""
     found = shutil.which(name)
     if found is None:
-        package = _PACKAGES.get(Path(name).name, Path(name).name)
+        package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name, Path(name).name)
         raise UserError(f"compiler {name}", "not found", f"Run: apt-get install {package}")
     return Path(found).absolute()
 

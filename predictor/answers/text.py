@@ -127,7 +127,9 @@ def _energy(prediction: Prediction) -> Iterator[str]:
 def _cost(prediction: Prediction, target: Target) -> str:
     share, cost = evidence_share(prediction, target), prediction.cost
     if share > 1:
-        of_run = f"{significant(share)} times the predicted run: simulating the run itself is cheaper"
+        recorded = target.problem.program is not None and target.problem.program.recorded
+        of_run = f"{significant(share)} times the predicted run"
+        of_run += "" if recorded else ": simulating the run itself is cheaper"
     else:
         of_run = f"{significant(100 * share)} % of the predicted run"
     return f"evidence costs {significant(cost.node_s)} node-seconds, {of_run}"

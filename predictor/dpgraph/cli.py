@@ -15,34 +15,38 @@ from apps.arguments.programs import (
     problem_from_arguments,
 )
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
+from platforms.wording import number_of
+from predictor.evidence.given import add_recording_arguments, given_from_arguments
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
+    from apps.recording.events import Recording
     from predictor.dpgraph.graph import DPGraph
 
 COLLECTIVES = ("points", "messages")
+_RANKS = 4
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of ``python -m predictor.dpgraph``."""
     parser = CommandParser(
         prog="python -m predictor.dpgraph",
-        description="Record a kernel or program and write its graph of sequential segments, messages and "
-        "synchronisations. Flops are those that the program counts.",
+        description="Record a kernel or program, or take a trace of it, and write its graph of sequential segments, "
+        "messages and synchronisations. Flops are those that the program counts.",
         epilog=EXIT_STATUSES,
     )
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
     add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
-    parser.add_argument("--ranks", type=int, default=4, metavar="P", help="processes (default: 4)")
-    parser.add_argument(
-        "--iterations", type=int, default=1, metavar="K", help="number of recorded iterations (default: 1)"
-    )
+    add_recording_arguments(parser)
+    parser.add_argument("--ranks", type=int, metavar="P", help=f"processes (default: {_RANKS})")
+    parser.add_argument("--iterations", type=int, metavar="K", help="number of recorded iterations (default: 1)")
     parser.add_argument(
         "--collectives", default="points", metavar="HOW",
         help=f"{' or '.join(COLLECTIVES)}: show each collective as one node, or as its messages (default: points)",
@@ -74,17 +78,24 @@ def _problem(args: argparse.Namespace) -> Problem:
     if own is not None:
         return own
     if args.app is None:
-        raise UserError("program", "no kernel or program is given", "Give --app NAME or --program FILE")
+        remedy = "Give --app NAME, --program FILE or --recording TRACE"
+        raise UserError("program", "no kernel or program is given", remedy)
     return problem_from_arguments(args, args.app, default_class="S")
 
 
-def _check(args: argparse.Namespace, problem: Problem) -> None:
-    if args.ranks < 1:
-        raise UserError(f"--ranks {args.ranks}", "not positive", "Give at least 1")
-    full = problem.iterations_on(args.ranks)
-    if not 1 <= args.iterations <= full:
-        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} iterations of {problem}"
+def _checked_size(args: argparse.Namespace, problem: Problem) -> tuple[int, int]:
+    """Return the number of ranks and of iterations to record."""
+    nranks = _RANKS if args.ranks is None else args.ranks
+    if nranks < 1:
+        raise UserError(f"--ranks {nranks}", "not positive", "Give at least 1")
+    full, iterations = problem.iterations_on(nranks), 1 if args.iterations is None else args.iterations
+    if not 1 <= iterations <= full:
+        where, what = f"--iterations {iterations}", f"not between 1 and the {full} iterations of {problem}"
         raise UserError(where, what, "Give a number in that range")
+    return nranks, iterations
+
+
+def _check(args: argparse.Namespace) -> None:
     if args.collectives not in COLLECTIVES:
         raise UserError(
             f"--collectives {args.collectives}", "no such choice", known_names(args.collectives, COLLECTIVES)
@@ -98,16 +109,12 @@ def _check(args: argparse.Namespace, problem: Problem) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    problem = _problem(args)
-    _check(args, problem)
-    # Imported here for a quick start: they are slow to import.
-    from apps.runs.neutral import neutral_platform
+    _check(args)
+    said = Cautions()
+    problem, recording = _recording(args, said)
+    # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.graph import graph_of
 
-    platform = neutral_platform(args.ranks)
-    target = Target(problem, platform, tuple(host.name for host in platform.hosts))
-    with runner_from_arguments(args) as runner:
-        recording = runner.recording(RunSpec(target), args.iterations)
     graph = graph_of(recording, expand=args.collectives == "messages")
     if args.elements is not None:
         graph = graph.first(args.elements)
@@ -121,14 +128,32 @@ def _run(args: argparse.Namespace) -> int:
         from predictor.dpgraph.draw import draw_graph
 
         part = "" if args.elements is None else f", at most {args.elements} elements of each"
-        draw_graph(graph, args.draw, title=f"{problem.on(args.ranks)}{part}")
+        draw_graph(graph, args.draw, title=f"{problem.on(recording.nranks)}{part}")
     numbers = summary(graph)
-    print(json.dumps({**numbers, "cautions": runner.cautions.lines()}) if args.json else _text(problem, numbers))
+    print(json.dumps({**numbers, "cautions": said.lines()}) if args.json else _text(problem, numbers))
+    said.say_all()
     return 0
 
 
+def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recording]:
+    """Return the recording that the user gives, or a new one, and its problem."""
+    given = given_from_arguments(args)
+    if given is not None:
+        said.say(*given.recording.cautions)
+        return given.problem, given.recording
+    problem = _problem(args)
+    nranks, iterations = _checked_size(args, problem)
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.neutral import neutral_platform
+
+    platform = neutral_platform(nranks)
+    target = Target(problem, platform, tuple(host.name for host in platform.hosts))
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        return problem, runner.recording(RunSpec(target), iterations)
+
+
 def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
-    lines = [f"{problem} on {numbers['processes']} ranks, {numbers['edges']} edges"]
+    lines = [f"{problem.on(numbers['processes'])}, {number_of(numbers['edges'], 'edge')}"]
     lines += [f"{count:8d} {name}" for name, count in numbers["elements"].items()]
     return "\n".join([*lines, f"{numbers['flops']:.6g} flop, {numbers['message_bytes']} bytes in messages"])
 

@@ -106,6 +106,7 @@ class GraphModel:
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
             flags=_flags(program, target, sections, around.options),
+            remarks=program.recording.remarks,
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
             loads=_loads(target, each_s.tolist(), made),
@@ -126,14 +127,16 @@ class GraphModel:
 
 def _flags(program: _Program, target: Target, sections: Sections, options: Mapping[str, str] | None) -> tuple[str, ...]:
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
-    varies = ("computation times were measured and vary from run to run",) if program.recording.measured else ()
+    recording = program.recording
+    varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
+    said = (*varies, *recording.cautions)
     # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.known import declared_cautions
     from predictor.network.unmeasured import unmeasured
 
     if options is not None:
-        return varies + declared_cautions(options)
-    return varies + unmeasured(target.platform, target.placement, sections.partners)
+        return said + declared_cautions(options)
+    return said + unmeasured(target.platform, target.placement, sections.partners)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -21,6 +22,7 @@ from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from platforms.errors import UserError
 from predictor.base import Cost, Declared, Evidence, EvidenceRequest
+from predictor.evidence.given import Given
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -37,7 +39,8 @@ class Broker:
 
     ``targets`` are the targets that are to be predicted.  A request for a run of one of them is refused, regardless of
     the order of its hosts and of the number of iterations that is asked for.  ``start`` is called with all runs of a
-    gathering before the first is waited for, so that the runs may go in parallel.
+    gathering before the first is waited for, so that the runs may go in parallel.  ``given`` is a recording from the
+    user, which answers the requests for recordings of its problem and costs nothing.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Broker:
         measure: Callable[[NetworkPlan | BlockPlan], Measurement] = carry_out,
         identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
+        given: Given | None = None,
     ):
         self._settings = settings
         self._forbidden = {_essence(target) for target in targets}
@@ -58,10 +62,14 @@ class Broker:
         self._measure = measure
         self._identify = identify
         self._start = start
+        self._given = given
 
     @classmethod
-    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner) -> Broker:
-        """Return a broker that takes its evidence from a runner, so that nothing is run twice."""
+    def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner, given: Given | None = None) -> Broker:
+        """Return a broker that takes its evidence from a runner, so that nothing is run twice.
+
+        ``given`` is as for the constructor.
+        """
         return cls(
             settings,
             targets,
@@ -69,6 +77,7 @@ class Broker:
             recording=runner.recording,
             measure=runner.measure,
             start=runner.start,
+            given=given,
         )
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
@@ -97,11 +106,24 @@ class Broker:
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in _ANSWERS:
             raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
+        program = request.target.problem.program
+        if request.kind == "run" and program is not None and program.recorded:
+            raise RefusedEvidence(
+                f"recording of {program.name}",
+                "the evidence asked for is a run, and a recording cannot be run",
+                "Use dpgraph, which needs nothing else of the program",
+            )
         if request.kind == "run" and _essence(request.target) in self._forbidden:
             raise RefusedEvidence(
                 str(request.target),
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
+            )
+        if request.kind == "simulation" and self._settings.machine is None:
+            raise RefusedEvidence(
+                str(request.target),
+                "the evidence asked for is the simulated run, which is the truth itself",
+                "Give a real machine (--machine), whose runs are then the truth",
             )
         if request.kind == "recording" and self._settings.memory_bus is not None:
             raise RefusedEvidence(
@@ -113,29 +135,59 @@ class Broker:
     def _run(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
         record = self._record(spec)
-        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
+        node_s = record.node_seconds
+        if record.measured is not None:  # every repeat has held the nodes
+            node_s *= sum(record.measured.repeats_s) / record.time_s
+        cost = Cost(node_s=node_s, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
+    def _simulation(self, request: EvidenceRequest) -> Evidence:
+        """Simulate a target whose truth is measured; it costs no node of the machine."""
+        spec = replace(self._settings, machine=None, efficiency=repr(request.efficiency)).spec(request.target)
+        record = self._record(spec)
+        return Evidence(request, record, identity_hash(self._identify(spec)), Cost(0.0, record.wall_s))
+
     def _recording(self, request: EvidenceRequest) -> Evidence:
-        """Gather a recording; its cost is the recorded computation, on the target's nodes."""
+        """Gather a recording; its cost is the recorded computation on the target's nodes, or the time on a machine."""
         if request.iterations is None:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
+        if self._given is not None and request.target.problem == self._given.problem:
+            return self._given_recording(request, self._given)
         spec = self._settings.spec(request.target)
         started = time.perf_counter()
         recording = self._make_recording(spec, request.iterations)
         wall_s = time.perf_counter() - started
         platform = request.target.platform
-        node_s = sum(
-            float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
-            for host, events in zip(request.target.placement, recording.events, strict=True)
-        )
+        node_s = recording.held_node_s
+        if math.isnan(node_s):  # simulated: what computing it would take on the target's nodes
+            node_s = sum(
+                float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+                for host, events in zip(request.target.placement, recording.events, strict=True)
+            )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
+
+    def _given_recording(self, request: EvidenceRequest, given: Given) -> Evidence:
+        if request.target.nranks != given.recording.nranks:
+            raise RefusedEvidence(
+                f"recording of {given.problem}",
+                f"it is of {given.recording.nranks} ranks, and the evidence asked for is of {request.target.nranks}",
+                "Use dpgraph, which needs a recording of the target's number of ranks only",
+            )
+        return Evidence(request, given.recording, given.identity, Cost())
 
     def _experiments(self, request: EvidenceRequest) -> Evidence:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
+        if isinstance(plan, NetworkPlan):
+            plan = replace(plan, machine=self._settings.machine)
+        elif self._settings.machine is not None:
+            raise RefusedEvidence(
+                f"{request.target.problem} on machine {self._settings.machine.name}",
+                "the evidence asked for is blocks, which are measured in simulation alone",
+                "Use another predictor, such as dpgraph or structural",
+            )
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)
@@ -149,6 +201,7 @@ class Broker:
 # The method that gathers each kind of evidence; EvidenceRequest describes the kinds.
 _ANSWERS = {
     "run": Broker._run,
+    "simulation": Broker._simulation,
     "recording": Broker._recording,
     "exchange": Broker._experiments,
     "blocks": Broker._experiments,

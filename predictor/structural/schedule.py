@@ -12,7 +12,7 @@ import numpy.typing as npt
 from apps.programs.problem import Problem
 from apps.recording.events import Op
 from apps.traffic import traffic
-from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Step, Sweep
+from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Step, Sweep, Traffic
 from predictor.structural.collectives import exchanges
 
 COMPUTE, EXCHANGE, SWEEP = 0, 1, 2  # kinds of steps
@@ -51,7 +51,12 @@ def schedule(problem: Problem, nranks: int) -> Schedule:
     Raises:
         KernelError: The traffic of the problem on this number of ranks is not declared.
     """
-    declared = traffic(problem, nranks)
+    return schedule_of(traffic(problem, nranks))
+
+
+def schedule_of(declared: Traffic) -> Schedule:
+    """Return the schedule of a program's traffic."""
+    nranks = declared.nranks
     start = (Collective(Op.BARRIER, 0),)
     segments = [
         list(_plain(steps, nranks))
@@ -99,8 +104,12 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
 
 def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> list[int]:
     """Return the sizes that a problem sends on these numbers of ranks, ascending, but at most ``most`` of them."""
-    sent = [s for nranks in ranks if nranks > 1 for s in schedule(problem, nranks).size_bytes.astype(np.int64)]
-    sizes = np.unique(np.array(sent, np.int64))
+    return sizes_sent([schedule(problem, nranks) for nranks in ranks if nranks > 1], most=most)
+
+
+def sizes_sent(schedules: Sequence[Schedule], *, most: int) -> list[int]:
+    """Return the sizes of the messages of some schedules, ascending, but at most ``most`` of them."""
+    sizes = np.unique(np.array([s for one in schedules for s in one.size_bytes.astype(np.int64)], np.int64))
     if len(sizes) > most:
         sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
     return [int(size) for size in sizes]

@@ -162,7 +162,7 @@ class Setting:
         if self._network is None or self._sizes is None:
             raise ValueError(f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing")
         ground = ground_of(self._network)
-        return ground.at(_sizes_of(self._network, ground, self._sizes), steps.size_bytes)
+        return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
 @lru_cache(maxsize=64)
@@ -175,7 +175,8 @@ def ground_of(network: Evidence) -> Ground:
     return read_ground(where_of(network), network.measurement)
 
 
-def _sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:
+def sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:
+    """Return the effects of the sizes that were measured between two near nodes of a network."""
     if sizes.request.plan is None:
         raise ValueError("evidence of an exchange comes with its plan")
     measured = [e.size_bytes for e in sizes.request.plan.experiments if isinstance(e, LateReceive)]

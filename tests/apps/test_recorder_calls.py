@@ -1,7 +1,9 @@
 """Recordings of small programs, compared with counts by hand from their source."""
 
+import os
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +14,8 @@ from apps.errors import KernelError, SimulationError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Mark, Mode, Op
+from apps.recording.files import read_events, without_clocks
+from apps.recording.recorder.library import real_recorder_library
 from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
@@ -29,8 +33,33 @@ def record(path, ranks, *, arguments="", full=None, iterations=1, **more):
 
 
 @cache
-def every_call():
+def in_simulation():
     return record(DATA / "every_call.c", 3)
+
+
+@cache
+def under_a_real_mpi():
+    """Return the recording of the same program under this computer's MPI."""
+    with tempfile.TemporaryDirectory() as folder:
+        include, program, notes = DATA / "real_mpi", Path(folder) / "every_call", Path(folder) / "notes"
+        notes.mkdir()
+        subprocess.run(["mpicc", "-I", include, DATA / "every_call.c", "-o", program], check=True)
+        settings = {"LD_PRELOAD": real_recorder_library(["mpicc"]), "RECORDER_FOLDER": notes}
+        settings["RECORDER_SPEED_FLOPS"] = "1e9 1e9 1e9"
+        rank = ["env", *(f"{name}={value}" for name, value in settings.items()), program]
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        launcher = ["mpirun", "--oversubscribe", "-np", "3"]
+        subprocess.run([*launcher, *rank], check=True, env={**os.environ, **root}, timeout=60)
+        return without_clocks(read_events(notes, 3, measured=True))
+
+
+@pytest.fixture(params=["simulated", "real"])
+def every_call(request):
+    if request.param == "simulated":
+        return in_simulation()
+    if shutil.which("mpirun") is None or shutil.which("mpicc") is None:
+        pytest.skip("there is no mpirun here: apt-get install openmpi-bin libopenmpi-dev")
+    return under_a_real_mpi()
 
 
 def messages(events, kind):
@@ -83,14 +112,14 @@ def expected_receives(rank):
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_sends_are_those_of_the_source_in_order(rank):
-    assert messages(every_call().events[rank], Kind.SEND) == expected_sends(rank)
+def test_sends_are_those_of_the_source_in_order(every_call, rank):
+    assert messages(every_call.events[rank], Kind.SEND) == expected_sends(rank)
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_receives_tell_what_really_came(rank):
+def test_receives_tell_what_really_came(every_call, rank):
     before, group = expected_receives(rank)
-    found = messages(every_call().events[rank], Kind.RECV)
+    found = messages(every_call.events[rank], Kind.RECV)
     probed = found[len(before) : len(found) - len(group)]
     assert found == [*before, *probed, *group]
     # Rank 2 receives from the two others in any order; the cancelled receive of rank 0 does not count.
@@ -98,19 +127,19 @@ def test_receives_tell_what_really_came(rank):
     assert (sorted(probed[:2]), probed[2:]) == ((from_all, [(0, 61, 0, INT)]) if rank == 2 else ([], []))
 
 
-def test_probes_precede_the_receives_of_their_messages():
-    for rank, events in enumerate(every_call().events):
+def test_probes_precede_the_receives_of_their_messages(every_call):
+    for rank, events in enumerate(every_call.events):
         probes = [
             tuple(int(one[name]) == int(other[name]) for name in ("peer", "tag", "comm"))
-            for one, other in pairwise(events)
+            for one, other in pairwise(events[events["kind"] != Kind.COMPUTE])  # real programs compute all the time
             if one["kind"] == Kind.PROBE and other["kind"] == Kind.RECV
         ]
         assert probes == ([(True, True, True)] * 3 if rank == 2 else [])
         assert (events["kind"] == Kind.PROBE).sum() == len(probes)  # unsuccessful probes do not count
 
 
-def test_every_operation_is_waited_for_once_and_after_its_start():
-    for events in every_call().events:
+def test_every_operation_is_waited_for_once_and_after_its_start(every_call):
+    for events in every_call.events:
         started = {}
         for place, event in enumerate(events):
             if event["kind"] in (Kind.SEND, Kind.RECV):
@@ -121,8 +150,7 @@ def test_every_operation_is_waited_for_once_and_after_its_start():
 
 
 def test_computation_is_what_the_program_injects_and_the_time_it_sleeps():
-    recording = every_call()
-    for rank, events in enumerate(recording.events):
+    for rank, events in enumerate(in_simulation().events):
         compute = events["amount"][events["kind"] == Kind.COMPUTE]
         # smpi_execute_flops_benched, smpi_execute_benched of 1 us and MPI_Wtime between them; then 3 us of usleep.
         assert compute[:2] == pytest.approx([1000 * (rank + 1) + 1000, 3000], rel=1e-9)
@@ -131,8 +159,18 @@ def test_computation_is_what_the_program_injects_and_the_time_it_sleeps():
         assert marks.tolist() == [Mark.START, Mark.STOP]
 
 
-def test_communicators_are_the_same_for_all_their_members():
-    members = every_call().communicators
+def test_computation_under_a_real_mpi_is_the_time_between_calls():
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun here: apt-get install openmpi-bin libopenmpi-dev")
+    for events in under_a_real_mpi().events:
+        assert events["amount"][events["kind"] == Kind.COMPUTE].min() >= 0
+    # Rank 0 sleeps 1 ms in place of 10^6 flops, and a host of 1 Gflop/s does as much in it, or more if it is late.
+    first = under_a_real_mpi().events[0]
+    assert first["amount"][first["kind"] == Kind.COMPUTE].max() >= 1e6
+
+
+def test_communicators_are_the_same_for_all_their_members(every_call):
+    members = every_call.communicators
     assert members[0] == (0, 1, 2)
     assert members[1] == members[2] == (2, 0)  # split with the keys reversed, and its copy
     assert members[3] == members[4] == (0, 1, 2)  # the copy of the world and its ring
@@ -147,13 +185,13 @@ def collectives(events):
 
 
 @pytest.mark.parametrize("rank", range(3))
-def test_collectives_are_those_of_the_source_in_order(rank):
+def test_collectives_are_those_of_the_source_in_order(every_call, rank):
     own = (rank + 1) * DOUBLE  # of the counts 1, 2, 3
-    found = collectives(every_call().events[rank])
+    found = collectives(every_call.events[rank])
     if rank != 1:
         assert found.pop(0) == (Op.BCAST, 2, 2, INT)  # its root 0 is rank 2 of the world
     assert found[0] == (Op.BARRIER, 4, -1, 0)
-    assert every_call().communicators[found[1][1]] == (rank,)
+    assert every_call.communicators[found[1][1]] == (rank,)
     assert found[2:] == [
         (Op.BARRIER, 0, -1, 0),
         (Op.BCAST, 0, 1, 3 * DOUBLE),
@@ -176,14 +214,13 @@ def test_collectives_are_those_of_the_source_in_order(rank):
     ]
 
 
-def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them():
-    recording = every_call()
+def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them(every_call):
     rising, equal = [8, 16, 24], [16, 16, 16]
-    for rank, events in enumerate(recording.events):
+    for rank, events in enumerate(every_call.events):
         vectors = {}
         for event in events[(events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0)]:
             begin = int(event["request"])
-            vectors.setdefault(Op(event["op"]), []).append(recording.counts[rank][begin : begin + 3].tolist())
+            vectors.setdefault(Op(event["op"]), []).append(every_call.counts[rank][begin : begin + 3].tolist())
         rooted = {1: {Op.GATHERV: [rising]}, 2: {Op.SCATTERV: [rising]}}.get(rank, {})
         everywhere = {Op.ALLGATHERV: [rising], Op.ALLTOALLV: [equal], Op.REDUCE_SCATTER: [rising, equal]}
         assert vectors == {**rooted, **everywhere}
@@ -223,7 +260,7 @@ def test_a_finished_fortran_program(tmp_path):
 
 def test_a_finished_c_program_with_privatised_globals(tmp_path):
     recording = record(build("smpicc", DATA / "every_call.c", tmp_path / "every_call"), 3)
-    for one, other in zip(recording.events, every_call().events, strict=True):
+    for one, other in zip(recording.events, in_simulation().events, strict=True):
         assert (one == other).all()
 
 

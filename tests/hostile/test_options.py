@@ -14,6 +14,7 @@ CHOICE = "--scenario ichikawa --app hpl --size 960 --no-store"
 FAILURES = "--node-mtbf-years 5 --checkpoint 600 --work 3e9 --serial 1e-5 --nodes 1:10"
 MODEL = "--system bwUniCluster --app hpl --n 2000"
 TIMES = ROOT / "tests" / "apps" / "data" / "calibration" / "platform-calibration.csv"
+REAL = f"{EXAMPLES}/real"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
 # Arguments that a command needs before it examines the option; by command and subcommand.
 COMMANDS = {
@@ -47,6 +48,7 @@ COMMANDS = {
     ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.hierarchical.cli", ""): MODEL,
     ("validation.league.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
+    ("validation.measured.cli", ""): f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",
     ("validation.optimize.cli", ""): CHOICE,
     ("validation.regimes.cli", ""): "--no-store",
     ("validation.reliability.cli", ""): FAILURES,

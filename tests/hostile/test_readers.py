@@ -16,7 +16,7 @@ from readers.common import fenced, is_one_line
 from platforms.errors import UserError
 
 READERS = sorted(file.stem for file in (Path(__file__).parent / "readers").glob("*.py") if file.stem != "common")
-IN_TOML = ("application", "campaign", "design", "scenario", "system")
+IN_TOML = ("application", "campaign", "design", "machine", "scenario", "system")
 HOSTILE_VALUES = st.one_of(
     st.sampled_from([0, -1, 2**63 - 1, -(2**63), 10**18, True, False, [], {}, [[]], [{}], {"a": {}}]),
     st.sampled_from([0.0, -0.0, 1e308, -1e308, 5e-324, float("nan"), float("inf"), -float("inf")]),

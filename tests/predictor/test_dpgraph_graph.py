@@ -376,7 +376,7 @@ def test_the_command_writes_and_draws(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Give --app NAME or --program FILE"),
+        ([], "Give --app NAME, --program FILE or --recording TRACE"),
         (["--app", "si"], "no such program"),
         (["--app", "is", "--ranks", "0"], "not positive"),
         (["--app", "is", "--iterations", "11"], "not between 1 and the 10 iterations of is S"),

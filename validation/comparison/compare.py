@@ -60,6 +60,10 @@ class Result:
     efficiency: float  # share of the nodes' speed that the kernel or program sustains
     flags: str  # the prediction's cautions, or the reason why there is no prediction
     truth: str  # "simulation", or "measurement" on a real machine
+    # Shortest and longest of the repeats of a measured truth; None: the truth was simulated, or is a single number.
+    true_low_s: float | None
+    true_high_s: float | None
+    in_repeats: bool | None  # whether predicted_s lies between them
     # Energy of the hosts in use in the timed section; None: the platform gives no watts, or the truth was measured.
     energy_predicted_j: float | None
     energy_simulated_j: float | None
@@ -123,7 +127,8 @@ def validate(
     Yields:
         A result per target and model, or one failure for a target that could not be evaluated.
     """
-    runner.start(_needed_runs(targets, models, settings, measured))
+    if settings.machine is None:  # on a machine one run waits for the other, and no simulation may disturb it
+        runner.start(_needed_runs(targets, models, settings, measured))
     broker = Broker.of(settings, targets, runner)
     for target in targets:
         try:
@@ -211,7 +216,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
     target, predicted, probe = answer.target, _predicted(answer.prediction), _probe(answer)
     energy_j, error_pct = truth.used_energy_j, _error_pct(predicted.time_s, truth.time_s)
     iterations = target.iterations if target.problem.iterative else 0
-    node_s = sum(e.cost.node_s for e in answer.evidence)
+    node_s, repeats = sum(e.cost.node_s for e in answer.evidence), truth.measured
     return Result(
         scenario=target.platform.name,
         network=target.platform.network,
@@ -237,9 +242,14 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         iterations_simulated=_iterations_simulated(truth, iterations),
         period=None if truth.extrapolation is None else truth.extrapolation.period,
         extrapolation_bound=_extrapolation_bound(truth),
-        efficiency=truth.identity["efficiency"],
+        efficiency=truth.identity.get("efficiency", 1.0),  # a machine has its own
         flags=answer.refusal or "; ".join(predicted.flags),
         truth=truth.source,
+        true_low_s=None if repeats is None else repeats.low_s,
+        true_high_s=None if repeats is None else repeats.high_s,
+        in_repeats=None
+        if repeats is None or predicted.time_s is None
+        else repeats.low_s <= predicted.time_s <= repeats.high_s,
         energy_predicted_j=predicted.energy_j,
         energy_simulated_j=energy_j,
         energy_error_pct=_error_pct(predicted.energy_j or None, energy_j),

@@ -40,7 +40,7 @@ class MeasuredTimes:
         time_s = self._time_s(spec.target)
         if time_s is None:
             raise UserError(self.source, f"no measured time of {_case(spec.target)}", "Add a row, or leave it out")
-        return _record(spec, time_s)
+        return measured_record(spec, time_s)
 
     def knows(self, target: Target) -> bool:
         """Return whether the target was measured."""
@@ -112,7 +112,8 @@ def _case(target: Target) -> str:
     return str(target)
 
 
-def _record(spec: RunSpec, time_s: float) -> RunRecord:
+def measured_record(spec: RunSpec, time_s: float) -> RunRecord:
+    """Return the record of a measured run, of which only the time and the hosts are known."""
     unknown: dict[str, Any] = {
         name: ()
         for prefix in ("", "iteration_")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from platforms.command import CommandParser, exit_status
-from validation.doctor.examine import Finding, examine
+from validation.doctor.examine import Finding, examine, examine_machine
 
 _WIDTH = 80
 
@@ -21,12 +21,17 @@ def build_parser() -> argparse.ArgumentParser:
         description=__doc__,
         epilog="Exit status: 0 everything that is needed is there; 1 something needed is missing; 2 bad input.",
     )
+    parser.add_argument(
+        "--machine", metavar="FILE.toml",
+        help="examine this real machine instead: launcher, compilers, hosts, placement, clocks "
+        "(docs/programs/machines.md)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
-    findings = examine()
+    findings = examine() if args.machine is None else examine_machine(args.machine)
     missing = [finding for finding in findings if finding.needed and not finding.found]
     if args.json:
         print(json.dumps({"findings": [asdict(finding) for finding in findings]}))

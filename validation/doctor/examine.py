@@ -38,6 +38,20 @@ def examine() -> list[Finding]:
     return [finding for part in _PARTS for finding in part()]
 
 
+def examine_machine(path: str) -> list[Finding]:
+    """Return the findings about a real machine.
+
+    Raises:
+        UserError: Its file is wrong.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from apps.machines.machine_file import read_machine
+    from apps.measuring.examine import examine as examine_parts
+
+    machine = read_machine(path)
+    return [Finding(one.name, one.good, one.text, one.needed, one.remedy) for one in examine_parts(machine)]
+
+
 def _python() -> Iterator[Finding]:
     version, oldest = ".".join(map(str, sys.version_info[:3])), ".".join(map(str, OLDEST_PYTHON))
     remedy = "" if sys.version_info >= OLDEST_PYTHON else f"Install Python {oldest} or newer"

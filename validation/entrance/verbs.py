@@ -41,7 +41,7 @@ _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.inspect.cli"),
     "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.generate"),
     "system": Verb("show a system of levels, and place processes on it", "platforms.system.cli"),
-    "calibrate": Verb("describe a machine by its measured point-to-point times", "apps.calibration.cli"),
+    "calibrate": Verb("describe a machine by its measured times of MPI calls", "apps.calibration.cli"),
     "check": Verb("say whether programs can run on all hosts of a platform", "platforms.inspect.check"),
 }
 
@@ -52,6 +52,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "predict": Verb("predict run times without running the targets", "predictor.predict"),
         "campaign": Verb("run for a product of platforms, networks, problems and mappings", "validation.campaign"),
         "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
+        "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),
         "map": Verb("find where predictors are valid: their error by compute share", "validation.regimes.cli"),
     },
     "Choose and plan": {
@@ -92,6 +93,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "This computer": {
         "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor.cli"),
         "completion": Verb("print the script that completes gridval in a shell", "validation.entrance.completion"),
+        "emulate": Verb("run MPI programs for real on a small grid that this computer emulates", "apps.emulation.cli"),
         "calibrate": Verb("measure the share of peak speed that kernels sustain here", "apps.calibrate"),
     },
 }  # fmt: skip

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GOOD_PCT = 5.0  # errors up to this size are green on a terminal, up to TOLERATED_PCT yellow, else red
 _NONE = "-"
 _LEGEND = "cost: node-seconds of the evidence, % of the run's"
+_REPEATS = "repeats: from the shortest to the longest, % of their median; within: the prediction lies between them"
 _CASE_COLUMNS = ("network", "class", "ranks", "mapping", "efficiency")
 
 
@@ -40,6 +41,8 @@ def results_text(results: pd.DataFrame, *, energy: bool = False, wide: bool = Fa
     else:
         answered = results[results["predicted_s"].notna()]
         legend = [] if answered.empty else [_LEGEND]
+        if answered["true_low_s"].notna().any():
+            legend += prose_lines(_REPEATS)
         lines = _grouped_lines(answered, _time_columns(answered, notes))
         if energy:
             lines += ["", "Energies", *_grouped_lines(answered, _short_energy_columns(answered))]
@@ -50,9 +53,15 @@ def results_text(results: pd.DataFrame, *, energy: bool = False, wide: bool = Fa
 
 def _time_columns(results: pd.DataFrame, notes: Notes) -> dict[str, Column]:
     times = list(zip(results["predicted_s"], results["simulated_s"], strict=True))
+    spread: dict[str, Column] = {}
+    if results["true_low_s"].notna().any():
+        width = (results["true_high_s"] - results["true_low_s"]) / results["simulated_s"]
+        spread["repeats %"] = [significant(100 * one) for one in width]
+        spread["within"] = ["yes" if within else "no" for within in results["in_repeats"]]
     return {
         "predicted": [duration(predicted_s, like_s=true_s) for predicted_s, true_s in times],
         truth_name(results): [duration(true_s) for _, true_s in times],
+        **spread,
         "error %": [error_cell(error) for error in results["error_pct"]],
         "cost %": [significant(100 * share) for share in results["evidence_share"]],
         "caution": [notes.numbers(flags) for flags in results["flags"]],

@@ -17,6 +17,7 @@ from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
 from apps.probes.network.measure import Measurement, NetworkPlan, check_shape, measure
+from apps.probes.network.on_machine import measure_on_machine
 from apps.results.energy import counted
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
 from platforms.files.scratch import scratch_folder
@@ -133,7 +134,7 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
 
 
 def carry_out(plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
-    """Carry out any plan and return its result.
+    """Carry out any plan, in simulation or on its machine, and return its result.
 
     Args:
         plan: The plan.
@@ -145,6 +146,8 @@ def carry_out(plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = Non
     """
     if isinstance(plan, BlockPlan):
         return measure_blocks(plan, time_limit_s=time_limit_s)
+    if plan.machine is not None:
+        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s)
     return measure(plan, time_limit_s=time_limit_s)
 
 

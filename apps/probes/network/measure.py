@@ -1,4 +1,4 @@
-"""Simulated experiments with messages between hosts, as a user of a real machine would run them on it."""
+"""Experiments with messages between hosts: simulated as a user of a real machine would run them, or run on one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
+from apps.machines.launch import find_launcher
+from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
 from platforms.simgrid.child import die_with_parent
-from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 from platforms.simgrid.installed import check_simgrid
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
-_SOURCE = Path(__file__).with_name("netprobe.c")
+REPEATS = 5  # of every experiment on a real machine: its times are medians
+_HERE = Path(__file__).parent
+_SOURCES = (_HERE / "netprobe.c", _HERE / "simulated.c")
+_REAL_SOURCES = (_HERE / "netprobe.c", _HERE / "real.c")
+_HEADER = _HERE / "under.h"
+_FLAGS = ("-O2", "-std=gnu11")
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ class NetworkPlan:
     platform: Platform
     experiments: tuple[tuple[Exchange, ...] | LateReceive, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+    machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -64,13 +72,27 @@ class NetworkPlan:
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
         content = "\n".join(self.lines())
+        if self.machine is not None:
+            return self._identity_on(self.machine, content)
         return {
             "platform_hash": self.platform.content_hash,
             "host": list(self.hosts),
             "experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
-            "program_hash": hashlib.sha256(_SOURCE.read_bytes()).hexdigest(),
+            "program_hash": _hash(_SOURCES),
             "simgrid": simgrid_identity(),
+        }
+
+    def _identity_on(self, machine: Machine, content: str) -> dict[str, Any]:
+        tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
+        return {
+            "source": "measurement",
+            "machine": machine.content_hash,
+            "host": list(self.hosts),
+            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "repeats": REPEATS,
+            "program_hash": _hash(_REAL_SOURCES),
+            "tools": [str(one) for one in tools],
         }
 
     def check(self, measured: Measurement) -> None:
@@ -121,16 +143,36 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
     for host in plan.hosts:
         plan.platform.host(host)
     check_host_names(plan.hosts)
-    program = compile_once("netprobe", [_SOURCE], compiler=["smpicc"], flags=["-O2", "-std=gnu11"])
+    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
     with scratch_folder("smpi") as folder:
         command = _prepare(plan, program, folder)
         done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
         output = final_record(done, f"measuring the network of {plan.platform.name}")
-    node_s = sum(
-        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * took_s
-        for one, took_s in zip(plan.experiments, output["took_s"], strict=True)
-    )
+    node_s = node_seconds(plan, output["took_s"])
     return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
+
+
+def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
+    """Return the nodes that the experiments hold times their time, from the time that each has taken."""
+    return sum(
+        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * one_s
+        for one, one_s in zip(plan.experiments, took_s, strict=True)
+    )
+
+
+def real_netprobe(machine: Machine) -> Path:
+    """Return the program that carries out plans under the machine's MPI.
+
+    Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
+    """
+    return compile_once(
+        "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=[_HEADER],
+        folder=machine.compiled_folder,
+    )  # fmt: skip
+
+
+def _hash(sources: Sequence[Path]) -> str:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, _HEADER))).hexdigest()
 
 
 def _messages(experiment: tuple[Exchange, ...] | LateReceive) -> tuple[Exchange | LateReceive, ...]:

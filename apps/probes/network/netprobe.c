@@ -1,15 +1,14 @@
-/* Measures a network: netprobe PLAN
+/* Measures a network: netprobe PLAN, or NETPROBE_PLAN=PLAN netprobe
  *
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
  * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one
  * line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
- * rank, and the seconds of each experiment, including the common start.  Clock and pauses are SimGrid's own:
- * a call of MPI_Wtime takes 10 ns, which would be added to every latency, and nanosleep rounds to 1 ns. */
+ * rank, and the seconds of each experiment, including the common start. */
+#include "under.h"
+
 #include <mpi.h>
-#include <simgrid/actor.h>
-#include <simgrid/engine.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +34,9 @@ static void *checked(void *memory)
 /* Returns the time that the slowest rank takes for a barrier, s. */
 static double barrier_time(void)
 {
-  double before = simgrid_get_clock(), longest;
+  double before = clock_s(), longest;
   MPI_Barrier(MPI_COMM_WORLD);
-  double took = simgrid_get_clock() - before;
+  double took = clock_s() - before;
   MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return longest;
 }
@@ -47,11 +46,11 @@ static double barrier_time(void)
 static void start_together(void)
 {
   barrier_time();
-  double start = 4 * barrier_time() + simgrid_get_clock();
+  double start = 4 * barrier_time() + clock_s();
   MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  double left = start - simgrid_get_clock();
+  double left = start - clock_s();
   if (left > 0)
-    sg_actor_sleep_for(left); /* nanosleep would round to 1 ns */
+    pause_s(left);
 }
 
 /* Lets the receiver of a single exchange tell the sender that it is ready. */
@@ -70,14 +69,14 @@ static void send_late(const Exchange *exchange, int rank, char *buffer, double *
 {
   wait_until_ready(*exchange, rank);
   if (exchange->to == rank)
-    sg_actor_sleep_for((double)exchange->late_us * 1e-6);
-  double start = simgrid_get_clock();
+    pause_s((double)exchange->late_us * 1e-6);
+  double start = clock_s();
   if (exchange->from == rank) {
     MPI_Send(buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
-    times_s[0] = simgrid_get_clock() - start;
+    times_s[0] = clock_s() - start;
   } else {
     MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    times_s[1] = simgrid_get_clock() - start;
+    times_s[1] = clock_s() - start;
   }
 }
 
@@ -85,7 +84,7 @@ static void send_late(const Exchange *exchange, int rank, char *buffer, double *
 static void let_die_away(void)
 {
   MPI_Barrier(MPI_COMM_WORLD);
-  sg_actor_sleep_for(4 * barrier_time() + 1e-6);
+  pause_s(4 * barrier_time() + 1e-6);
 }
 
 /* Does this rank's part of the exchanges; sets times[] of those that it began. */
@@ -111,7 +110,7 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
     wait_until_ready(exchanges[0], rank);
   else
     start_together();
-  double start = simgrid_get_clock();
+  double start = clock_s();
   for (int i = 0; i < count; i++)
     if (exchanges[i].from == rank)
       MPI_Isend(out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i, MPI_COMM_WORLD, &sends[sent++]);
@@ -123,7 +122,7 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
       MPI_Isend(out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i, MPI_COMM_WORLD,
                 &sends[sent++]);
     else
-      times[-1 - i] = simgrid_get_clock() - start;
+      times[-1 - i] = clock_s() - start;
   }
   MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE);
   free(requests);
@@ -233,11 +232,12 @@ int main(int argc, char **argv)
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  Plan plan = read_plan(argc == 2 ? argv[1] : NULL);
+  clock_begin();
+  Plan plan = read_plan(argc == 2 ? argv[1] : getenv("NETPROBE_PLAN"));
   size_t exchanges = plan.first[plan.experiments], bytes = largest_message(plan.exchanges, (int)exchanges);
   double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
   double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));
-  char *out = checked(SMPI_SHARED_MALLOC(bytes)), *in = checked(SMPI_SHARED_MALLOC(bytes)); /* the content does not matter */
+  char *out = checked(buffer(bytes)), *in = checked(buffer(bytes));
   int from = -1, to = -1;
   for (int i = 0; i < plan.experiments; i++) {
     const Exchange *mine = plan.exchanges + plan.first[i];
@@ -249,20 +249,20 @@ int main(int argc, char **argv)
     to = lone ? mine->to : -1;
     if (lone && rank != from && rank != to)
       continue;
-    double begun_s = simgrid_get_clock();
+    double begun_s = clock_s();
     if (mine->late_us > 0)
       send_late(mine, rank, out, times_s + plan.first[i]);
     else
       take_part(mine, count, rank, out, in, times_s + plan.first[i]);
-    took_s[i] = simgrid_get_clock() - begun_s;
+    took_s[i] = clock_s() - begun_s;
   }
   MPI_Reduce(times_s, all_s, (int)exchanges, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   memcpy(times_s, all_s, exchanges * sizeof *all_s);
   MPI_Reduce(took_s, all_s, plan.experiments, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0)
     print_record(&plan, times_s, all_s);
-  SMPI_SHARED_FREE(out);
-  SMPI_SHARED_FREE(in);
+  buffer_free(out);
+  buffer_free(in);
   free(times_s);
   free(took_s);
   free(all_s);

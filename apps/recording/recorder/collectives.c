@@ -1,7 +1,6 @@
 /* Collectives, each recorded as one event, independent of its internal messages. */
 #include "recorder.h"
 
-#include <smpi/smpi.h>
 #include <stdlib.h>
 
 static Event collective(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)

@@ -2,7 +2,7 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <smpi/smpi.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,14 +109,17 @@ void comm_freed(Rank *r, MPI_Comm comm)
     }
 }
 
-void write_comms(const char *path)
+void write_comms(const char *path, bool hashes)
 {
   FILE *file = fopen(path, "w");
   if (!file)
     fail("cannot write %s: %s", path, strerror(errno));
-  for (size_t i = 0; i < nall; i++)
+  for (size_t i = 0; i < nall; i++) {
+    if (hashes)
+      fprintf(file, "%" PRIu64 " ", all[i]->hash);
     for (int member = 0; member < all[i]->size; member++)
       fprintf(file, "%d%c", all[i]->world[member], member + 1 < all[i]->size ? ' ' : '\n');
+  }
   if (fclose(file))
     fail("cannot write %s: %s", path, strerror(errno));
 }

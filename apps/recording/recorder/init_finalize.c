@@ -1,16 +1,14 @@
 /* The beginning and the end of every rank. */
 #include "inputs.h"
 #include "recorder.h"
+#include "under.h"
 
 #include <errno.h>
-#include <simgrid/engine.h>
-#include <smpi/smpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xbt/config.h>
 
-static int nranks, nfinished;
+static int nranks, nfinished; /* in all; in this process */
 
 static bool environment_says(const char *name, const char *value)
 {
@@ -27,12 +25,12 @@ void begin_rank(void)
     fail("out of memory");
   PMPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
-  r->measured = sg_cfg_get_boolean("smpi/simulate-computation");
+  r->measured = computation_is_timed();
   bool hashes = environment_says("RECORDER_EVENTS", "hashes");
   r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
   r->listing = hashes || !r->counting;
   r->free_compute = environment_says("RECORDER_COMPUTE", "none");
-  r->entry_s = r->left_s = simgrid_get_clock();
+  r->entry_s = r->left_s = clock_now_s();
   set_current_rank(r);
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
@@ -70,10 +68,13 @@ static void end_rank(Rank *r)
   write_array(r->rank, "moments", r->moments, sizeof *r->moments, r->nmoments);
   write_array(r->rank, "energies", r->energies_j, sizeof *r->energies_j, r->metered ? kept : 0);
   inputs_end();
-  if (++nfinished == nranks) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/communicators", getenv("RECORDER_FOLDER"));
-    write_comms(path);
+  if (++nfinished == ranks_of_process(nranks)) {
+    bool alone = ranks_of_process(nranks) < nranks; /* other processes number their communicators otherwise */
+    char path[4096], own[16] = "";
+    if (alone)
+      snprintf(own, sizeof own, "%d.", r->rank);
+    snprintf(path, sizeof path, "%s/%scommunicators", getenv("RECORDER_FOLDER"), own);
+    write_comms(path, alone);
     snprintf(path, sizeof path, "%s/energy", getenv("RECORDER_FOLDER"));
     power_write(path);
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from platforms.simgrid.compiling import compile_once
 _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
+_REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
+_REAL = "real.c"  # in place of the files that know simulation alone
+RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+_SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi.c")
 
 
 def recorder_library() -> Path:
@@ -23,14 +28,40 @@ def recorder_library() -> Path:
 @cache
 def recorder_hash() -> str:
     """Return the hash of the recorder's sources and compiler flags."""
-    digest = hashlib.sha256(" ".join(_FLAGS).encode())
-    for path in (*_sources(), *_headers()):
+    return _hash(_FLAGS, [*_sources(), *_headers()])
+
+
+def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -> Path:
+    """Return the path of the recorder for the programs of a real MPI, whose compiler of C is given.
+
+    It is kept in ``folder``; None: in the cache folder.
+    """
+    return compile_once(
+        "real-recorder", _real_sources(), compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
+        headers=_headers(), folder=folder,
+    )  # fmt: skip
+
+
+@cache
+def real_recorder_hash() -> str:
+    """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
+    return _hash(_REAL_FLAGS, [*_real_sources(), *_headers()])
+
+
+def _hash(flags: Sequence[str], files: Sequence[Path]) -> str:
+    digest = hashlib.sha256(" ".join(flags).encode())
+    for path in files:
         digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
 def _sources() -> list[Path]:
-    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
+    own = [path for path in sorted(_HERE.glob("*.c")) if path.name != _REAL]
+    return [*own, _COMMON / "energy.c", _COMMON / "json.c"]
+
+
+def _real_sources() -> list[Path]:
+    return [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
 
 
 def _headers() -> list[Path]:

@@ -1,7 +1,6 @@
 /* Point-to-point messages: blocking, non-blocking and persistent operations, and their completion. */
 #include "recorder.h"
 
-#include <smpi/smpi.h>
 #include <stdlib.h>
 
 /* --- the events --- */

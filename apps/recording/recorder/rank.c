@@ -1,16 +1,13 @@
 /* The ranks: finds the rank that makes a call, and records its events. */
 #include "recorder.h"
+#include "under.h"
 
 #include <float.h>
-#include <simgrid/actor.h>
-#include <simgrid/engine.h>
-#include <simgrid/host.h>
-#include <smpi/smpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static Rank **ranks; /* by actor */
+static Rank **ranks; /* of this process, by slot */
 static size_t nslots;
 
 static void count_event(Rank *r, const Event *event)
@@ -59,22 +56,22 @@ Event *note(Rank *r, Event event)
 
 Rank *current_rank(void)
 {
-  size_t actor = (size_t)sg_actor_self_get_pid();
-  return actor < nslots ? ranks[actor] : NULL;
+  size_t slot = own_slot();
+  return slot < nslots ? ranks[slot] : NULL;
 }
 
 void set_current_rank(Rank *r)
 {
-  size_t actor = (size_t)sg_actor_self_get_pid();
-  if (actor >= nslots) {
-    size_t slots = 2 * actor + 64;
+  size_t slot = own_slot();
+  if (slot >= nslots) {
+    size_t slots = 2 * slot + 64;
     ranks = realloc(ranks, slots * sizeof *ranks);
     if (!ranks)
       fail("out of memory");
     memset(ranks + nslots, 0, (slots - nslots) * sizeof *ranks);
     nslots = slots;
   }
-  ranks[actor] = r;
+  ranks[slot] = r;
 }
 
 Rank *enter_call(const char *name)
@@ -84,10 +81,10 @@ Rank *enter_call(const char *name)
     return NULL;
   r->inside = true;
   r->call = name;
-  double before_s = simgrid_get_clock();
+  double before_s = clock_now_s();
   if (r->measured) /* injects the computation since the last call and restarts the timing */
-    smpi_bench_end();
-  double now_s = simgrid_get_clock();
+    inject_computation();
+  double now_s = clock_now_s();
   if (now_s > before_s)
     power_computed(r);
   if (now_s > r->left_s) {
@@ -98,12 +95,12 @@ Rank *enter_call(const char *name)
     r->now.compute_s += now_s - r->left_s;
     r->entry_s = r->left_s;
     note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1,
-                    .amount = (now_s - r->left_s) * sg_host_get_speed(sg_host_self())});
+                    .amount = (now_s - r->left_s) * own_speed_flops()});
   }
   r->explained_s = 0;
   r->entry_s = now_s;
   if (r->measured)
-    smpi_bench_begin();
+    time_computation();
   return r;
 }
 
@@ -111,10 +108,10 @@ void leave(Rank *r)
 {
   if (!r)
     return;
-  r->left_s = simgrid_get_clock();
+  r->left_s = clock_now_s();
   r->inside = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
-    smpi_bench_begin();
+    time_computation();
 }
 
 void mark(Rank *r, int op)
@@ -131,9 +128,9 @@ void mark(Rank *r, int op)
 /* Names the ranks that are still in a call when the program ends: they wait in it for ever. */
 __attribute__((destructor)) static void say_who_waits(void)
 {
-  for (size_t actor = 0; actor < nslots; actor++)
-    if (ranks[actor] && ranks[actor]->inside)
-      fprintf(stderr, "waits: rank %d in %s\n", ranks[actor]->rank, ranks[actor]->call);
+  for (size_t slot = 0; slot < nslots; slot++)
+    if (ranks[slot] && ranks[slot]->inside)
+      fprintf(stderr, "waits: rank %d in %s\n", ranks[slot]->rank, ranks[slot]->call);
 }
 
 void recorder_mark(int moment)

@@ -1,8 +1,8 @@
 /* The recorder records the events of every rank of an MPI program.
  *
- * It is a library that is loaded before SimGrid's (LD_PRELOAD) and defines the functions of MPI.  Each function records
- * its call and does the work by its PMPI counterpart.  All ranks live in one process, so the state of a rank is found
- * by its actor.  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
+ * It is a library that is loaded before that of MPI (LD_PRELOAD) and defines the functions of MPI.  Each function records
+ * its call and does the work by its PMPI counterpart.  Under SMPI all ranks live in one process, so the state of a rank
+ * is found by its actor; under the MPI of a real machine each rank is a process (under.h).  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call.
  * RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
@@ -56,13 +56,14 @@ typedef struct {
 } Comm;
 
 /* A request of one operation, or a persistent request. */
-typedef struct {
+typedef struct Operation {
   MPI_Request handle; /* NULL: the slot is free */
   bool receive, persistent, active;
   size_t event; /* index of the active operation's event */
   int64_t number; /* of the active operation */
   Event start;  /* event of the next operation, for a persistent request */
   const Comm *comm;
+  struct Operation *later; /* the next one with the same handle: real MPIs share one among sends that are complete */
 } Operation;
 
 typedef struct {
@@ -143,11 +144,11 @@ int comm_size(int id);
 uint64_t comm_hash(int id);
 void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */
 void comm_freed(Rank *r, MPI_Comm comm);
-void write_comms(const char *path);
+void write_comms(const char *path, bool hashes); /* one per line, with hashes: each after its hash */
 
 /* --- requests.c --- */
 Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */
-Operation *new_request(Rank *r, MPI_Request handle);
+Operation *new_request(Rank *r, MPI_Request handle); /* found after those that the handle has already */
 void drop_request(Rank *r, MPI_Request handle);
 
 #endif

@@ -1,5 +1,6 @@
 /* Existing requests, in a hash table by handle with open addressing; removing an entry moves others into the gap. */
 #include "recorder.h"
+#include "under.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,18 @@ Operation *new_request(Rank *r, MPI_Request handle)
         *place(r, old[slot].handle) = old[slot];
     free(old);
   }
-  drop_request(r, handle); /* the handle of a request that was freed while active may be used again */
+  if (!handles_are_shared())
+    drop_request(r, handle); /* the handle of a request that was freed while active may be used again */
+  Operation *known = find_request(r, handle);
+  if (known) {
+    while (known->later)
+      known = known->later;
+    known->later = malloc(sizeof *known);
+    if (!known->later)
+      fail("out of memory");
+    *known->later = (Operation){.handle = handle};
+    return known->later;
+  }
   r->nrequests++;
   Operation *operation = place(r, handle);
   *operation = (Operation){.handle = handle};
@@ -55,6 +67,12 @@ void drop_request(Rank *r, MPI_Request handle)
   Operation *operation = find_request(r, handle);
   if (!operation)
     return;
+  Operation *later = operation->later;
+  if (later) {
+    *operation = *later;
+    free(later);
+    return;
+  }
   r->nrequests--;
   size_t mask = r->request_slots - 1, gap = (size_t)(operation - r->requests);
   for (size_t slot = gap;;) {

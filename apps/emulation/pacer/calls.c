@@ -1,0 +1,198 @@
+/* The calls of a rank that others can see, or by which it sees them, each with the pacer around it. */
+#define _GNU_SOURCE
+#include "pacer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REAL(name)                                                                                                     \
+  static __typeof__(&name) real;                                                                                       \
+  if (!real)                                                                                                           \
+  real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+/* MPI libraries ask their sockets again and again without waiting.  More of such loops than there are processors slow
+ * each other down, so after this many empty answers one waits for its sockets, but no longer than LONGEST. */
+enum { PATIENCE = 3 };
+static const double LONGEST = 2e-3; /* s */
+static int empty_answers;
+
+/* --- waiting for sockets --- */
+
+/* Returns whether the call has to wait, and for how long at most. */
+static bool waits(int answer, int timeout_ms, struct timespec *limit)
+{
+  if (answer || (!timeout_ms && ++empty_answers <= PATIENCE))
+    return false;
+  double s = timeout_ms < 0 ? 1e6 : timeout_ms ? 1e-3 * timeout_ms : LONGEST;
+  limit->tv_sec = (time_t)s;
+  limit->tv_nsec = (long)((s - (double)limit->tv_sec) * 1e9);
+  return true;
+}
+
+static double ends_at(const struct timespec *limit)
+{
+  return pacer_wall() + (double)limit->tv_sec + 1e-9 * (double)limit->tv_nsec;
+}
+
+/* After an interruption, by the pacer's own timer for example: what is left of the limit. */
+static bool again(double ends, struct timespec *limit)
+{
+  double left = ends - pacer_wall();
+  if (errno != EINTR || left <= 0)
+    return false;
+  limit->tv_sec = (time_t)left;
+  limit->tv_nsec = (long)((left - (double)limit->tv_sec) * 1e9);
+  return true;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+  REAL(poll);
+  if (!pacer_enter())
+    return real(fds, count, timeout);
+  struct timespec limit;
+  int answer = real(fds, count, 0);
+  if (waits(answer, timeout, &limit)) {
+    double since = pacer_wall(), ends = ends_at(&limit);
+    do
+      answer = ppoll(fds, count, &limit, NULL);
+    while (answer < 0 && again(ends, &limit));
+    answer = answer < 0 && errno == EINTR ? 0 : answer;
+    pacer_waited(since);
+  }
+  empty_answers = answer ? 0 : empty_answers;
+  pacer_leave();
+  return answer;
+}
+
+int epoll_wait(int poller, struct epoll_event *events, int count, int timeout)
+{
+  REAL(epoll_wait);
+  if (!pacer_enter())
+    return real(poller, events, count, timeout);
+  struct timespec limit;
+  int answer = real(poller, events, count, 0);
+  if (waits(answer, timeout, &limit)) {
+    double since = pacer_wall(), ends = ends_at(&limit);
+    do
+      answer = (int)syscall(SYS_epoll_pwait2, poller, events, count, &limit, NULL, 0);
+    while (answer < 0 && again(ends, &limit));
+    answer = answer < 0 && errno == EINTR ? 0 : answer;
+    pacer_waited(since);
+  }
+  empty_answers = answer ? 0 : empty_answers;
+  pacer_leave();
+  return answer;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+  REAL(nanosleep);
+  if (!pacer_enter())
+    return real(wanted, left);
+  double since = pacer_wall();
+  struct timespec rest = *wanted;
+  int answer;
+  do
+    answer = real(&rest, &rest);
+  while (answer && errno == EINTR);
+  pacer_waited(since);
+  pacer_leave();
+  return answer;
+}
+
+/* --- sockets --- */
+
+#define CALL(name, parameters, ...)                                                                                    \
+  ssize_t name parameters                                                                                              \
+  {                                                                                                                    \
+    REAL(name);                                                                                                        \
+    if (!pacer_enter())                                                                                                \
+      return real(__VA_ARGS__);                                                                                        \
+    ssize_t answer = real(__VA_ARGS__);                                                                                \
+    empty_answers = answer > 0 ? 0 : empty_answers;                                                                    \
+    pacer_leave();                                                                                                     \
+    return answer;                                                                                                     \
+  }
+
+CALL(readv, (int file, const struct iovec *parts, int count), file, parts, count)
+CALL(writev, (int file, const struct iovec *parts, int count), file, parts, count)
+CALL(send, (int file, const void *data, size_t size, int flags), file, data, size, flags)
+CALL(recv, (int file, void *data, size_t size, int flags), file, data, size, flags)
+CALL(sendmsg, (int file, const struct msghdr *message, int flags), file, message, flags)
+CALL(recvmsg, (int file, struct msghdr *message, int flags), file, message, flags)
+
+/* mpirun puts each process that it starts into a group, as that process does itself; if it comes second, it is refused
+ * although the group is right, and warns. */
+int setpgid(pid_t process, pid_t group)
+{
+  REAL(setpgid);
+  int answer = real(process, group);
+  return answer && errno == EACCES && getpgid(process) == group ? 0 : answer;
+}
+
+/* --- MPI, in C and Fortran --- */
+
+double MPI_Wtime(void);
+double MPI_Wtime(void)
+{
+  bool paced = pacer_enter();
+  double time = pacer_time();
+  if (paced)
+    pacer_leave();
+  return time;
+}
+
+double mpi_wtime_(void);
+double mpi_wtime_(void) { return MPI_Wtime(); }
+
+int MPI_Init(int *argc, char ***argv);
+int MPI_Init(int *argc, char ***argv)
+{
+  REAL(MPI_Init);
+  int result = real(argc, argv);
+  pacer_start();
+  return result;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+  REAL(MPI_Init_thread);
+  int result = real(argc, argv, required, provided);
+  pacer_start();
+  return result;
+}
+
+void mpi_init_(int *error);
+void mpi_init_(int *error)
+{
+  REAL(mpi_init_);
+  real(error);
+  pacer_start();
+}
+
+int MPI_Finalize(void);
+int MPI_Finalize(void)
+{
+  REAL(MPI_Finalize);
+  pacer_stop();
+  return real();
+}
+
+void mpi_finalize_(int *error);
+void mpi_finalize_(int *error)
+{
+  REAL(mpi_finalize_);
+  pacer_stop();
+  real(error);
+}
+
+__attribute__((destructor)) static void end(void) { pacer_stop(); }

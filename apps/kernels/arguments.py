@@ -1,0 +1,41 @@
+"""The arguments of a kernel's program."""
+
+from __future__ import annotations
+
+import importlib
+
+from apps.errors import KernelError
+from apps.programs.kernel import named_kernel
+from apps.spec.run_spec import RunSpec
+
+
+def kernel_arguments(spec: RunSpec, iterations: int, *more: str) -> tuple[str, ...]:
+    """Return the arguments for so many iterations of the spec's problem, with ``more`` before its parameters.
+
+    Raises:
+        KernelError: A reference result needs too much memory.
+    """
+    # A machine takes its own time, except where ranks are paced: they take the time of a node of nominal speed.
+    nominal = 1 / named_kernel(spec.target.problem.name).reference_efficiency
+    return (
+        f"mode={spec.mode}",
+        f"flop_scale={spec.flop_scale if spec.machine is None else nominal:.17g}",
+        f"iterations={iterations}",
+        *more,
+        *(f"{key}={value}" for key, value in spec.target.problem.params),
+        *(f"{key}={value!r}" for key, value in _references(spec).items()),
+    )
+
+
+def _references(spec: RunSpec) -> dict[str, float]:
+    """Return the reference results of a run with arithmetic, where they are computed rather than published."""
+    kernel, problem = named_kernel(spec.target.problem.name), spec.target.problem
+    if spec.mode != "verify" or kernel.reference is None:
+        return {}
+    module = importlib.import_module(f"apps.kernels.{kernel.name}.reference")
+    try:
+        found: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
+        return found
+    except MemoryError:
+        remedy = "Leave out --mode verify, or choose a smaller problem"
+        raise KernelError(str(problem), "not enough memory to compute the reference results", remedy) from None

@@ -1,0 +1,255 @@
+"""Start programs on a real machine; no other module starts one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.child.process import run_bounded
+from apps.child.run_folder import working_folder
+from apps.errors import KernelError
+from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
+from platforms.errors import UserError, nearest
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.child import clean_environment, die_with_parent
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A program that has ended on a machine."""
+
+    status: int  # of the launcher; negative: the signal that ended it
+    stdout: str  # of the launcher, then what is in the file {output}
+    stderr: str  # the same with {errors}
+    wall_s: float  # the launcher's start and end included
+    timed_out: bool
+    command: tuple[str, ...]  # that was given to the system, with HOSTS for the host file and FOLDER for its folder
+    files: Mapping[str, bytes]  # those that ``collect`` named and that the program has written
+
+    @property
+    def succeeded(self) -> bool:
+        """True if the launcher ended by itself with status 0."""
+        return self.status == 0 and not self.timed_out
+
+    @property
+    def why(self) -> str:
+        """The reason of a failure, as far as it is known."""
+        if self.timed_out:
+            return f"time limit reached after {self.wall_s:.1f} s"
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip(" -*=\t")]
+        telling = [line for line in lines if "error" in line.lower() or "not " in line.lower()]
+        said = (telling or lines or ["nothing was said"])[0].rstrip(".")
+        return f"the launcher ended with status {self.status}: {said}"
+
+
+def printed_json(done: Launched) -> dict[str, Any] | None:
+    """Return the last line of JSON on the standard output; None if there is none."""
+    for line in reversed(done.stdout.splitlines()):
+        if line.startswith("{"):
+            try:
+                told = json.loads(line)
+            except ValueError:
+                return None
+            return told if isinstance(told, dict) else None
+    return None
+
+
+def launch(
+    machine: Machine,
+    program: Sequence[str],
+    hosts_of_ranks: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    preload: Sequence[Path] = (),
+    files: Mapping[str, bytes] | None = None,
+    collect: Sequence[str] = (),
+    links: bool = False,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> Launched:
+    """Run a program on the machine, rank r on ``hosts_of_ranks[r]``, and wait for its end.
+
+    The launcher must place the ranks by the file {hostfile}, which has the host of every rank in rank order, one per
+    line; ``gridval doctor --machine`` tells whether it does.  Nothing that the launcher has started on this computer
+    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.
+
+    Args:
+        machine: The machine.
+        program: The program, an absolute name that every host knows, and its arguments.
+        hosts_of_ranks: The host of every rank.
+        environment: Variables that every rank gets, besides the machine's own; {folder} in a value stands for the
+            run's folder.
+        preload: Libraries that every rank loads, after the machine's own.
+        files: Files to be written to the run's folder, by name.
+        collect: Names of files in the run's folder to be returned.
+        links: Run in a folder with links to everything in the current folder; otherwise in an empty one.
+        time_limit_s: Wall time of the run; the machine's limit holds too.
+        stop: Another thread sets it to end the run.
+
+    Raises:
+        KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
+        UserError: The launcher is missing.
+        Stopped: ``stop`` was set.
+    """
+    _check(machine, hosts_of_ranks)
+    launcher = find_launcher(machine)
+    limit_s = machine.limits.wall_s if time_limit_s is None else min(time_limit_s, machine.limits.wall_s)
+    with scratch_folder("machine", _made(machine.folder)) as folder:
+        names = [real_name(host) for host in hosts_of_ranks]
+        (folder / "hosts").write_text("".join(f"{name}\n" for name in names))
+        for name, content in (files or {}).items():
+            (folder / name).write_bytes(content)
+        values = _values(folder, names, limit_s)
+        ranks = _rank_command(machine, program, folder, environment or {}, preload)
+        words = _command(machine, values, ranks, folder)
+        work = working_folder(folder) if links else None
+        try:
+            done = run_bounded(
+                [str(launcher), *words[1:]],
+                folder=folder,
+                working_folder=work,
+                time_limit_s=limit_s,
+                environment=launcher_environment(folder),
+                stop=stop,
+            )
+            ended = done.status == 0 and not done.timed_out
+        except BaseException:
+            ended = False
+            raise
+        finally:
+            if not ended:
+                _cancel(machine, values)
+        output, errors = (_text(folder / name) for name in ("output", "errors"))
+        files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
+    output, errors = done.output + output, done.log + errors
+    shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
+    return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+
+
+def real_name(host: str) -> str:
+    """Return the name by which launchers know a host: this computer's own for ``localhost``."""
+    return socket.gethostname() if host == "localhost" else host
+
+
+def launcher_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of the launcher itself, with its temporary files in ``folder``."""
+    own = {**clean_environment(), "TMPDIR": str(folder)}
+    if os.geteuid() == 0:  # Open MPI refuses root without these; the machine's user has asked for the run
+        own |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return own
+
+
+def find_launcher(machine: Machine) -> Path:
+    """Return the path of the machine's launcher.
+
+    Raises:
+        UserError: It is missing.
+    """
+    name = machine.launcher.command[0]
+    found = shutil.which(name)
+    if found is None:
+        remedy = "Install it, or correct the command"
+        raise UserError(f"{machine.path}, launcher", f"command {name!r} is not found", remedy)
+    return Path(found).absolute()
+
+
+def _check(machine: Machine, hosts: Sequence[str]) -> None:
+    if not hosts:
+        raise KernelError(f"machine {machine.name}", "no ranks", "Place at least one rank")
+    if len(hosts) > machine.limits.ranks:
+        problem = f"{len(hosts)} ranks, but its limit is {machine.limits.ranks}"
+        raise KernelError(f"machine {machine.name}", problem, f"Take fewer, or change limits in {machine.path}")
+    known = set(machine.hosts)
+    for host in hosts:
+        if host not in known:
+            raise KernelError(f"machine {machine.name}", f"no host {host!r}", nearest(host, machine.hosts))
+
+
+def _made(folder: Path | None) -> Path | None:
+    """Return the folder after making it; raise UserError if that fails."""
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as err:
+            raise UserError(f"folder {folder}", f"cannot be made: {err.strerror}", "Name another one") from err
+    return folder
+
+
+def _values(folder: Path, hosts: Sequence[str], limit_s: float) -> dict[str, str]:
+    return {
+        "ranks": str(len(hosts)),
+        "nodes": str(len(set(hosts))),
+        "hostfile": str(folder / "hosts"),
+        "hosts": ",".join(hosts),
+        "script": str(folder / "script"),
+        "output": str(folder / "output"),
+        "errors": str(folder / "errors"),
+        "job": f"gridval-{uuid.uuid4().hex[:12]}",
+        "wall_s": f"{limit_s:.0f}",
+        "wall_minutes": f"{limit_s / 60 + 1:.0f}",
+    }
+
+
+def _rank_command(
+    machine: Machine, program: Sequence[str], folder: Path, environment: Mapping[str, str], preload: Sequence[Path]
+) -> list[str]:
+    """Return the words that a rank executes: env sets variables and libraries, whatever the launcher passes on."""
+    for library in preload:
+        if any(character.isspace() or character == ":" for character in str(library)):
+            raise KernelError(f"library {library}", "the loader cannot be told such a name", "Use another cache folder")
+    own = {name: value.replace("{folder}", str(folder)) for name, value in environment.items()}
+    variables = {**dict(machine.environment), **own}
+    libraries = [*machine.preload, *map(str, preload)]
+    if libraries:
+        variables["LD_PRELOAD"] = ":".join(libraries)
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    return ["/usr/bin/env", *settings, *program] if settings else list(program)
+
+
+def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
+    """Return the launcher's words; write the batch script, if there is one, with the program quoted for a shell."""
+    script = machine.launcher.script
+    if script is not None:
+        options = shlex.join(machine.launcher.options)
+        text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
+        path = folder / "script"
+        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}")
+        path.chmod(0o755)
+    words: list[str] = []
+    for word in machine.launcher.command:
+        if word == PROGRAM:
+            words += program
+        elif word == "{options}":
+            words += machine.launcher.options
+        elif word == SCRIPT:
+            words.append(str(folder / "script"))
+        else:
+            words.append(without_placeholders(word, values))
+    return words
+
+
+def _text(path: Path) -> str:
+    """Return what a batch system has written in place of the launcher's output; empty without such a file."""
+    return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+
+
+def _cancel(machine: Machine, values: Mapping[str, str]) -> None:
+    """End a job that the launcher may have left with the batch system; a job that has ended is no error."""
+    if machine.launcher.cancel:
+        words = [without_placeholders(word, values) for word in machine.launcher.cancel]
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                [*die_with_parent(), *words], stdin=subprocess.DEVNULL, capture_output=True,
+                timeout=machine.limits.command_s, check=False,
+            )  # fmt: skip

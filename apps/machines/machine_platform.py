@@ -1,0 +1,100 @@
+"""The platform of a machine: its hosts by cluster with their nominal speeds, and its nominal network.
+
+Predictions need the hosts, and measure the network.  A simulation of the machine should take a calibrated platform
+instead, which ``check_hosts`` compares with the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from apps.machines.machine_file import Machine, MachineCluster, Wire
+from platforms.errors import PlatformError
+from platforms.grids.xml import HEADER, number_text
+from platforms.model.platform import Platform
+from platforms.read.read import kept_file, read_platform
+
+if TYPE_CHECKING:
+    from lxml import etree
+
+NOMINAL = "nominal"  # the network's name in tables
+
+
+def machine_platform(machine: Machine) -> Platform:
+    """Return the platform of a machine; its XML file is kept in the cache folder."""
+    return replace(read_platform(kept_file(_xml(machine)), machine.name), network=NOMINAL)
+
+
+def check_hosts(machine: Machine, platform: Platform) -> None:
+    """Check that a platform has every host of the machine under the same name.
+
+    Raises:
+        PlatformError: It has not.
+    """
+    missing = [host for host in machine.hosts if host not in platform]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        problem = f"platform {platform.name} has no host {missing[0]!r}{more} of machine {machine.name}"
+        remedy = f"Its hosts, such as {platform.hosts[0].name!r}, need the names in {machine.path}"
+        raise PlatformError(f"--platform {platform.path}", problem, remedy)
+
+
+def _xml(machine: Machine) -> bytes:
+    """Return the platform file: one switch per cluster, and one router between the clusters."""
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    root = etree.Element("platform", version="4.1")
+    world = etree.SubElement(root, "zone", id="machine", routing="Full")
+    for cluster in machine.clusters:
+        zone = etree.SubElement(world, "zone", id=cluster.name, routing="Dijkstra")
+        for host in cluster.hosts:
+            speed = f"{number_text(cluster.speed_flops / 1e9)}Gf"
+            etree.SubElement(zone, "host", id=host, speed=speed, core=str(cluster.cores))
+        etree.SubElement(zone, "router", id=_switch(cluster))
+        for host in cluster.hosts:
+            _link(zone, f"{host}-link", machine.network, hops=2)
+        for host in cluster.hosts:
+            for source, destination, direction in ((host, _switch(cluster), "UP"), (_switch(cluster), host, "DOWN")):
+                route = etree.SubElement(zone, "route", src=source, dst=destination, symmetrical="NO")
+                etree.SubElement(route, "link_ctn", id=f"{host}-link", direction=direction)
+    _between(machine, world)
+    return HEADER + etree.tostring(root, pretty_print=True)
+
+
+def _between(machine: Machine, world: etree._Element) -> None:
+    from lxml import etree  # imported here for a quick start: it is slow to import
+
+    for cluster in machine.clusters if len(machine.clusters) > 1 else ():
+        _link(world, f"{cluster.name}-uplink", _rest(machine), hops=2)
+    for number, first in enumerate(machine.clusters):
+        for second in machine.clusters[number + 1 :]:
+            for source, destination in ((first, second), (second, first)):
+                route = etree.SubElement(
+                    world, "zoneRoute", src=source.name, dst=destination.name, gw_src=_switch(source),
+                    gw_dst=_switch(destination), symmetrical="NO",
+                )  # fmt: skip
+                etree.SubElement(route, "link_ctn", id=f"{source.name}-uplink", direction="UP")
+                etree.SubElement(route, "link_ctn", id=f"{destination.name}-uplink", direction="DOWN")
+
+
+def _rest(machine: Machine) -> Wire:
+    """Return the part of the way between clusters that is not the way to the switches."""
+    latency_s = max(0.0, machine.between_clusters.latency_s - machine.network.latency_s)
+    return Wire(machine.between_clusters.bandwidth_Bps, latency_s)
+
+
+def _switch(cluster: MachineCluster) -> str:
+    return f"{cluster.name}-switch"
+
+
+def _link(zone: etree._Element, name: str, wire: Wire, *, hops: int) -> None:
+    """Add a link with its share of the latency of a way over ``hops`` of them."""
+    from lxml import etree  # imported here for a quick start: it is slow to import
+
+    etree.SubElement(
+        zone, "link", id=name, sharing_policy="SPLITDUPLEX",
+        bandwidth=f"{number_text(wire.bandwidth_Bps * 8 / 1e9)}Gbps",
+        latency=f"{number_text(wire.latency_s / hops * 1e6)}us",
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Compilation for a machine: kernels, the user's programs, and the layer that measures ranks."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from apps.errors import KernelError
+from apps.machines.launch import find_launcher
+from apps.machines.machine_file import Machine
+from apps.programs.compile import kernel_hash
+from apps.programs.kernel import Kernel, named_kernel
+from apps.programs.own_program import UserProgram, check_unchanged
+from apps.programs.problem import Problem
+from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
+
+_LAYER = Path(__file__).parent / "layer"
+_PROBE = Path(__file__).parent / "probe"
+_APPS = Path(__file__).parents[1]
+_COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
+_C_FLAGS = ("-std=gnu11", "-pthread")
+_LAYER_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
+
+
+def kernel_executable(machine: Machine, kernel: Kernel) -> Path:
+    """Return a kernel compiled by the machine's C compiler."""
+    include = _REAL_MPI / "include"
+    return compile_once(
+        kernel.name,
+        [*kernel.sources, *sorted(_REAL_MPI.glob("*.c"))],
+        compiler=[machine.compilers.c],
+        flags=[*machine.compilers.flags, *_C_FLAGS, f"-I{include}"],
+        libraries=["-lm", "-ldl"],
+        headers=[*kernel.headers, *_headers_for_real_mpi()],
+        folder=machine.compiled_folder,
+    )
+
+
+def program_executable(machine: Machine, program: UserProgram) -> Path:
+    """Return the user's program for the machine: the binary itself, or the source compiled by its compiler.
+
+    Raises:
+        KernelError: The machine has no compiler for it, or the program is not one for a real MPI library.
+        UserError: It cannot be compiled.
+    """
+    included = check_unchanged(program)
+    if not program.is_source:
+        if program.simulated:
+            remedy = "Build it with the machine's own compiler, or give the source"
+            raise KernelError(f"--program {program.path}", "it was not built for a real MPI library", remedy)
+        return program.path
+    compiler = _compiler(machine, program)
+    return compile_once(
+        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, libraries=["-lm"],
+        included=included, folder=machine.compiled_folder,
+    )  # fmt: skip
+
+
+def layer_library(machine: Machine) -> Path:
+    """Return the layer that measures ranks (apps/measuring/layer), compiled for the machine's MPI library."""
+    return compile_once(
+        "layer",
+        _layer_sources(),
+        compiler=[machine.compilers.c],
+        flags=_LAYER_FLAGS,
+        libraries=["-ldl"],
+        headers=_layer_headers(),
+        folder=machine.compiled_folder,
+    )
+
+
+def probe_program(machine: Machine) -> Path:
+    """Return the program that says where its ranks are (apps/measuring/probe), compiled for the machine."""
+    return compile_once(
+        "probe",
+        [_PROBE / "probe.c", _COMMON / "json.c"],
+        compiler=[machine.compilers.c],
+        flags=["-O2", "-std=gnu11"],
+        headers=[_COMMON / "json.h"],
+        folder=machine.compiled_folder,
+    )
+
+
+def code_hash(machine: Machine, problem: Problem) -> str:
+    """Return the identity of what a run executes: the program, the layer, the compiler and the launcher.
+
+    A new version of MPI comes with a new launcher, and so with a new identity.
+
+    Raises:
+        UserError: A compiler or the launcher is missing.
+    """
+    program = problem.program
+    if program is None:
+        code, compiler = f"{kernel_hash(named_kernel(problem.name))} {_real_mpi_hash()}", machine.compilers.c
+    else:
+        code = program.content_hash
+        compiler = _compiler(machine, program) if program.is_source else machine.compilers.c
+    tools = [*compiler_stamps(find_compiler(compiler)), *compiler_stamps(find_launcher(machine))]
+    return hashlib.sha256(repr((code, _layer_hash(), tools)).encode()).hexdigest()
+
+
+def _compiler(machine: Machine, program: UserProgram) -> str:
+    suffix, own = program.path.suffix, machine.compilers
+    language, compiler = (
+        ("C", own.c) if suffix == ".c" else ("Fortran", own.fortran) if suffix[1:2] in "fF" else ("C++", own.cxx)
+    )
+    if compiler is None:
+        key = {"C++": "cxx", "Fortran": "fortran"}[language]
+        raise KernelError(
+            f"--program {program.path}", f"machine {machine.name} has no compiler for {language}",
+            f"Give {key} in [compilers] of {machine.path}",
+        )  # fmt: skip
+    return compiler
+
+
+def _layer_sources() -> list[Path]:
+    return [*sorted(_LAYER.glob("*.c")), _COMMON / "json.c"]
+
+
+def _layer_headers() -> list[Path]:
+    return [*sorted(_LAYER.glob("*.h")), _COMMON / "checked.h", _COMMON / "json.h"]
+
+
+def _headers_for_real_mpi() -> list[Path]:
+    return sorted((_REAL_MPI / "include").rglob("*.h"))
+
+
+@cache
+def _layer_hash() -> str:
+    return _hash([*_layer_sources(), *_layer_headers()])
+
+
+@cache
+def _real_mpi_hash() -> str:
+    return _hash([*sorted(_REAL_MPI.glob("*.c")), *_headers_for_real_mpi()])
+
+
+def _hash(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(b"\0" + path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

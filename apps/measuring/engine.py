@@ -1,0 +1,223 @@
+"""The engine machine: kernels and MPI programs on a real machine, with real arithmetic, several times."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from apps.child.failure import check_recorded
+from apps.child.process import Finished
+from apps.errors import KernelError, SimulationError
+from apps.kernels.arguments import kernel_arguments
+from apps.machines.launch import Launched, launch, printed_json, real_name
+from apps.machines.machine_file import Machine
+from apps.machines.turns import alone_on
+from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_executable
+from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
+from apps.programs.kernel import named_kernel
+from apps.recording.recorder.library import RECORDED, real_recorder_library
+from apps.results.measured import Measured, far_repeats, median_repeat
+from apps.results.record import RunRecord, from_kernel
+from apps.spec.run_spec import RunSpec
+
+
+@dataclass(frozen=True)
+class _Repeat:
+    """One run of the program."""
+
+    notes: Notes
+    launched: Launched
+    output: dict[str, Any] | None  # the record that a kernel has printed; None: a program of the user
+
+
+def program_hash(spec: RunSpec) -> str:
+    """Return the identity of the program, the layer, the compiler and the launcher."""
+    return code_hash(_machine(spec), spec.target.problem)
+
+
+def run_iterations(
+    spec: RunSpec,
+    iterations: int,
+    *,
+    identity: dict[str, Any],
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> RunRecord:
+    """Run a number of the problem's iterations as often as the spec asks; see apps.runs.engines.Engine.
+
+    The record is that of the repeat with the median time.  Runs on one machine take turns, also those of other
+    processes of this computer.  ``time_limit_s`` holds for each repeat.
+
+    Raises:
+        SimulationError: A repeat does not succeed, or a rank was not on its host.
+    """
+    machine = _machine(spec)
+    command = _program(spec, machine, iterations)
+    layer = layer_library(machine)
+    repeats: list[_Repeat] = []
+    with alone_on(machine, stop):
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        for _ in range(spec.repeats):
+            done = launch(
+                machine,
+                command,
+                spec.target.placement,
+                environment={VARIABLE: f"{{folder}}/{FILE}"},
+                preload=[layer],
+                collect=[FILE],
+                links=spec.target.problem.program is not None,
+                time_limit_s=time_limit_s,
+                stop=stop,
+            )
+            repeats.append(_repeat(spec, machine, done))
+    return _record(spec, machine, repeats, identity=identity, date=date)
+
+
+def note_events(
+    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+) -> Finished:
+    """Run a number of iterations once, under the recorder; see apps.runs.engines.Engine.
+
+    The time between two calls is computation, in flops of the speed that the spec's platform gives the rank's host.
+    """
+    machine, nranks = _machine(spec), spec.target.nranks
+    speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
+    with alone_on(machine):
+        done = launch(
+            machine,
+            _program(spec, machine, iterations),
+            spec.target.placement,
+            environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
+            preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
+            collect=[f"{rank}.{one}" for rank in range(nranks) for one in RECORDED],
+            links=spec.target.problem.program is not None,
+            time_limit_s=time_limit_s,
+        )
+    finished = Finished(done.status, done.stdout, done.stderr, done.wall_s, 0, done.timed_out)
+    check_recorded(finished, what)
+    if not done.succeeded:
+        raise SimulationError(f"{what} on machine {machine.name}: {done.why}", done.stderr)
+    for name, content in done.files.items():
+        (notes / name).write_bytes(content)
+    return finished
+
+
+def _machine(spec: RunSpec) -> Machine:
+    assert spec.machine is not None  # RunSpec checks that the engine and the machine go together
+    return spec.machine
+
+
+def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...]:
+    problem = spec.target.problem
+    if problem.program is not None:
+        return str(program_executable(machine, problem.program)), *problem.program.arguments_for(iterations)
+    return str(kernel_executable(machine, named_kernel(problem.name))), *kernel_arguments(spec, iterations)
+
+
+def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
+    """Return what one run tells, after checking that it succeeded and ran where it should."""
+    what = f"{spec.target} on machine {machine.name}"
+    output = printed_json(done) if spec.target.problem.program is None else None
+    if output is not None and "refused" in output:
+        raise KernelError(str(spec.target), output["refused"], "Choose other ranks, or another class or size")
+    if not done.succeeded:
+        raise SimulationError(f"{what}: {done.why}", done.stderr)
+    if FILE not in done.files:
+        reason = "the layer that measures its ranks has written nothing: gridval doctor --machine may tell why"
+        raise SimulationError(f"{what}: {reason}", done.stderr)
+    try:
+        notes = parse_notes(done.files[FILE], spec.target.nranks)
+    except ValueError as err:
+        raise SimulationError(f"{what}: {err}", done.stderr) from err
+    for rank, (wanted, found) in enumerate(zip(spec.target.placement, notes.ranks, strict=True)):
+        if not same_host(wanted, found.host):
+            problem = f"rank {rank} ran on {found.host}, not on {wanted}: the launcher does not keep to its host file"
+            raise SimulationError(f"{what}: {problem}", done.stderr)
+    if spec.target.problem.program is None and output is None:
+        raise SimulationError(f"{what}: ended without a record", done.stderr)
+    return _Repeat(notes, done, output)
+
+
+def same_host(asked: str, told: str) -> bool:
+    """Tell whether a host's name in the machine's file is the one by which the host calls itself.
+
+    One of the two names may have a domain.
+    """
+    first, second = real_name(asked), told
+    return first == second or first.partition(".")[0] == second or first == second.partition(".")[0]
+
+
+def _record(
+    spec: RunSpec, machine: Machine, repeats: Sequence[_Repeat], *, identity: dict[str, Any], date: str
+) -> RunRecord:
+    times_s = tuple(one.notes.time_s for one in repeats)
+    middle = median_repeat(times_s)
+    chosen = repeats[middle]
+    measured = Measured(
+        machine=machine.name,
+        repeats_s=times_s,
+        outliers=far_repeats(times_s),
+        representative=middle,
+        load_before=tuple(max(rank.load_before for rank in one.notes.ranks) for one in repeats),
+        load_after=tuple(max(rank.load_after for rank in one.notes.ranks) for one in repeats),
+        throttled=tuple(one.notes.throttled for one in repeats),
+        calls_seen=min(rank.mpi_calls for rank in chosen.notes.ranks),
+        mpi=chosen.notes.mpi,
+        launcher=(*machine.launcher.command, *machine.launcher.options),
+        date=date,
+    )
+    wall_s = sum(one.launched.wall_s for one in repeats)
+    record = _of_repeat(spec, chosen, identity=identity)
+    verdicts = {one.output["verified"] for one in repeats if one.output is not None}
+    verified = None if verdicts <= {None} else verdicts == {True}
+    return replace(record, measured=measured, wall_s=wall_s, verified=verified)
+
+
+def _of_repeat(spec: RunSpec, one: _Repeat, *, identity: dict[str, Any]) -> RunRecord:
+    """Return the record of one run: a kernel counts for itself, and the layer counts for other programs."""
+    ranks = one.notes.ranks
+    timed: dict[str, Any] = {
+        "time_s": one.notes.time_s,
+        "simulated_s": one.notes.time_s,
+        "compute_s": tuple(rank.compute_s for rank in ranks),
+        "comm_s": tuple(rank.mpi_s for rank in ranks),
+        "host": spec.target.placement,
+        "iteration_s": tuple(rank.iteration_end_s for rank in ranks),
+        "iteration_compute_s": tuple(rank.iteration_compute_s for rank in ranks),
+        "timed_wall_s": ranks[0].elapsed_s,
+        "source": spec.source,
+    }
+    if one.output is not None:
+        printed = from_kernel(
+            one.output,
+            spec.target.platform,
+            identity=identity,
+            wall_s=0.0,
+            peak_memory_bytes=0,
+            command=one.launched.command,
+        )
+        return replace(printed, **timed)
+    sections, iterations = [rank.section for rank in ranks], [rank.iteration for rank in ranks]
+    counted: dict[str, Any] = {}
+    for name in ("messages", "bytes", "self_messages", "self_bytes"):
+        counted[name] = tuple(getattr(counts, name) for counts in sections)
+        counted[f"iteration_{name}"] = tuple(getattr(counts, name) for counts in iterations)
+    return RunRecord(
+        identity=identity,
+        flops=0.0,
+        rank_flops=(0.0,) * len(ranks),
+        collectives=collectives(sections),
+        iteration_collectives=collectives(iterations),
+        iteration_flops=(0.0,) * len(ranks),
+        verified=None,
+        checks={},
+        wall_s=0.0,
+        peak_memory_bytes=0,
+        command=one.launched.command,
+        **counted,
+        **timed,
+    )

@@ -1,0 +1,182 @@
+"""Examine a machine before it is used: each part is found, or has a fault that one line tells."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.errors import SimulationError
+from apps.machines.launch import Launched, find_launcher, launch, launcher_environment, printed_json
+from apps.machines.machine_file import Machine
+from apps.machines.turns import alone_on
+from apps.measuring.compiling import layer_library, probe_program
+from apps.measuring.engine import same_host
+from apps.measuring.notes import FILE, VARIABLE, Notes, parse_notes
+from platforms.errors import UserError
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.child import die_with_parent
+from platforms.simgrid.compiling import find_compiler
+from platforms.wording import number_of
+
+_MOST_AHEAD_S = 0.1  # clocks that are farther apart make dates of different hosts useless
+_MOST_ALONE = 32  # hosts that are tried one by one if they cannot be reached together
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the machine."""
+
+    name: str
+    good: bool
+    text: str  # what was found, or what is wrong
+    needed: bool = True  # no run is possible without it
+    remedy: str = ""
+
+
+def examine(machine: Machine) -> Iterator[Part]:
+    """Yield the parts of a machine, in the order in which they are needed; the first fault may end it."""
+    launcher = _launcher(machine)
+    yield launcher
+    compilers = list(_compilers(machine))
+    yield from compilers
+    if not launcher.good or not compilers[0].good:
+        return
+    try:
+        layer, probe = layer_library(machine), probe_program(machine)
+    except UserError as err:
+        yield Part("layer", False, f"{err.where}: {err.problem}", remedy=err.remedy)
+        return
+    yield Part("layer", True, f"compiled for its MPI library: {layer}")
+    with alone_on(machine):
+        yield from _hosts(machine, layer, probe)
+
+
+def faults(machine: Machine) -> list[str]:
+    """Return one line for every fault of a machine that makes runs impossible; none: it is ready."""
+    return [f"{part.name}: {part.text}" for part in examine(machine) if part.needed and not part.good]
+
+
+def _launcher(machine: Machine) -> Part:
+    try:
+        path = find_launcher(machine)
+    except UserError as err:
+        return Part("launcher", False, err.problem, remedy=err.remedy)
+    version = _first_line(machine, machine.launcher.version)
+    if version is None:
+        words = " ".join(machine.launcher.version)
+        remedy = "Give a command that prints the version of MPI as version in [launcher]"
+        return Part("launcher", True, f"{path}; {words} prints no version", remedy=remedy)
+    return Part("launcher", True, f"{path}: {version}")
+
+
+def _first_line(machine: Machine, command: Sequence[str]) -> str | None:
+    """Return the first line that a short command prints; None if it fails."""
+    with scratch_folder("version") as folder:
+        try:
+            done = subprocess.run(
+                [*die_with_parent(), *command], env=launcher_environment(folder), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, errors="replace", timeout=machine.limits.command_s, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return lines[0] if lines and done.returncode == 0 else None
+
+
+def _compilers(machine: Machine) -> Iterator[Part]:
+    own = machine.compilers
+    for language, name in (("C", own.c), ("C++", own.cxx), ("Fortran", own.fortran)):
+        needed = language == "C"
+        if name is None:
+            continue
+        try:
+            yield Part(f"compiler for {language}", True, str(find_compiler(name)), needed)
+        except UserError as err:
+            yield Part(f"compiler for {language}", False, f"{name} is {err.problem}", needed, err.remedy)
+
+
+def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
+    """Run the probe on all hosts at once, in an order that a launcher would not choose by itself."""
+    asked = _order(machine)
+    done = _probe(machine, layer, probe, asked)
+    told = None if isinstance(done, str) else printed_json(done)
+    if isinstance(done, str) or not done.succeeded or told is None:
+        why = done if isinstance(done, str) else done.why
+        yield from _alone(machine, layer, probe, asked, why)
+        return
+    count = number_of(len(set(asked)), "host")
+    left_out = len(machine.hosts) - len(set(asked))
+    rest = f"; {left_out} more are beyond the limit of {machine.limits.ranks} ranks" if left_out else ""
+    yield Part("hosts", True, f"{count} reached with {number_of(len(asked), 'rank')} in {done.wall_s:.1f} s{rest}")
+    found = [str(one["host"]) for one in told["ranks"]]
+    yield _placement(asked, found)
+    yield _clocks(asked, [float(one["ahead_s"]) for one in told["ranks"]])
+    try:
+        yield from _measured(parse_notes(done.files[FILE], len(asked)))
+    except (KeyError, ValueError):
+        problem = "it does not load, or writes nothing: LD_PRELOAD does not reach the ranks"
+        yield Part("measuring", False, problem, remedy="Use a launcher that starts programs by /usr/bin/env unchanged")
+
+
+def _order(machine: Machine) -> tuple[str, ...]:
+    """Return hosts for ranks: backwards, and the last one once more if its cores and the limit allow it."""
+    hosts = list(reversed(machine.hosts))[: machine.limits.ranks]
+    last = next(one for one in machine.clusters if hosts[0] in one.hosts)
+    again = [hosts[0]] if last.cores > 1 and len(hosts) < machine.limits.ranks else []
+    return (*hosts, *again)
+
+
+def _probe(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str]) -> Launched | str:
+    try:
+        return launch(
+            machine, [str(probe)], hosts, environment={VARIABLE: f"{{folder}}/{FILE}"}, preload=[layer],
+            collect=[FILE], time_limit_s=machine.limits.command_s,
+        )  # fmt: skip
+    except UserError as err:
+        return f"{err.where}: {err.problem}"
+    except SimulationError as err:
+        return str(err)
+
+
+def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why: str) -> Iterator[Part]:
+    """Find the hosts that cannot be reached; if each can, all together cannot."""
+    bad = 0
+    for host in list(dict.fromkeys(hosts))[:_MOST_ALONE]:
+        done = _probe(machine, layer, probe, [host])
+        if isinstance(done, str) or not done.succeeded:
+            bad += 1
+            reason = done if isinstance(done, str) else done.why
+            yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy="Correct hosts, or the launcher")
+    if not bad:
+        yield Part("hosts", False, f"each can be reached, but not together: {why}", remedy="Correct the launcher")
+
+
+def _placement(asked: Sequence[str], found: Sequence[str]) -> Part:
+    wrong = [(rank, a, b) for rank, (a, b) in enumerate(zip(asked, found, strict=True)) if not same_host(a, b)]
+    if not wrong:
+        return Part("placement", True, "every rank is on the host that was asked for")
+    rank, wanted, got = wrong[0]
+    more = f", and {len(wrong) - 1} more elsewhere" if len(wrong) > 1 else ""
+    remedy = "Let the launcher place ranks by {hostfile}, in order (docs/programs/machines.md)"
+    return Part("placement", False, f"rank {rank} is on {got}, not on {wanted}{more}", remedy=remedy)
+
+
+def _clocks(hosts: Sequence[str], ahead_s: Sequence[float]) -> Part:
+    worst = max(range(len(hosts)), key=lambda rank: abs(ahead_s[rank]))
+    text = f"at most {abs(ahead_s[worst]):.2g} s apart"
+    if abs(ahead_s[worst]) <= _MOST_AHEAD_S:
+        return Part("clocks", True, text, needed=False)
+    problem = f"that of {hosts[worst]} is {ahead_s[worst]:+.3g} s from that of {hosts[0]}"
+    return Part("clocks", False, problem, needed=False, remedy="Synchronise them; run times do not depend on it")
+
+
+def _measured(notes: Notes) -> Iterator[Part]:
+    yield Part("measuring", True, f"the layer sees the calls of MPI: {notes.mpi.partition(', ')[0][:60]}")
+    if notes.throttled < 0:
+        yield Part("throttling", True, "no host tells of slowed processors", needed=False)
+    else:
+        yield Part("throttling", True, "the hosts tell of slowed processors", needed=False)
+    load = max(one.load_before for one in notes.ranks)
+    yield Part("load", True, f"the busiest host has a load of {load:.2g}", needed=False)

@@ -1,0 +1,66 @@
+/* A layer between a program and its MPI library (MPI's profiling interface) that measures a rank's timed section: its
+ * time inside and outside MPI, its messages, and its collectives by kind.  It is loaded first (LD_PRELOAD), compiled for
+ * the MPI library of the machine.  At MPI_Finalize rank 0 writes what all ranks have measured as JSON to the file that
+ * the variable MACHINE_LAYER_FILE names (apps/measuring/notes.py reads it).
+ *
+ * Calls of several threads of a rank at once are all counted, and their times are added up. */
+#ifndef APPS_MEASURING_LAYER_H
+#define APPS_MEASURING_LAYER_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Collectives by kind, with the names and bytes of the records: the vector of a reduction, broadcast or scan; a rank's
+ * block of a gather, scatter or allgather; everything that a rank sends in an all-to-all. */
+typedef enum {
+  BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
+  REDUCE_SCATTER, SCAN, EXSCAN, PUT, GET, KINDS
+} Kind;
+
+typedef struct {
+  long messages, bytes, self_messages, self_bytes;
+  long calls[KINDS], call_bytes[KINDS];
+} Counts;
+
+/* As in apps/kernels/harness/run.h; programs report them by MPI_Pcontrol(FIRST_MARK + mark). */
+typedef enum { MARK_START, MARK_FIRST_ITERATION, MARK_ITERATION, MARK_STOP } Mark;
+enum { FIRST_MARK = 1000 };
+
+/* What one rank has measured. */
+typedef struct {
+  char host[256];
+  double elapsed_s, mpi_s; /* the timed section, and the part of it inside MPI */
+  double load_before, load_after; /* of the host, over one minute; -1: unknown */
+  long throttled;                 /* events of slowed processors of the host while the program ran; -1: unknown */
+  long mpi_calls;                 /* calls of MPI that were seen in the whole run */
+  Counts section, iteration; /* of the timed section and of its first iteration */
+  int iterations;
+} Measured;
+
+extern _Thread_local int layer_depth; /* calls of MPI in which this thread is; the library's own calls do not count */
+
+void layer_enter(void);
+void layer_leave(void);
+void layer_begun(void);  /* MPI_Init has returned */
+void layer_ending(void); /* MPI_Finalize is about to be called: reports */
+void recorder_mark(int mark);
+
+void layer_sent(long count, MPI_Datatype type, int destination, MPI_Comm comm);
+void layer_collective(Kind kind, long count, MPI_Datatype type);
+long layer_sum(const int *counts, MPI_Comm comm); /* of one count per member of the communicator */
+int layer_members(MPI_Comm comm);
+void layer_keep(MPI_Request request, long count, MPI_Datatype type, int destination, MPI_Comm comm); /* persistent */
+void layer_started(MPI_Request request);
+void layer_forget(MPI_Request request);
+
+extern MPI_Comm layer_comm; /* all ranks, for the layer's own messages */
+
+/* Writes everything that the ranks have measured; rank 0 writes the file. */
+void layer_report(const Measured *mine, const double *ends_s, const double *computes_s);
+
+/* The host's load, and its count of events in which a processor was slowed for heat or power; -1 where unknown. */
+double layer_load(void);
+long layer_throttled(void);
+
+#endif

@@ -1,0 +1,108 @@
+"""Read what the layer over MPI has measured of the ranks of one run (apps/measuring/layer/report.c)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FILE = "layer.json"
+VARIABLE = "MACHINE_LAYER_FILE"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Messages and collectives of one rank."""
+
+    messages: int
+    bytes: int
+    self_messages: int
+    self_bytes: int
+    collectives: dict[str, tuple[int, int]]  # name: calls and bytes
+
+
+@dataclass(frozen=True)
+class RankNotes:
+    """One rank's timed section."""
+
+    host: str  # as it calls itself
+    elapsed_s: float
+    mpi_s: float
+    load_before: float
+    load_after: float
+    throttled: int
+    mpi_calls: int  # in the whole run
+    section: Counts
+    iteration: Counts  # the first
+    iteration_end_s: tuple[float, ...]
+    iteration_compute_s: tuple[float, ...]
+
+    @property
+    def compute_s(self) -> float:
+        """Time outside MPI."""
+        return self.elapsed_s - self.mpi_s
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Measurements of all ranks in one run."""
+
+    mpi: str  # version of the library
+    ranks: tuple[RankNotes, ...]
+
+    @property
+    def time_s(self) -> float:
+        """Time of the timed section on the slowest rank."""
+        return max(one.elapsed_s for one in self.ranks)
+
+    @property
+    def throttled(self) -> int:
+        """Events of slowed processors on all hosts; -1 if no host tells."""
+        told = {one.host: one.throttled for one in self.ranks if one.throttled >= 0}
+        return sum(told.values()) if told else -1
+
+
+def parse_notes(content: bytes, nranks: int) -> Notes:
+    """Return the notes in the layer's file.
+
+    Raises:
+        ValueError: The file is not one of so many ranks.
+    """
+    try:
+        told = json.loads(content)
+        ranks = tuple(_rank(one) for one in told["ranks"])
+        mpi = " ".join(str(told["mpi"]).split())
+    except (KeyError, TypeError, AttributeError) as err:
+        raise ValueError(f"the layer's file lacks {err}") from err
+    if len(ranks) != nranks:
+        raise ValueError(f"the layer's file has {len(ranks)} ranks")
+    return Notes(mpi, ranks)
+
+
+def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
+    """Return the collectives of all ranks as a record has them; a barrier is among them with no bytes."""
+    names = dict.fromkeys(name for one in counts for name in one.collectives)
+    return {
+        name: {
+            "calls": max(one.collectives.get(name, (0, 0))[0] for one in counts),
+            "bytes": [one.collectives.get(name, (0, 0))[1] for one in counts],
+        }
+        for name in names
+    }
+
+
+def _rank(told: dict[str, Any]) -> RankNotes:
+    return RankNotes(
+        **{
+            **told,
+            "section": _counts(told["section"]),
+            "iteration": _counts(told["iteration"]),
+            "iteration_end_s": tuple(told["iteration_end_s"]),
+            "iteration_compute_s": tuple(told["iteration_compute_s"]),
+        }
+    )
+
+
+def _counts(told: dict[str, Any]) -> Counts:
+    return Counts(**{**told, "collectives": {name: tuple(pair) for name, pair in told["collectives"].items()}})

@@ -1,0 +1,45 @@
+"""Experiments with messages between the hosts of a real machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+from apps.errors import SimulationError
+from apps.machines.launch import launch, printed_json
+from apps.machines.machine_file import Machine
+from apps.machines.turns import alone_on
+from apps.probes.network.measure import REPEATS, Measurement, NetworkPlan, node_seconds, real_netprobe
+
+_PLAN = "plan"
+
+
+def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: float | None = None) -> Measurement:
+    """Carry out a plan on a machine: all experiments one after the other, then again; a time is the median.
+
+    The first messages between two hosts make a connection, and take longer for it; the median leaves them out.
+
+    Raises:
+        KernelError: A host is not one of the machine's.
+        UserError: A compiler or the launcher is missing.
+        SimulationError: The program does not succeed.
+    """
+    program = real_netprobe(machine)
+    rounds = replace(plan, experiments=plan.experiments * REPEATS)
+    with alone_on(machine):
+        done = launch(
+            machine,
+            [str(program)],
+            plan.hosts,
+            environment={"NETPROBE_PLAN": f"{{folder}}/{_PLAN}"},
+            files={_PLAN: "".join(f"{line}\n" for line in rounds.lines()).encode()},
+            time_limit_s=time_limit_s,
+        )
+    told = printed_json(done) if done.succeeded else None
+    if told is None:
+        raise SimulationError(f"measuring the network of machine {machine.name}: {done.why}", done.stderr)
+    count = len(plan.experiments)
+    times_s = tuple(
+        tuple(map(median, zip(*told["times_s"][i::count], strict=True))) for i in range(count)
+    )  # a time of each of its exchanges
+    return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s)

@@ -1,0 +1,1 @@
+"""Calls of several ranks at once, one rank per node, timed in simulation."""

@@ -1,0 +1,67 @@
+/* The recorder under the MPI of a real machine.  RECORDER_SPEED_FLOPS has the speed of every rank's host, separated by
+ * spaces: the time between two calls, times this speed, is what a rank has computed. */
+#define _GNU_SOURCE
+#include "inputs.h"
+#include "recorder.h"
+#include "under.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double clock_now_s(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+size_t own_slot(void) { return 0; }
+
+double own_speed_flops(void)
+{
+  static double speed_flops;
+  if (speed_flops > 0)
+    return speed_flops;
+  const char *text = getenv("RECORDER_SPEED_FLOPS");
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; text && i <= rank; i++) {
+    char *end;
+    speed_flops = strtod(text, &end);
+    text = end == text ? NULL : end;
+  }
+  if (!text || speed_flops <= 0)
+    fail("RECORDER_SPEED_FLOPS has no speed of rank %d", rank);
+  return speed_flops;
+}
+
+bool computation_is_timed(void) { return true; }
+
+void inject_computation(void) {}
+
+void time_computation(void) {}
+
+bool handles_are_shared(void) { return true; }
+
+int ranks_of_process(int nranks) { return nranks > 0; }
+
+/* Energy and the files that a program reads are known in simulation only. */
+void power_begin(Rank *r) { (void)r; }
+
+void power_computed(Rank *r) { (void)r; }
+
+void power_mark(Rank *r, int op) { (void)r, (void)op; }
+
+void power_write(const char *path) { (void)path; }
+
+void inputs_end(void) {}
+
+/* Programs in Fortran call these, whose work does not come back to the functions of C. */
+#define FORTRAN(name) \
+  _Noreturn void name(void); \
+  void name(void) { fail("unsupported: MPI from Fortran"); }
+
+FORTRAN(mpi_init_)
+FORTRAN(mpi_init_thread_)
+FORTRAN(ompi_init_f)
+FORTRAN(ompi_init_thread_f)

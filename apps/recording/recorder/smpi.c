@@ -1,0 +1,24 @@
+/* The recorder under SMPI. */
+#include "under.h"
+
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <smpi/smpi.h>
+#include <xbt/config.h>
+
+double clock_now_s(void) { return simgrid_get_clock(); }
+
+size_t own_slot(void) { return (size_t)sg_actor_self_get_pid(); }
+
+double own_speed_flops(void) { return sg_host_get_speed(sg_host_self()); }
+
+bool computation_is_timed(void) { return sg_cfg_get_boolean("smpi/simulate-computation"); }
+
+void inject_computation(void) { smpi_bench_end(); }
+
+void time_computation(void) { smpi_bench_begin(); }
+
+bool handles_are_shared(void) { return false; }
+
+int ranks_of_process(int nranks) { return nranks; }

@@ -1,0 +1,19 @@
+/* What the recorder needs of the MPI under which it runs.  Under SMPI (smpi.c) all ranks live in one process, and time
+ * is simulated; under the MPI of a real machine (real.c) each rank is a process, and computing takes the time that it
+ * takes. */
+#ifndef APPS_RECORDER_UNDER_H
+#define APPS_RECORDER_UNDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+double clock_now_s(void);         /* of one rank: differences count */
+size_t own_slot(void);            /* a number of the calling rank that no other rank of its process has */
+double own_speed_flops(void);     /* by which time spent computing becomes flops */
+bool computation_is_timed(void);  /* the program's computation takes the time of its execution */
+void inject_computation(void);    /* at the entry of a call: lets the time that was timed pass */
+void time_computation(void);      /* from now on */
+bool handles_are_shared(void);    /* among operations that are complete at once */
+int ranks_of_process(int nranks); /* that live in the calling process, of all that there are */
+
+#endif

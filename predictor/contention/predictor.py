@@ -1,0 +1,170 @@
+"""The predictor ``contention``: run times on a real cluster, from a few measured runs and a description of its network.
+
+Evidence: measured runs, of the programs to predict and of others; and messages on the platform, which show its network.
+From each run follows the time of one operation on a core (predictor/contention/core_times.py): the one with which the
+declared structure takes the measured time on that network.  A target's operations take the time that runs with as many
+busy cores per node tell.  No target's time is used, and none is simulated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from apps.probes.network.measure import LateReceive
+from apps.programs.problem import Problem
+from apps.spec.target import Target
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
+from predictor.contention.structure import Structure, operations, steps_of
+from predictor.contention.traffic import traffic_of
+from predictor.evidence.targets import in_range, one_per_platform
+from predictor.network.survey import layout
+from predictor.structural.schedule import sizes_sent
+from predictor.structural.setting import where_of
+from predictor.structural.sharing_survey import MOST_SIZES, network_plan, read_lines, size_plan
+
+NAME = "contention"
+
+
+def busy_cores(target: Target) -> int:
+    """Return the number of ranks on every node.
+
+    Raises:
+        OutOfRange: The program's traffic is not known, the nodes are of several clusters or have different numbers of
+            ranks, or more than cores.
+    """
+    traffic_of(target.problem, target.nranks)
+    where = f"{NAME}, {target.problem.on(target.nranks)}"
+    counts = Counter(target.placement)
+    cores = target.platform.host(target.placement[0]).cores
+    if len({target.platform.cluster_of(host).name for host in counts}) > 1:
+        raise OutOfRange(where, "the nodes are in several clusters", "Use another predictor, such as structural")
+    if len(set(counts.values())) > 1:
+        raise OutOfRange(where, "the nodes have different numbers of ranks", "Use as many on each")
+    busy = counts[target.placement[0]]
+    if busy > cores:
+        raise OutOfRange(where, f"{busy} ranks share the {cores} cores of a node", "Use at most one rank per core")
+    return busy
+
+
+@dataclass(frozen=True)
+class ContentionModel:
+    """The times of an operation by platform (content hash), and the structures by problem and platform."""
+
+    times: Mapping[str, CoreTimes]
+    structures: Mapping[tuple[Problem, str], Structure]
+    evidence: tuple[str, ...]
+    cost: Cost
+
+    def predict(self, target: Target) -> Prediction:
+        """Return the time of the declared structure with the time of an operation that the measured runs tell.
+
+        Raises:
+            OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
+        """
+        busy, problem = busy_cores(target), target.problem
+        platform = target.platform.content_hash
+        try:
+            core = self.times.get(platform, CoreTimes(())).of(problem.name, problem.preset, busy)
+        except UnknownCoreTimeError as err:
+            raise OutOfRange(f"{NAME}, {target}", str(err), "Measure one on a few nodes") from err
+        factor = core.factor or 1.0
+        structure = self.structures.get((problem, platform)) or Structure(problem, None, None)  # one rank alone
+        asked = [core.s_per_op, core.s_per_op / factor, core.s_per_op * factor]
+        time_s, low_s, high_s = structure.times_s(target, asked)
+        compute_s = min(time_s, core.s_per_op * operations(problem, target.nranks))
+        return Prediction(
+            time_s=time_s,
+            parts={"compute_s": compute_s, "comm_s": time_s - compute_s},
+            flags=core.flags,
+            low_s=None if core.factor is None else low_s,
+            high_s=None if core.factor is None else high_s,
+            evidence=self.evidence,
+            cost=self.cost,
+        )
+
+
+@dataclass(frozen=True)
+class Contention:
+    """The predictor, which asks for the runs that were measured, except those that are to be predicted."""
+
+    runs: tuple[Target, ...]
+    name: str = field(default=NAME)
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return the requests for the measured runs and the networks."""
+        known = _described(targets)
+        platforms = {target.platform.content_hash for target in known}
+        used = [run for run in self.runs if run.platform.content_hash in platforms and run not in targets]
+        used = _described(used)
+        networks = [together for together in one_per_platform([*known, *used]) if together.nodes > 1]
+        plans = [network_plan(one.platform, layout(one.platform, one.placement)) for one in networks]
+        asked = [EvidenceRequest("run", run) for run in used]
+        return asked + [EvidenceRequest("exchange", one, plan=plan) for one, plan in zip(networks, plans, strict=True)]
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return the requests for messages of the programs' own sizes."""
+        if any(_has_sizes(one) for one in evidence):
+            return []
+        asked = []
+        for network in filter(_is_network, evidence):
+            platform = network.request.target.platform
+            runs = [one.request.target for one in evidence if one.request.kind == "run"]
+            here = [t for t in [*_described(targets), *runs] if t.platform.content_hash == platform.content_hash]
+            for problem in dict.fromkeys(target.problem for target in here):
+                ranks = sorted({t.nranks for t in here if t.problem == problem and t.nranks > 1})
+                with suppress(OutOfRange):  # predict raises it again
+                    asked += _size_requests(network, problem, ranks)
+        return asked
+
+    def fit(self, evidence: Sequence[Evidence]) -> ContentionModel:
+        """Return the model: the time of an operation in each measured run, by bisection on its structure."""
+        networks = {_platform(one): one for one in evidence if _is_network(one)}
+        sizes = {(one.request.target.problem, _platform(one)): one for one in evidence if _has_sizes(one)}
+        platforms = {_platform(one) for one in evidence}
+        problems = {(one.request.target.problem, _platform(one)) for one in evidence if one.request.kind == "run"}
+        structures = {
+            key: Structure(key[0], networks.get(key[1]), sizes.get(key)) for key in [*sorted(problems, key=str), *sizes]
+        }
+        observed: dict[str, list[Observed]] = {platform: [] for platform in platforms}
+        for one in evidence:
+            if one.request.kind == "run":
+                run = one.request.target
+                s_per_op, fits = structures[run.problem, _platform(one)].s_per_op(run, one.record.time_s)
+                found = Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
+                observed[_platform(one)].append(found)
+        return ContentionModel(
+            {platform: CoreTimes(tuple(found)) for platform, found in observed.items()},
+            structures,
+            tuple(one.id for one in evidence),
+            sum((one.cost for one in evidence), Cost()),
+        )
+
+
+def _described(targets: Sequence[Target]) -> list[Target]:
+    return [target for target, _ in in_range(busy_cores, targets)]
+
+
+def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
+    sizes = sizes_sent([steps_of(problem, nranks) for nranks in ranks], most=MOST_SIZES)
+    if not sizes:
+        return []
+    target, where = network.request.target, where_of(network)
+    plan = size_plan(target.platform, where, read_lines(where, network.measurement), sizes)
+    return [EvidenceRequest("exchange", replace(target, problem=problem), plan=plan)]
+
+
+def _platform(evidence: Evidence) -> str:
+    return evidence.request.target.platform.content_hash
+
+
+def _has_sizes(evidence: Evidence) -> bool:
+    plan = evidence.request.plan
+    return plan is not None and isinstance(plan.experiments[-1], LateReceive)
+
+
+def _is_network(evidence: Evidence) -> bool:
+    return evidence.request.kind == "exchange" and not _has_sizes(evidence)

@@ -1,0 +1,28 @@
+/* Every rank tells the pacer of many operations, between few messages; rank 0 prints the seconds that they took. */
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  void (*pace)(double) = (void (*)(double))dlsym(RTLD_DEFAULT, "pace_operations");
+  double operations = atof(argv[1]), began = MPI_Wtime();
+  volatile double sum = 0;
+  for (int step = 0; step < 50; step++) {
+    for (int i = 0; i < 100000; i++)
+      sum += i;
+    if (pace)
+      pace(operations / 50);
+  }
+  double took = MPI_Wtime() - began;
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  double all[64];
+  MPI_Gather(&took, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  for (int i = 0; !rank && i < size; i++)
+    printf("%.6f\n", all[i]);
+  MPI_Finalize();
+}

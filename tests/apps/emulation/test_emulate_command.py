@@ -1,0 +1,50 @@
+"""The command gridval emulate, where nothing is emulated."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from apps.emulation import requirements
+from apps.emulation.cli import main
+
+FREE_GRID = "examples/emulation/free.toml"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("grid4x2", "error: command: is missing. Write it behind --, for example: -- mpirun -np 4 ./program."),
+        ("grid4x8 -- true", "error: grid 'grid4x8': 32 nodes. Give at most 16."),
+        ("grid4x2 --slowdown 0 -- true", "error: --slowdown 0: not a factor. Give a number from 1 on."),
+        ("grid4x2 --cpu 4711 -- true", "error: --cpu 4711: no processor that may be used. Known: "),
+        ("grid4x2 --pace free -- true", "error: --core-gflops: is missing. The free pace needs "),
+        ("nowhere.toml -- true", "error: nowhere.toml: "),
+        ("grid4x2 --write-machine no/folder/m.toml", "error: --write-machine"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(capsys, words, line):
+    assert main(words.split()) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(line) and told.count("\n") == 1
+
+
+def test_a_machine_that_cannot_emulate_says_what_is_missing(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(requirements, "missing_rights", lambda status: ["CAP_SYS_ADMIN"])
+    assert main([FREE_GRID, "--", "true"]) == 2
+    assert capsys.readouterr().err == ("error: emulated grid: the right CAP_SYS_ADMIN is missing. Start it as root.\n")
+    monkeypatch.setattr(requirements, "missing_rights", lambda status: [])
+    monkeypatch.setattr(requirements, "_TUN", tmp_path / "tun")
+    assert main([FREE_GRID, "--", "true"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: emulated grid: there is no {tmp_path}/tun. Run: modprobe tun")
+
+
+def test_a_missing_command_is_told(capsys, monkeypatch):
+    monkeypatch.setattr("apps.emulation.running.check_machine", lambda: None)
+    assert main([FREE_GRID, "--", "no-such-mpirun"]) == 2
+    assert capsys.readouterr().err.startswith("error: command no-such-mpirun: not found. Install it")
+
+
+def test_the_platform_has_the_hosts_and_links_of_the_slowed_grid(tmp_path):
+    assert main([FREE_GRID, "--slowdown", "10", "--write-platform", str(tmp_path / "grid.xml")]) == 0
+    cluster = ET.parse(tmp_path / "grid.xml").find(".//cluster[@id='c1']")
+    assert (cluster.get("prefix"), cluster.get("speed"), cluster.get("lat")) == ("c1-", "0.2Gf", "2500us")

@@ -1,0 +1,91 @@
+"""Programs started on machines: placement, environment, limits, and that nothing is left behind."""
+
+import os
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+
+from apps.errors import KernelError
+from apps.machines.launch import launch
+from apps.machines.machine_file import Launcher
+from platforms.errors import UserError
+
+SAYS_WHERE = ("/bin/sh", "-c", "echo $OMPI_COMM_WORLD_RANK $(hostname)")
+
+
+def test_every_rank_gets_the_environment_and_collected_files_are_returned(local):
+    script = 'echo "$GREETING" > "$PLACE/rank$OMPI_COMM_WORLD_RANK"; echo "$OMP_NUM_THREADS"'
+    done = launch(
+        local, ("/bin/sh", "-c", script), ["localhost"] * 2, environment={"GREETING": "hello you", "PLACE": "{folder}"},
+        collect=["rank0", "rank1", "rank2"],
+    )  # fmt: skip
+    assert done.succeeded
+    assert done.files == {"rank0": b"hello you\n", "rank1": b"hello you\n"}
+    assert done.stdout == "1\n1\n"  # as local.toml sets it
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ("left1", "left2", "right1"),
+        ("right1", "left1", "left1", "left2"),
+        ("left1", "right1", "left1", "right1", "left2"),  # one host's ranks apart from each other
+    ],
+)
+def test_each_rank_runs_on_the_host_that_was_asked_for(named, hosts):
+    done = launch(named, SAYS_WHERE, hosts)
+    assert sorted(done.stdout.splitlines()) == sorted(f"{rank} {host}" for rank, host in enumerate(hosts))
+
+
+def test_a_run_ends_at_its_limit_and_leaves_no_process(local):
+    done = launch(local, ("/bin/sleep", "86397"), ["localhost"] * 2, time_limit_s=0.5)
+    assert done.timed_out and not done.succeeded
+    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 86397" not in found
+
+
+def test_the_machines_own_limit_holds_too(local):
+    short = replace(local, limits=replace(local.limits, wall_s=0.3))
+    started = time.monotonic()
+    assert launch(short, ("/bin/sleep", "30"), ["localhost"], time_limit_s=20).timed_out
+    assert time.monotonic() - started < 10
+
+
+def test_hosts_and_ranks_beyond_the_machine_are_refused(local):
+    with pytest.raises(KernelError, match="no host 'elsewhere'"):
+        launch(local, ("/bin/true",), ["elsewhere"])
+    with pytest.raises(KernelError, match="3 ranks, but its limit is 2"):
+        launch(local, ("/bin/true",), ["localhost"] * 3)
+
+
+def test_a_missing_launcher_is_named(local):
+    without = replace(local, launcher=Launcher(("no-such-launcher", "{program}")))
+    with pytest.raises(UserError, match="command 'no-such-launcher' is not found"):
+        launch(without, ("/bin/true",), ["localhost"])
+
+
+def test_a_batch_script_has_the_program_quoted_and_its_output_is_read(local, tmp_path):
+    # Stands for sbatch --wait: it runs the script with its output in a file.
+    batch = tmp_path / "batch"
+    batch.write_text('#!/bin/sh\nexec "$2" > "$1"\n')
+    batch.chmod(0o755)
+    launcher = Launcher((str(batch), "{output}", "{script}"), script="for i in 1 {ranks}; do {program}; done\n")
+    done = launch(replace(local, launcher=launcher), ("/bin/echo", "a  b", "$HOME"), ["localhost"] * 2)
+    assert done.stdout == "a  b $HOME\n" * 2
+
+
+def test_a_job_that_fails_is_cancelled_by_its_name(local, tmp_path):
+    note = tmp_path / "cancelled"
+    cancel = ("/bin/sh", "-c", f'echo "$0" >> {note}', "{job}")
+    launcher = Launcher(("/bin/sh", "-c", "echo {job}; exit 3", "{program}"), cancel=cancel)
+    done = launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"])
+    assert done.status == 3
+    assert note.read_text() == done.stdout and done.stdout.startswith("gridval-")
+
+
+def test_the_launcher_may_run_as_root_only_where_it_does(local):
+    launcher = Launcher(("/usr/bin/env", "-u", "NOTHING", "/bin/sh", "-c", "echo $OMPI_ALLOW_RUN_AS_ROOT", "{program}"))
+    done = launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"])
+    assert done.stdout.strip() == ("1" if os.geteuid() == 0 else "")

@@ -1,0 +1,109 @@
+"""Files of machines: what they say, and what is refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from apps.machines.machine_file import read_machine
+from apps.machines.machine_platform import check_hosts, machine_platform
+from platforms.errors import PlatformError
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise, read_routes
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "machines"
+WHOLE = """
+name = "m"
+[launcher]
+command = ["mpirun", "-np", "{ranks}", "{program}"]
+[compilers]
+c = "mpicc"
+[limits]
+ranks = 4
+[[clusters]]
+name = "a"
+hosts = ["n1"]
+cores = 2
+gflops = 5
+[network]
+bandwidth_gbit_s = 1
+latency_us = 50
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "m.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_range_stands_for_its_hosts_with_leading_zeros():
+    machine = read_machine(EXAMPLES / "slurm.toml")
+    assert machine.hosts == (*(f"node{n:02}" for n in range(1, 17)), "fat1", "fat2")
+    assert machine.launcher.script.startswith("#!/bin/sh\nsrun ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("name =", "nmae =", "m.toml: unknown key 'nmae'"),
+        ('"{program}"', '"program"', "m.toml, launcher: command has 0 words {program}"),
+        ('"{program}"', '"{program}", "{program}"', "command has 2 words {program}"),
+        ('"{program}"', '"{progam}"', "command has the unknown placeholder {progam}"),
+        ('"{program}"', '"{program}", "{script}"', "command has {script}, but script is missing"),
+        ('["mpirun", "-np", "{ranks}", "{program}"]', "[]", "command is empty"),
+        ("[compilers]", 'script = "srun {program}"\n[compilers]', "command has no word {script}"),
+        ("[compilers]", 'options = ["-v"]\n[compilers]', "neither command nor script has a word {options}"),
+        ("[compilers]", 'cancel = ["scancel"]\n[compilers]', "m.toml, launcher: cancel has no {job}"),
+        ('c = "mpicc"', 'c = ""', "m.toml, compilers: c is empty"),
+        ("ranks = 4", "ranks = 0", "m.toml, limits: ranks = 0 is not positive"),
+        ("ranks = 4", "wall_s = -1", "m.toml, limits: wall_s = -1 is not a positive number"),
+        ("ranks = 4", "wall_s = inf", "wall_s = inf is not a positive number"),
+        ('["n1"]', '["n1", "n1"]', "m.toml, clusters 1: hosts has 'n1' twice"),
+        ('["n1"]', '["n 1"]', "m.toml, clusters 1: hosts has 'n 1', which is no host name"),
+        ('["n1"]', '["n[5-2]"]', "hosts has the range 'n[5-2]'"),
+        ("cores = 2", "cores = 1.5", "m.toml, clusters 1: cores = 1.5 is not a whole number"),
+        ("gflops = 5", "", "m.toml, clusters 1: 'gflops' is missing"),
+        ("latency_us = 50", "latency_us = -1", "m.toml, network: latency_us = -1 is not a latency"),
+        ("[network]\nbandwidth_gbit_s = 1\nlatency_us = 50", "", "m.toml: 'network' is missing"),
+        ("[limits]", '[environment]\nLD_PRELOAD = "x.so"\n[limits]', "m.toml, environment: LD_PRELOAD is set by"),
+        ('name = "m"', 'name = "m"\npreload = ["pace.so"]', "m.toml: preload has 'pace.so'"),
+        ('name = "m"', 'name = "m"\nfolder = "here"', "m.toml: folder = 'here' is not an absolute name"),
+        ("[[clusters]]", '[[clusters]]\nname = "b"\nhosts = ["n1"]\ngflops = 1\n[[clusters]]', "host 'n1' is in"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_refused_with_its_file_and_key(written, old, new, said):
+    assert old in WHOLE
+    with pytest.raises(PlatformError) as caught:
+        read_machine(written(WHOLE.replace(old, new)))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_change_a_time_is_no_part_of_the_identity(written):
+    same = WHOLE.replace("ranks = 4", "ranks = 8").replace("gflops = 5", "gflops = 6")
+    other = WHOLE.replace('"-np"', '"-n"')
+    first, second, third = (read_machine(written(text)).content_hash for text in (WHOLE, same, other))
+    assert first == second != third
+
+
+def test_the_platform_has_the_machines_hosts_and_its_nominal_network():
+    machine = read_machine(EXAMPLES / "slurm.toml")
+    platform = machine_platform(machine)
+    assert [(one.name, len(one.hosts), one.cores, one.speed_flops) for one in platform.clusters] == [
+        ("thin", 16, 16, 35e9),
+        ("fat", 2, 32, 30e9),
+    ]
+    near, far = read_routes(platform.path, [("node01", "node02"), ("node16", "fat1")])
+    assert (near.latency_s, near.bandwidth_Bps) == pytest.approx((1.5e-6, 12.5e9))
+    assert (far.latency_s, far.bandwidth_Bps) == pytest.approx((20e-6, 1.25e9))
+    assert block(platform, 4) == ("node01", "node02", "fat1", "fat2")
+
+
+def test_a_platform_with_other_host_names_is_refused():
+    with pytest.raises(PlatformError, match="has no host 'node01' and 17 more of machine slurm-cluster"):
+        check_hosts(read_machine(EXAMPLES / "slurm.toml"), materialise(named_grid("grid4x2")))

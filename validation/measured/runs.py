@@ -1,0 +1,147 @@
+"""Measured runs of a cluster: read them, and choose those that are evidence."""
+
+from __future__ import annotations
+
+import csv
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.programs.kernel import kernel_names
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.files.commented_csv import numbered_rows
+from platforms.files.reading import input_text
+from platforms.model.platform import Platform
+from platforms.wording import number_of
+from predictor.base import OutOfRange
+from predictor.contention.predictor import busy_cores
+
+COLUMNS = ("app", "class", "ranks", "nodes", "time_s")
+_CHOICE = re.compile(r"(?:(\d+)@)?(\d+)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A measured run."""
+
+    app: str
+    preset: str  # the class
+    ranks: int
+    nodes: int
+    time_s: float  # median, where the file has several
+
+    def __str__(self) -> str:
+        ranks, nodes = number_of(self.ranks, "rank"), number_of(self.nodes, "node")
+        return f"{self.app} {self.preset}, {ranks} on {nodes}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice of runs: all on so many nodes, or only those of so many ranks there."""
+
+    nodes: int
+    ranks: int | None = None
+
+    def has(self, run: Run) -> bool:
+        """Return whether a run is chosen."""
+        return run.nodes == self.nodes and self.ranks in (None, run.ranks)
+
+
+def choices(option: str, text: str) -> tuple[Choice, ...]:
+    """Return the choices of a list such as ``1,2,8@8``: nodes, or ranks @ nodes.
+
+    Raises:
+        UserError: The text is something else.
+    """
+    found = []
+    for part in filter(None, text.split(",")):
+        match = _CHOICE.fullmatch(part.strip())
+        if match is None:
+            raise UserError(f"{option} {text}", f"{part!r} is no choice", "Write for example 1,2,8@8: ranks @ nodes")
+        found.append(Choice(int(match[2]), None if match[1] is None else int(match[1])))
+    return tuple(found)
+
+
+def read_runs(path: str) -> list[Run]:
+    """Return the runs of a CSV file with the columns of COLUMNS; others are left out.
+
+    Raises:
+        UserError: The file cannot be read or a line is wrong; the error names the line.
+    """
+    try:
+        columns, rows = numbered_rows(input_text(path))
+    except OSError as err:
+        raise UserError(path, f"cannot be read: {err.strerror}", "Name a CSV file of measured runs") from err
+    except (UnicodeDecodeError, csv.Error) as err:
+        raise UserError(path, f"not a CSV file: {err}", "Name a CSV file of measured runs") from None
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise UserError(path, f"no column {', '.join(missing)}", f"Name the columns {', '.join(COLUMNS)}")
+    times: dict[tuple[str, str, int, int], list[float]] = {}
+    for line, row in rows:
+        where = f"{path}:{line}"
+        key = (_word(where, "app", row), _word(where, "class", row), *(_count(where, n, row) for n in COLUMNS[2:4]))
+        times.setdefault(key, []).append(_seconds(where, row))  # type: ignore[arg-type]
+    if not times:
+        raise UserError(path, "no runs", "Give at least one row")
+    return [Run(*key, statistics.median(same)) for key, same in times.items()]
+
+
+def target_of(run: Run, platform: Platform) -> Target:
+    """Return a run as a target: as many ranks on each of the first nodes.
+
+    Raises:
+        UserError: The program or its class is not known, or its ranks do not fit.
+        OutOfRange: The predictor does not describe it.
+    """
+    where = str(run)
+    if run.app not in kernel_names():
+        raise UserError(where, "no such kernel here", f"Known: {', '.join(kernel_names())}")
+    if run.nodes > len(platform.hosts):
+        raise UserError(where, f"{platform.name} has {len(platform.hosts)} nodes", "Leave it out")
+    if run.ranks % run.nodes:
+        raise UserError(where, "the nodes have different numbers of ranks", "Leave it out")
+    each = run.ranks // run.nodes
+    placement = tuple(host.name for host in platform.hosts[: run.nodes] for _ in range(each))
+    found = Target(problem(run.app, run.preset), platform, placement)
+    busy_cores(found)
+    return found
+
+
+def targets_of(runs: Sequence[Run], platform: Platform) -> tuple[dict[Run, Target], dict[Run, str]]:
+    """Return the targets, and for the other runs the reason why they are none."""
+    targets: dict[Run, Target] = {}
+    refused: dict[Run, str] = {}
+    for run in runs:
+        try:
+            targets[run] = target_of(run, platform)
+        except (UserError, OutOfRange) as err:
+            refused[run] = err.problem
+    return targets, refused
+
+
+def _word(where: str, name: str, row: dict[str, str]) -> str:
+    text = (row[name] or "").strip()
+    if not text:
+        raise UserError(where, f"no {name}", "Fill in every column")
+    return text.lower() if name == "app" else text.upper()
+
+
+def _count(where: str, name: str, row: dict[str, str]) -> int:
+    text = (row[name] or "").strip()
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) <= 1_000_000 or len(text) > 7:
+        raise UserError(where, f"{name} is {text!r}", "Give a whole number from 1 to 1000000")
+    return int(text)
+
+
+def _seconds(where: str, row: dict[str, str]) -> float:
+    try:
+        value = float(row["time_s"] or "")
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e12:
+        raise UserError(where, f"time_s is {row['time_s']!r}", "Give a positive number of seconds")
+    return value
