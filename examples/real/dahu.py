@@ -123,7 +123,7 @@ class Row:
 
     @property
     def named(self) -> bool:
-        """Whether the factor of speed of its study is fitted to this row."""
+        """True for the row to which the factor of speed of its study is fitted."""
         wanted = NAMED.get(self.study)
         return wanted is not None and all(str(getattr(self, name)) == value for name, value in wanted.items())
 
