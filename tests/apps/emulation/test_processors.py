@@ -12,6 +12,7 @@ from platforms.errors import UserError
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr(processors, "PATIENCE_S", 0.0)
     monkeypatch.setattr(processors, "cache_folder", lambda: tmp_path)
 
 
