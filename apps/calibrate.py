@@ -59,7 +59,7 @@ def kernel_flops(kernel_name: str) -> float:
     return max(record.flops / record.timed_wall_s for record in records)
 
 
-def _run() -> int:
+def _run(_: argparse.Namespace) -> int:
     peak = dgemm_flops()
     print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
     shares = {}
@@ -83,8 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    build_parser().parse_args(argv)
-    return exit_status(_run)
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

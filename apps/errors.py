@@ -33,3 +33,13 @@ class SimulationError(Exception):
 
 class Stopped(SimulationError):
     """A simulation that was ended or not begun because its result is no longer wanted."""
+
+
+def check_still(what: str, known: str, now: str) -> None:
+    """Check that files which were hashed when the command began are still the same.
+
+    Raises:
+        KernelError: They were changed.
+    """
+    if now != known:
+        raise KernelError(what, "its files were changed while the command ran", "Start the command again")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import (
@@ -30,8 +31,9 @@ from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
 from apps.spec.choices import MODES
+from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.timelines.files import check_timeline, timeline_formats, write_timeline
+from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
 from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
@@ -45,9 +47,6 @@ from platforms.wording import number_of
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
-    from apps.spec.run_spec import RunSpec
-
-_TIMELINE = "--timeline"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -70,11 +69,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_machine_arguments(parser)
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
-    parser.add_argument(
-        _TIMELINE, metavar="FILE",
-        help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
-        "(docs/programs/timelines.md); the run is simulated once more for it",
-    )  # fmt: skip
+    add_timeline_argument(parser)
+    add_dry_run_argument(parser, kept=False)
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
 
@@ -185,7 +181,7 @@ def _spec(args: argparse.Namespace) -> RunSpec:
     """Return the run that the options ask for."""
     asked = _asked(args)
     if args.timeline is not None:
-        check_timeline(_TIMELINE, args.timeline)
+        check_timeline(TIMELINE, args.timeline)
     machine = machine_from_arguments(args)
     settings = settings_from_arguments(args, machine)
     mode = args.mode or "skeleton"
@@ -207,7 +203,9 @@ def _check_of_machine(args: argparse.Namespace) -> None:
     """Refuse options of measured runs without a machine, and those of simulations with one."""
     if args.machine is not None:
         if args.timeline is not None:
-            raise OptionError(_TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
+            raise OptionError(TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
+        if args.dry_run:
+            raise OptionError("--dry-run", "counts simulations, and does not go with --machine", "Drop one")
         if args.no_store and (args.store is not None or args.reuse):
             raise OptionError("--no-store", f"does not go with {'--reuse' if args.reuse else '--store'}", "Drop one")
         return
@@ -243,7 +241,9 @@ def _run(args: argparse.Namespace) -> int:
     _check_of_machine(args)
     time_limit_s = wall_limit_from_arguments(args)
     spec = _spec(args)
-    # Imported here for a quick start: it is slow to import.
+    if args.dry_run:
+        return _say_plan(args, spec)
+    # Imported here for a quick start: they are slow to import.
     from apps.runs.cautions import extrapolation_caution
     from apps.runs.simulate import simulate
 
@@ -256,17 +256,25 @@ def _run(args: argparse.Namespace) -> int:
     shown = None if args.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
     if args.timeline is not None:
-        print(f"timeline: {write_timeline(_TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
+        print(f"timeline: {write_timeline(TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {spec.target.problem.on(record.ranks)}: verification failed", file=sys.stderr)
         return 1
     return 0
 
 
+def _say_plan(args: argparse.Namespace, spec: RunSpec) -> int:
+    """Print what would be simulated: the run, and once more under the recorder for a timeline."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan, for_timeline
+
+    plan = Plan(truths=(spec,), others=() if args.timeline is None else (for_timeline(spec),))
+    return print_plan(args, plan, kept=False)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from platforms.model.frequency import parse_frequency
 from platforms.model.placement import MAPPINGS, Placement, RanksPerHost, places, read_host_file
 from platforms.model.platform import Platform
 from platforms.read.clusters import parse_clusters, regroup
+from platforms.read.content import loadable
 
 if TYPE_CHECKING:
     from platforms.system.model import System
@@ -264,7 +265,7 @@ def check_usable(platform: Platform, placement: Placement) -> None:
         if change.kind == "state" and change.resource == "host" and change.from_s == 0:
             problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
             raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    check_connected(platform.path, placement)
+    check_connected(loadable(platform), placement)
 
 
 def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:

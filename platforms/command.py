@@ -23,6 +23,17 @@ EXIT_STATUSES = (
 )
 
 
+_NO_MORE = {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+# Python's and the loader's texts where a thread cannot be started or a library has no room in memory.
+_NO_ROOM_TEXTS = ("can't start new thread", "failed to map segment", "cannot allocate memory")
+_TOO_FEW = (
+    "error: the system: it gives no more processes, files or memory ({}). Raise its limits (ulimit -a), or end others."
+)
+
+
+_MOST_DIGITS = 11  # of seconds since 1970: to the year 5138
+
+
 @dataclass(frozen=True)
 class Call:
     """A command and the other name by which the user called it."""
@@ -94,6 +105,12 @@ class CommandParser(argparse.ArgumentParser):
         said = f"invalid choice: {value!r} (choose from {', '.join(known)}){'. ' + asked if asked else ''}"
         raise argparse.ArgumentError(action, said)
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the command; a message goes to standard error, if that can be written."""
+        if message:
+            _say(message.rstrip("\n"))
+        sys.exit(status)
+
     def error(self, message: str) -> NoReturn:
         """End the command with exit status 2 (bad input)."""
         text = printable(message).rstrip(".")
@@ -135,16 +152,29 @@ def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Run a command and return its exit status.
+    """Run a command, from its parser on, and return its exit status.
 
     An exception that a user can cause is reported in one line and gives the status that EXIT_STATUSES names.  Any other
     exception is a bug and keeps its traceback.
+
+    Raises:
+        SystemExit: The parser ends the command: after --help, or at an option that does not exist.
     """
+    closed_output = not _is_open(1)
+    _open_streams()
+    if closed_output:  # found now rather than after hours of simulation
+        _say("error: standard output: it is closed. Open it, or send it to /dev/null.")
+        return 2
     signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way; no child process may be left running
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # the terminal closes; nohup ignores the signal
         signal.signal(signal.SIGHUP, _interrupt)
     try:
-        status = command()
+        _check_environment()
+        try:
+            status = command()
+        except SystemExit:  # after --help, which may be in the buffer still
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
         return status
     except UserError as err:
@@ -160,8 +190,17 @@ def exit_status(command: Callable[[], int]) -> int:
         return 141
     except OSError as err:
         _drop_output()
+        if err.errno in _NO_MORE:
+            _say(_TOO_FEW.format(err.strerror))
+            return 1
         _say(f"error: {printable(str(err.filename or 'output'))}: {err.strerror or err}")
         return 2 if err.errno == errno.ENAMETOOLONG else 1
+    except (RuntimeError, MemoryError, ImportError) as err:
+        if not isinstance(err, MemoryError) and not any(text in str(err) for text in _NO_ROOM_TEXTS):
+            raise
+        _drop_output()
+        _say(_TOO_FEW.format(printable(str(err)) or "out of memory"))
+        return 1
     except UnicodeEncodeError as err:
         _drop_output()
         _say(f"error: {_not_encodable(err)}")
@@ -180,6 +219,39 @@ def _not_encodable(err: UnicodeEncodeError) -> str:
     if err.encoding.lower().replace("-", "") == "utf8":
         return f"{what!r}: not text in UTF-8. Rename it."
     return f"{what!r}: the output's encoding {err.encoding} has no such character. Set PYTHONIOENCODING to utf-8."
+
+
+def _is_open(handle: int) -> bool:
+    try:
+        os.fstat(handle)
+    except OSError:
+        return False
+    return True
+
+
+def _open_streams() -> None:
+    """Open standard streams that the caller has closed: files opened later would take their places.
+
+    Python then has None in place of the stream.
+    """
+    for handle in range(3):
+        if not _is_open(handle):
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    for name, handle in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            stream = os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
+
+
+def _check_environment() -> None:
+    """Refuse a value of SOURCE_DATE_EPOCH that compilers and Matplotlib cannot read.
+
+    Raises:
+        UserError: It is not a number of seconds.
+    """
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if text and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise UserError(f"SOURCE_DATE_EPOCH={printable(text)}", "not a number of seconds since 1970", "Unset it")
 
 
 def _interrupt(*_: object) -> None:

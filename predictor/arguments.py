@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from apps.arguments.programs import own_problem_from_arguments, problem_from_arguments
 from apps.programs.kernel import sized_names
 from apps.programs.problem import Problem
-from apps.store.database import DATABASE
 from platforms.errors import UserError
-from platforms.files.caching import cache_folder
 from predictor.answers.answers import names
 from predictor.base import Predictor
 from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.registry import ALL, help_text, predictors
-
-if TYPE_CHECKING:
-    from predictor.evidence.plan import Plan
 
 
 def problems_from_arguments(args: argparse.Namespace) -> list[Problem]:
@@ -53,29 +45,6 @@ def add_predictor_argument(
         help=f"{help_text()}; or {ALL} (default: {default_text or ','.join(default)}); those named dpgraph record the "
         "program and send messages first, some seconds for each platform",
     )  # fmt: skip
-
-
-def add_dry_run_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option --dry-run; the command then calls print_plan instead of running anything."""
-    parser.add_argument(
-        "--dry-run", action="store_true",
-        help="only say how many runs would be made, how many of them the store has, how long the others may take, and "
-        "what the evidence costs",
-    )  # fmt: skip
-
-
-def print_plan(args: argparse.Namespace, plan: Plan) -> int:
-    """Print what would be run, and return the exit status.  ``args`` has the options of add_runner_arguments."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.store import Store
-    from predictor.evidence.plan import plan_text
-
-    folder = cache_folder() / "store" if args.store is None else Path(args.store)
-    store = None
-    if not args.no_store and (folder / DATABASE).exists():
-        store = Store(folder, read_only=True)
-    print(plan_text(plan, store, args.jobs or os.cpu_count() or 1))
-    return 0
 
 
 def predictors_from_arguments(args: argparse.Namespace) -> list[Predictor]:

@@ -11,11 +11,13 @@ import json
 import sys
 from collections.abc import Sequence
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import CommandParser
 from platforms.terminal.width import add_wide_argument
 from predictor.conformance.judge import FAILS, judge
+from predictor.conformance.planning import plan
 from predictor.conformance.report import as_json, text_lines
 from predictor.plugins import FORM
 from predictor.registry import ALL, predictors
@@ -37,11 +39,14 @@ def build_parser() -> argparse.ArgumentParser:
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON object")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
     chosen = predictors(args.names)
+    if args.dry_run:
+        return print_plan(args, plan(chosen))
     with runner_from_arguments(args) as runner:
         verdicts = [verdict for one in chosen for verdict in judge(one, runner)]
     if args.json:
@@ -53,8 +58,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import (
@@ -42,10 +43,8 @@ from platforms.terminal.prose import prose_lines
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
 from predictor.arguments import (
-    add_dry_run_argument,
     add_predictor_argument,
     predictors_from_arguments,
-    print_plan,
     problems_from_arguments,
 )
 from predictor.base import Predictor
@@ -186,8 +185,7 @@ def _first_runs(models: Sequence[Predictor], targets: Sequence[Target], broker: 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     return CommandParser(prog="python -m predictor.prepare", description=__doc__)
 
 
-def _run() -> int:
+def _run(_: argparse.Namespace) -> int:
     prepare()
     print(f"what predictions need is compiled in {cache_folder()}")
     return 0
@@ -59,8 +59,7 @@ def _run() -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    build_parser().parse_args(argv)
-    return exit_status(_run)
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ PREDICTORS = {
     "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
 }
 # These predict runs on real machines alone, and ``all`` does not include them.
-OF_MACHINES = {"simulate": "predictor.simulation:SIMULATE"}
+OF_MACHINES = {"simulate": "predictor.simulation.predictor:SIMULATE"}
 ALL = "all"  # stands for every predictor
 SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe

@@ -15,10 +15,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
+from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.arguments import check_usable, read_platforms
@@ -31,10 +33,10 @@ from platforms.model.placement import MAPPINGS, Placement
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
-from predictor.arguments import add_dry_run_argument, print_plan
-from predictor.evidence.plan import Plan, planned, rough_duration, wall_s
+from predictor.defaults.choice import PredictorsOf, default_predictors
+from predictor.evidence.plan import planned
 from predictor.plugins import within
-from predictor.registry import HCF_FAMILY, predictors
+from predictor.registry import predictors
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
@@ -73,7 +75,11 @@ class Campaign:
     """The targets and predictors of a campaign file."""
 
     cases: tuple[Case, ...]
-    predictors: tuple[Predictor, ...]
+    predictors: tuple[Predictor, ...] | PredictorsOf  # of every target, or by target
+
+    def asked(self, target: Target) -> Sequence[Predictor]:
+        """Return the predictors of a target."""
+        return self.predictors(target) if callable(self.predictors) else self.predictors
 
     def groups(self) -> dict[tuple[Settings, str], list[Target]]:
         """Return the targets grouped by settings and mapping."""
@@ -98,7 +104,7 @@ def read_campaign(path: str | Path) -> Campaign:
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
         efficiencies = ["reference", 0.1]   # default reference
-        predictors = ["hcf"]                # default the three of HCF; "all" for every one; "mine.py:NAME" for yours
+        predictors = ["hcf"]                # default as validation.run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others
@@ -148,7 +154,9 @@ def read_campaign(path: str | Path) -> Campaign:
     ]
     for case in cases:
         case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
-    models = predictors(within(path.parent, name) for name in _names(table, "predictors", list(HCF_FAMILY)))
+    if not table.has("predictors"):
+        return Campaign(tuple(cases), default_predictors)
+    models = predictors(within(path.parent, name) for name in _names(table, "predictors", []))
     return Campaign(tuple(cases), tuple(models))
 
 
@@ -249,7 +257,7 @@ def plan(campaign: Campaign) -> Plan:
 def estimate(campaign: Campaign, jobs: int) -> Estimate:
     """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations."""
     asked = plan(campaign)
-    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.others)
+    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.askers)
 
 
 def _file_help() -> str:
@@ -292,7 +300,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     fail_above = limit_from_arguments(args)
     campaign = read_campaign(args.file)
-    count = len(campaign.cases) * len(campaign.predictors)
+    count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
     if args.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
         return print_plan(args, plan(campaign))
@@ -339,8 +347,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
+    return exit_status(lambda: _run(build_parser().parse_args(argv), sys.argv[1:] if argv is None else argv))
 
 
 if __name__ == "__main__":

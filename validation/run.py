@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
@@ -15,19 +18,19 @@ from apps.errors import OptionError
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
+from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
 from platforms.arguments import (
     add_placement_arguments,
     add_platform_arguments,
     placement_from_arguments,
 )
 from platforms.command import CommandParser
+from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 from predictor.arguments import (
-    add_dry_run_argument,
     add_predictor_argument,
     predictors_by_target,
-    print_plan,
     problems_from_arguments,
 )
 from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf
@@ -37,6 +40,9 @@ from validation.comparison.truth import read_measured
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
 from validation.output.output import Output
 from validation.report.option import add_report_argument, reporter_from_arguments
+
+if TYPE_CHECKING:
+    from apps.runs.plan import Plan
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -66,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="compare with times measured on a real machine instead of simulated ones: columns app (or program), "
         "platform, ranks, time_s (docs/programs/own-program.md)",
     )  # fmt: skip
+    add_timeline_argument(parser)
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")
     parser.add_argument(
         "--energy", action="store_true",
@@ -121,11 +128,14 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     ]
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
+    if args.timeline is not None:
+        _check_timeline(args, targets)
     if args.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        return print_plan(args, planned([(settings, targets)], models, truths=args.truth is None))
+        plan = planned([(settings, targets)], models, truths=args.truth is None)
+        return print_plan(args, plan if args.timeline is None else _with_timeline(plan))
     if args.no_target:
         # Imported here for a quick start: it is slow to import.
         from predictor.predict import show_predictions
@@ -155,13 +165,35 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         ):  # fmt: skip
             output.add(outcome)
             report.add(outcome)
+        if args.timeline is not None and output.status not in (1, 2):  # the run of the target has not failed
+            spec = settings.spec(targets[0])
+            written = write_timeline(TIMELINE, args.timeline, spec, runner.record(spec))
+            print(f"timeline: {written}", file=sys.stderr)
     return output.status
+
+
+def _check_timeline(args: argparse.Namespace, targets: Sequence[Target]) -> None:
+    """Raise UserError unless a timeline can be written: of one target, which is simulated."""
+    where = f"{TIMELINE} {args.timeline}"
+    if len(targets) != 1:
+        raise UserError(where, f"it shows one run, but there are {len(targets)} targets", "Ask for one target")
+    if args.truth is not None:
+        raise UserError(where, "times from a file have no timeline", "Leave out --truth, or the timeline")
+    if args.machine is not None:
+        raise UserError(where, "shows a simulation, and does not go with --machine", "Drop one")
+    check_timeline(TIMELINE, args.timeline)
+
+
+def _with_timeline(plan: Plan) -> Plan:
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.plan import for_timeline
+
+    return replace(plan, others=(for_timeline(plan.truths[0]),))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args, sys.argv[1:] if argv is None else argv))
+    return exit_status(lambda: _run(build_parser().parse_args(argv), sys.argv[1:] if argv is None else argv))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Calibrate a SimGrid platform from measured times of MPI calls: ``python -m apps.calibration --p2p p2p.csv``.
+"""Calibrate a SimGrid platform from a machine or from measured times of MPI calls: ``python -m apps.calibration``.
 
 Public faces: ``readers.reading.read_samples``, ``readers.reading.measured_of``, ``points.points_of``,
-``model.model_of``, ``platform_file.platform_file``, ``replay.replayed``, ``cli.main``.
+``model.model_of``, ``platform_file.platform_file``, ``replay.replayed``, ``machine.rows.read_rows``,
+``machine.calibrate.calibrated``, ``cli.main``.
 """

@@ -10,6 +10,7 @@ from apps.calibration.model import NEVER, Model
 from apps.calibration.platform_file import Cluster
 from apps.calibration.points import Measured
 from apps.calibration.replay import CallErrors
+from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
 
@@ -65,7 +66,6 @@ def _call_json(found: Calibration, call: str) -> dict[str, Any]:
 
 def as_text(found: Calibration) -> str:
     """Return the summary that the command prints."""
-    model, thresholds = found.model, found.model.thresholds
     rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "spread", "within")]
     for call, errors in found.errors.items():
         largest, size = errors.largest
@@ -75,21 +75,29 @@ def as_text(found: Calibration) -> str:
                 *(str(size), f"{errors.spread:.0%}", f"{errors.within_spread:.0%}"),
             )
         )
-    cluster = found.cluster
     return "\n".join(
         [
-            f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
-            f"link: {model.bandwidth_Bps / 1e6:.5g} MB/s, route: {model.latency_s * 1e6:.4g} us",
-            f"eager messages below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
-            f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})",
+            *folded_lines(_description(found)),
             "",
             "Replay in SMPI at sizes that were not fitted, against the measured times:",
             *table_lines(rows, left={0}),
-            "spread: half the range of times measured at the ten sizes nearest by; within: replays in that range",
+            *folded_lines(
+                ["spread: half the range of times measured at the ten sizes nearest by; within: replays in that range"]
+            ),
             "",
             *(f"{what}: {path}" for what, path in found.files.items()),
         ]
     )
+
+
+def _description(found: Calibration) -> list[str]:
+    cluster, model, thresholds = found.cluster, found.model, found.model.thresholds
+    return [
+        f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
+        f"link: {model.bandwidth_Bps / 1e6:.5g} MB/s, route: {model.latency_s * 1e6:.4g} us",
+        f"eager messages below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
+        f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})",
+    ]
 
 
 def _size_text(size: int) -> str:

@@ -22,6 +22,7 @@ _WAITING_CALL = re.compile(r"^waits: rank (\d+) in (\w+)$", re.MULTILINE)  # pri
 _NO_MEMORY = re.compile(
     r"Memory allocation of \d+ bytes failed|std::bad_alloc|out of memory|MemoryError|Cannot allocate memory"
 )
+_NO_PROCESS = re.compile(r"Cannot fork|fork: Resource temporarily unavailable|no thread to|pthread_create failed")
 _STACK = re.compile(r"try increasing the stack size\s+--cfg=contexts/stack-size:XXX \(current size is (\d+) KiB\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 _DEADLOCK = "Deadlock detected"
@@ -99,6 +100,8 @@ def _lack(done: Finished) -> str | None:
     said = _NO_MEMORY.search(done.log)
     if said:
         return f"memory ran out: {said[0]}, when {peak}"
+    if _NO_PROCESS.search(done.log):
+        return "the system gives no more processes and threads. Raise its limit (ulimit -u)"
     return no_room(done)
 
 

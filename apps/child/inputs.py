@@ -85,9 +85,9 @@ def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | N
     if ".." in text.split("/"):
         text = os.path.realpath(text)
     text = os.path.normpath(text)
-    inside = os.path.relpath(text, work) if text.startswith((f"{work}/", str(work))) else None
-    if inside is not None and not inside.startswith(".."):
-        return inside
+    for place in {str(work), os.path.realpath(work)}:
+        if text == place or text.startswith(f"{place}/"):
+            return os.path.relpath(text, place)
     outside = (*_SYSTEM, *ours, f"{folder}/", f"{os.path.realpath(folder)}/")
     return None if text.startswith(outside) or text in ("/", str(folder)) else text
 

@@ -96,7 +96,10 @@ def run_bounded(
         os.close(report)
     if reason == "stop":
         raise Stopped(f"{command[0]}: ended, because its runner was closed")
-    if len(said) != 6:  # the keeper was killed, or could not start the command
+    if len(said) == 2:
+        reason = os.strerror(int(said[1]))
+        raise SimulationError(f"{command[0]}: the system cannot start it ({reason}). Raise its limits (ulimit -a)")
+    if len(said) != 6:  # the keeper was killed
         raise SimulationError(f"{command[0]}: its keeper process ended with status {keeper.returncode}")
     status, out_bytes, out_problem, log_bytes, log_problem, peak_KiB = map(int, said)
     problem = out_problem or log_problem

@@ -7,6 +7,11 @@ from pathlib import Path
 
 from platforms.simgrid.child import clean_environment
 
+_CATEGORIES = (
+    *("LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_TIME", "LC_ADDRESS", "LC_IDENTIFICATION"),
+    *("LC_MEASUREMENT", "LC_NAME", "LC_PAPER", "LC_TELEPHONE"),
+)
+
 
 def working_folder(folder: Path) -> Path:
     """Make a folder inside the run's folder, with links to all entries of the current folder, and return it.
@@ -24,4 +29,16 @@ def working_folder(folder: Path) -> Path:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of a run: this process's, without what steers SimGrid's scripts, and the run's TMPDIR."""
-    return {**clean_environment(), "TMPDIR": str(folder), **more}
+    return {**_with_plain_numbers(clean_environment()), "TMPDIR": str(folder), **more}
+
+
+def _with_plain_numbers(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables with a locale in which numbers have a point.
+
+    A program may call ``setlocale(LC_ALL, "")``, and SimGrid, in the same process, could not read its own options if
+    they then had a comma.
+    """
+    everywhere = variables.pop("LC_ALL", "")
+    if everywhere:
+        variables |= dict.fromkeys(_CATEGORIES, everywhere)
+    return {**variables, "LC_NUMERIC": "C"}

@@ -22,7 +22,8 @@ def smpirun_command(
 ) -> list[str]:
     """Return the words of the command.
 
-    smpirun is a shell script that quotes only the platform: everything else needs a plain name (``is_plain``).
+    smpirun is a shell script that quotes only the platform: everything else needs a plain name (``is_plain`` in
+    platforms/files/scratch.py), as scratch folders have.
 
     Args:
         program: The program, as smpirun finds it from the current folder.
@@ -51,8 +52,3 @@ def smpirun_command(
 def write_host_file(path: Path, hosts: Iterable[str]) -> None:
     """Write the host of every rank, one per line."""
     path.write_text("".join(f"{host}\n" for host in hosts))
-
-
-def is_plain(name: str) -> bool:
-    """Tell whether shells and the loader of libraries take a text for one name, without quotes."""
-    return not set(name) & set(" \t\n*?[]\\'\"$`:;&|<>()")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from apps.errors import KernelError
+from apps.programs.kernel_file import check_values
 from platforms.errors import known_names, matching
+from platforms.files.checked_toml import read_toml
 
 _HERE = Path(__file__).parents[1] / "kernels"
 _HARNESS = _HERE / "harness"
@@ -81,7 +82,7 @@ def named_kernel(name: str) -> Kernel:
 @cache
 def _read_kernel(name: str) -> Kernel:
     path = _HERE / name / "kernel.toml"
-    data = tomllib.loads(path.read_text())
+    data = read_toml(path, "kernel.toml")
     needed = _KEYS | (_SIZES if "size" in data else _CLASSES)
     if odd := (set(data) - _OPTIONAL) ^ needed:
         problem = f"missing or unknown keys: {', '.join(sorted(odd))}"
@@ -90,6 +91,7 @@ def _read_kernel(name: str) -> Kernel:
     if not isinstance(data.get("uniform", False), bool) or ("uniform" in data and "iterations" not in data):
         remedy = "Give true, false or nothing, and nothing without iterations"
         raise KernelError(str(path), f"uniform = {data['uniform']!r}", remedy)
+    check_values(path, data)
     return Kernel(
         name=name,
         title=data["title"],

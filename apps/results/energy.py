@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from platforms.model.platform import Platform
+from platforms.read.content import loadable
 
 _PLUGINS = {"hosts": "host_energy", "links": "link_energy"}
 _LINK_WATTS = (b"wattage_range", b"watt_range")  # name of the link property for power, and its former name
@@ -23,7 +24,7 @@ def counted(platform: Platform) -> tuple[str, ...]:
     Links are not checked one by one; they count as soon as the platform file contains the name of their property.
     """
     hosts = ("hosts",) if any(host.power is not None for host in platform.hosts) else ()
-    return (*hosts, *(("links",) if _names_link_watts(platform.path, platform.content_hash) else ()))
+    return (*hosts, *(("links",) if _names_link_watts(loadable(platform), platform.content_hash) else ()))
 
 
 @cache

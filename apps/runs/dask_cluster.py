@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,9 @@ from apps.results.record import RunRecord
 from apps.runs.place import difference, place
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, write_atomically
-from platforms.read.read import profiles
+from platforms.read.content import loadable, profiles
 
 _CONNECT_LIMIT_S = 20.0
 _LONGEST_PAUSE_S = 0.05
@@ -41,6 +42,7 @@ class Cluster:
             from distributed import Client
         except ImportError:
             raise UserError("--scheduler", "Dask is not installed", "Run pip install '.[cluster]'") from None
+        _check_address(address)
         try:
             self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
         except (OSError, ValueError) as err:
@@ -60,8 +62,11 @@ class Cluster:
 
     @property
     def places(self) -> int:
-        """Number of simulations that the present workers can run at the same time."""
-        return sum(self._client.nthreads().values())
+        """Number of simulations that the present workers can run at the same time; 0 if the scheduler is gone."""
+        try:
+            return sum(self._client.nthreads().values())
+        except _lost():
+            return 0
 
     def _check_places(self, address: str) -> None:
         """Refuse workers whose results could differ; those that join later are checked with each of their runs."""
@@ -88,8 +93,11 @@ class Cluster:
         from distributed import KilledWorker
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
-        files = _files_to_send(spec.target.platform.path)
-        future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
+        files = _files_to_send(loadable(spec.target.platform))
+        try:
+            future = self._client.submit(_simulate_there, spec, files, time_limit_s, place(), pure=False)
+        except _lost():
+            raise _gone(what) from None
         stop = threading.Event() if stop is None else stop
         pause_s = 0.001
         while not future.done():
@@ -103,7 +111,11 @@ class Cluster:
         except KilledWorker:
             raise SimulationError(f"{what}: every worker that ran it died, perhaps for lack of memory") from None
         except CancelledError:  # not by this process
-            raise SimulationError(f"{what}: the scheduler of the workers is gone") from None
+            raise _gone(what) from None
+        except _lost():
+            if self._client.status == "running":  # an error of the run itself
+                raise
+            raise _gone(what) from None
         return record
 
     def _check_workers(self, what: str) -> None:
@@ -124,7 +136,38 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         """Close the connection to the scheduler, which drops the runs of this client."""
-        self._client.close()
+        with suppress(*_lost()):  # of a scheduler that is gone
+            self._client.close()
+
+
+def _check_address(address: str) -> None:
+    """Refuse an address that cannot be one; Dask's client would take 40 s to give it up.
+
+    Raises:
+        UserError: It is none.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        with suppress(NotImplementedError):  # kinds of addresses without a port
+            get_address_host_port(address)
+    except (ValueError, OSError, RuntimeError) as err:
+        reason = str(err).partition("\n")[0].rstrip(".")
+        remedy = "Give the address of a running scheduler, such as tcp://host:8786"
+        raise UserError(f"--scheduler {printable(address)}", reason, remedy) from err
+
+
+def _lost() -> tuple[type[Exception], ...]:
+    """Return what Dask's client raises when the scheduler does not answer."""
+    # Imported here for a quick start: it is slow to import.
+    from distributed.client import ClosedClientError
+
+    return OSError, RuntimeError, TimeoutError, ClosedClientError
+
+
+def _gone(what: str) -> SimulationError:
+    return SimulationError(f"{what}: the scheduler of the workers is gone")
 
 
 def _files_to_send(path: Path) -> dict[str, bytes]:
@@ -164,5 +207,5 @@ def _simulate_there(
         if not path.is_file() or path.read_bytes() != content:
             write_atomically(path, content)
     path = folder / Path(platform.path).name
-    there = replace(spec, target=replace(spec.target, platform=replace(platform, path=path)))
+    there = replace(spec, target=replace(spec.target, platform=replace(platform, path=path, kept=None, file_hash=None)))
     return simulate(there, time_limit_s=time_limit_s)

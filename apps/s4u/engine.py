@@ -21,13 +21,14 @@ from apps.errors import NoIterations, SimulationError
 from apps.programs.own_program import check_unchanged
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
-from apps.s4u.layer import layer_hash
+from apps.s4u.layer import check_layer, layer_hash
 from apps.spec.engine_options import trace_options
 from apps.spec.run_spec import RunSpec
 from apps.spec.s4u_limits import detached_below_bytes
 from apps.traffic import check
 from platforms.errors import UserError
 from platforms.files.scratch import scratch_folder
+from platforms.read.content import loadable
 from platforms.simgrid.installed import INSTALL, check_simgrid
 from platforms.simgrid.repairs import loaded_first
 
@@ -135,6 +136,9 @@ def _run(
             output_limit_bytes=LOG_LIMIT_BYTES,
         )
         output = _result(done, result, spec, str(spec.target) if what is None else what)
+        check_layer(declared=program is None)
+        if program is not None:
+            check_unchanged(program)
         if work is not None:
             done = replace(done, inputs=noted_inputs(inputs, folder=folder, work=work, ours=_OURS))
         return done, output
@@ -160,7 +164,7 @@ def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "iterations": iterations,
         "flop_scale": spec.flop_scale,
         "detached_below_bytes": detached_below_bytes([*spec.target.platform.options, *spec.options]),
-        "platform": str(spec.target.platform.path),
+        "platform": str(loadable(spec.target.platform)),
         "hosts": list(spec.target.placement),
         "options": {**spec.engine_options, **dict(spec.options)},
     }

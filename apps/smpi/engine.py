@@ -20,7 +20,7 @@ from apps.programs.own_program import UserProgram
 from apps.recording.recorder.library import recorder_hash, recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
-from apps.smpi.launch import Launch, launch, prepare, repeatable
+from apps.smpi.launch import Launch, check_program, launch, prepare, repeatable
 from apps.smpi.memorybus.library import bus_hash
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
@@ -132,6 +132,7 @@ def _noted(
         )
         if work is not None:
             done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+    check_program(spec)
     check_recorded(done, what)
     if spec.target.problem.program is not None:
         check_success(done, what)

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.child.smpirun import is_plain, smpirun_command, write_host_file
+from apps.child.smpirun import smpirun_command, write_host_file
 from apps.errors import KernelError
 from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
-from apps.programs.own_program import executable
+from apps.programs.own_program import check_unchanged, executable
 from apps.smpi.memorybus.library import bus_library
 from apps.spec.engine_options import check_host_names, trace_options
 from apps.spec.run_spec import RunSpec
+from platforms.files.scratch import is_plain
+from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.repairs import loaded_first, repairs_library
 
@@ -58,6 +60,17 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
     )
 
 
+def check_program(spec: RunSpec) -> None:
+    """Check after a run that a binary of the user, which is run in its own place, is still the one that was read.
+
+    Raises:
+        KernelError: It was changed.
+    """
+    program = spec.target.problem.program
+    if program is not None and not program.is_source:
+        check_unchanged(program)
+
+
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
     """Fill the run's folder and return the command.
 
@@ -89,6 +102,7 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
         program=f"{name}/program",
         wrapper=shlex.join(wrapper),
         traces=traces,
+        platform=loadable(spec.target.platform),
     )
 
 
@@ -101,11 +115,28 @@ def repeatable(spec: RunSpec, started: Launch) -> tuple[str, ...]:
     repairs = repairs_library()
     first = repairs if repairs is None or is_plain(str(repairs)) else "./REPAIRS"
     wrapper = "" if first is None else f"env LD_PRELOAD={first}"
-    return tuple(_command(spec, started, host_file="HOSTS", program=str(started.program), wrapper=wrapper, traces={}))
+    return tuple(
+        _command(
+            spec,
+            started,
+            host_file="HOSTS",
+            program=str(started.program),
+            wrapper=wrapper,
+            traces={},
+            platform=spec.target.platform.path,
+        )
+    )
 
 
 def _command(
-    spec: RunSpec, started: Launch, *, host_file: str, program: str, wrapper: str, traces: Mapping[str, str]
+    spec: RunSpec,
+    started: Launch,
+    *,
+    host_file: str,
+    program: str,
+    wrapper: str,
+    traces: Mapping[str, str],
+    platform: Path,
 ) -> list[str]:
     """Return the words that start the run."""
     return smpirun_command(
@@ -113,7 +144,7 @@ def _command(
         started.arguments,
         nranks=spec.target.nranks,
         host_file=host_file,
-        platform=spec.target.platform.path,
+        platform=platform,
         options={**spec.engine_options, **dict(spec.options), **traces},
         energy=started.energy,
         privatize=started.privatize,

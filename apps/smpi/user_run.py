@@ -23,7 +23,7 @@ from apps.recording.files import Incomplete, difference, no_moment, read_moments
 from apps.recording.recorder.library import recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
-from apps.smpi.launch import Launch, launch, prepare, repeatable
+from apps.smpi.launch import Launch, check_program, launch, prepare, repeatable
 from apps.smpi.user_iterations import (
     Seen,
     Timeline,
@@ -86,6 +86,7 @@ def run_user_iterations(
             stop=stop,
             output_limit_bytes=LOG_LIMIT_BYTES,
         )
+        check_program(spec)
         check_recorded(done, what)
         with failures_explained(spec.target.changes, done):
             check_success(done, what)

@@ -19,6 +19,7 @@ from apps.results.record import RunRecord
 from apps.store.database import StoreError
 from apps.store.store import Entry, Store
 from platforms.errors import UserError
+from platforms.files.spreadsheets import cell
 from platforms.files.writing import write_whole
 
 SUFFIXES = (".csv", ".parquet")
@@ -153,8 +154,8 @@ def _csv(columns: dict[str, list[Any]]) -> bytes:
     """Return the table as CSV, with all digits of floats and empty cells for missing values."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in zip(*columns.values(), strict=True))
     return file.getvalue().encode()
 
 

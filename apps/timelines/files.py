@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from apps.results.record import RunRecord
     from apps.spec.run_spec import RunSpec
 
+TIMELINE = "--timeline"
 _CHROME, _PAJE, _OTF2 = "Chrome's trace format (Perfetto)", "Paje (ViTE)", "OTF2 (Vampir, otf2-print)"
 FORMATS = {".json": _CHROME, ".paje": _PAJE, ".trace": _PAJE, ".otf2": _OTF2}
 
@@ -23,6 +25,15 @@ def timeline_formats() -> str:
         f"{' or '.join(ending for ending, one in FORMATS.items() if one == name)} for {name}"
         for name in dict.fromkeys(FORMATS.values())
     )
+
+
+def add_timeline_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option --timeline, whose value check_timeline and write_timeline take."""
+    parser.add_argument(
+        TIMELINE, metavar="FILE",
+        help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
+        "(docs/programs/timelines.md); the run is simulated once more for it",
+    )  # fmt: skip
 
 
 def check_timeline(option: str, text: str) -> None:

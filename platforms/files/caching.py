@@ -71,9 +71,10 @@ def read_checked(path: Path) -> bytes | None:
 def _wanted_folder() -> Path:
     own = os.environ.get("GRID_VALIDATOR_CACHE")
     try:
-        return Path(own).expanduser().absolute() if own else user_cache_path(FOLDER_NAME, appauthor=False)
+        folder = Path(own).expanduser() if own else user_cache_path(FOLDER_NAME, appauthor=False)
     except RuntimeError as err:
         raise UserError("cache folder", "there is no home folder", _REMEDY) from err
+    return folder.absolute()  # HOME may be relative
 
 
 def unusable(folder: Path, reason: str) -> UserError:

@@ -21,13 +21,17 @@ from platforms.files.locks import still_named, try_lock
 
 _PREFIX = "grid-validator-scratch-"
 _NAME = re.compile(rf"\.?{_PREFIX}\w+-[a-z0-9_]{{8}}")  # no folder that a user wants to keep has such a name
+_PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG}
 _swept: set[tuple[int, Path]] = set()  # process id and folder
 
 
 @contextmanager
 def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
-    """Make a new empty folder that is removed at the end of the context.
+    """Make a new empty folder that is removed at the end of the context, and yield a path that shell scripts can take.
+
+    Where its own name has other characters than letters of ASCII, digits and ``_./+-``, such as those of TMPDIR, the
+    path leads to it through /proc and holds for all processes of this user while the context lasts.
 
     Args:
         kind: A word of the folder's name.
@@ -37,23 +41,24 @@ def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
         UserError: The folder cannot be made, or a file in it cannot be written.
     """
     # gettempdir alone would silently choose another folder if TMPDIR is full or read-only.
-    place = parent or Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    place = (parent or Path(os.environ.get("TMPDIR") or tempfile.gettempdir())).absolute()
     _sweep_once(place)
     remedy = f"Make room there, or set {'TMPDIR' if parent is None else 'GRID_VALIDATOR_CACHE'} to another folder"
-    folder, lock = None, None
+    folder, handle, path = None, None, None
     try:
-        folder, lock = _locked_folder(kind, place)
-        yield folder
+        folder, handle = _locked_folder(kind, place)
+        path = _plain_path(folder, handle)
+        yield path
     except OSError as err:
-        inside = folder is None or str(err.filename or folder).startswith(str(folder))
-        if err.errno in _NO_ROOM and inside:
+        inside = folder is None or str(err.filename or folder).startswith((str(folder), str(path)))
+        if folder is None or (err.errno in _NO_ROOM and inside):
             raise UserError(f"folder {folder or place}", f"cannot be written: {err.strerror}", remedy) from err
         raise
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager
@@ -81,7 +86,24 @@ def scratch_file(parent: Path) -> Iterator[tuple[int, Path]]:
         os.close(handle)
 
 
-def _locked_folder(kind: str, place: Path) -> tuple[Path, int | None]:
+def is_plain(name: str) -> bool:
+    """Tell whether shells, loaders and SimGrid's options take a text for one name, without quotes."""
+    return _PLAIN.fullmatch(name) is not None
+
+
+def _plain_path(folder: Path, handle: int) -> Path:
+    """Return the folder's path, or one through its open handle if the name is not plain and there is /proc."""
+    if is_plain(str(folder)):
+        return folder
+    with suppress(OSError):
+        path = Path("/proc", os.readlink("/proc/self"), "fd", str(handle))
+        if os.path.samefile(path, folder):
+            return path
+    return folder
+
+
+def _locked_folder(kind: str, place: Path) -> tuple[Path, int]:
+    """Make the folder; return it with its open handle, which holds the lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-", dir=place))
         try:
@@ -90,8 +112,7 @@ def _locked_folder(kind: str, place: Path) -> tuple[Path, int | None]:
             continue
         locked = try_lock(handle)
         if locked is None:  # the file system has no locks, so nothing is ever removed on it
-            os.close(handle)
-            return folder, None
+            return folder, handle
         if locked and still_named(handle, folder):
             return folder, handle
         os.close(handle)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from platforms.errors import UserError
+from platforms.files.reading import PATIENCE_S
 from platforms.files.scratch import scratch_file
+from platforms.files.spreadsheets import safe_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_PAUSE_S = 0.05  # interval between two looks for the reader of a pipe
 PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
 
 
@@ -107,7 +112,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
 def _write_parts(path: str | Path, parts: Iterable[bytes]) -> None:
     place = Path(os.path.realpath(path))  # a symbolic link is kept
     if place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK)):
-        with open(place, "wb") as stream:
+        with _opened_in_place(place) as stream:
             stream.writelines(parts)
         return
     with scratch_file(place.parent) as (handle, temporary):
@@ -118,9 +123,28 @@ def _write_parts(path: str | Path, parts: Iterable[bytes]) -> None:
         os.replace(temporary, place)
 
 
+def _opened_in_place(place: Path) -> BinaryIO:
+    """Open a pipe, device or file for writing, but do not wait for ever for a reader of a pipe."""
+    if not place.is_fifo():
+        return open(place, "wb")
+    end_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as err:
+            if err.errno != errno.ENXIO:
+                raise
+        else:
+            os.set_blocking(handle, True)
+            return os.fdopen(handle, "wb")
+        if time.monotonic() >= end_s:
+            raise OSError(errno.ENXIO, f"a pipe that nobody reads for {PATIENCE_S:g} s", str(place))
+        time.sleep(_PAUSE_S)
+
+
 def write_csv(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table without its index, as ``write_whole``."""
-    write_whole(path, table.to_csv(index=False).encode())
+    """Write a table without its index, as ``write_whole``; its texts are safe in spreadsheets."""
+    write_whole(path, safe_table(table).to_csv(index=False).encode())
 
 
 def check_picture(option: str, text: str) -> None:

@@ -132,6 +132,8 @@ class Platform:
     network: str | None = None  # the named network of a generated platform; None: the file defines its own
     options: tuple[tuple[str, str], ...] = ()  # SimGrid options in the file's <config>, which SimGrid itself applies
     changes: tuple[Change, ...] = ()  # the first change of each kind of each resource, ordered by time
+    kept: Path | None = field(default=None, compare=False)  # private copy for runs; None: they load ``path`` itself
+    file_hash: str | None = field(default=None, compare=False)  # of the file alone, with its profiles; None: unknown
     _by_name: dict[str, tuple[Host, Cluster]] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:

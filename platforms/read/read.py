@@ -12,7 +12,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,22 +19,19 @@ from typing import Any
 
 from platforms.errors import PlatformError, printable
 from platforms.files.caching import cache_folder, read_checked, write_atomically, write_checked
-from platforms.files.reading import input_bytes
 from platforms.files.scratch import scratch_folder
 from platforms.grids.grid import Grid
 from platforms.grids.xml import platform_xml
 from platforms.model.platform import Change, Host, Link, Platform, Power, PState, Route
 from platforms.read.clusters import by_kind
-from platforms.read.xml_check import MOST_BYTES, MOST_PROFILE_BYTES, check_platform_xml
+from platforms.read.content import content_of, kept_copy
+from platforms.read.xml_check import check_platform_xml
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
 TIME_LIMIT_S = 120.0
 _HELPER = Path(__file__).with_name("describe.cpp")
-_NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_ESCAPES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_ESCAPE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 _REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(?:Uncaught exception [\w:]+(?: by \S+)?: )?(.+)")
 _EMPTY_REASONS = ("Current backtrace:", "Backtrace:")
 _IN_CONFIG = re.compile(r"-> .*ETag\w*_config\b")  # in the backtrace: the error lies in <config>
@@ -52,8 +48,11 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
         PlatformError: SimGrid cannot load the file (the message quotes SimGrid's own), or it has no hosts.
     """
     path = _existing(path)
-    content_hash = _content_hash(path)
+    file_hash, kept = kept_copy(path)
+    content_hash = file_hash
     description = _describe(path, content_hash, "", "changes")
+    if content_of(path) != file_hash:
+        raise PlatformError(str(path), "it was changed while it was read", "Start the command again")
     if path.suffix == ".so":  # its code may read other files, so the hash includes the resulting hosts
         content_hash = hashlib.sha256(f"{content_hash} {json.dumps(description['zones'])}".encode()).hexdigest()
     zones = [(zone["name"], [_host(entry, path) for entry in zone["hosts"]]) for zone in description["zones"]]
@@ -62,7 +61,10 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
         raise PlatformError(str(path), "the platform has no hosts", "Give one with at least one host")
     options = tuple((key, value) for key, value in description["options"])
     changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda one: one.from_s))
-    return Platform(name or printable(path.stem), path, content_hash, clusters, options=options, changes=changes)
+    return Platform(
+        name or printable(path.stem), path, content_hash, clusters,
+        options=options, changes=changes, kept=kept, file_hash=file_hash,
+    )  # fmt: skip
 
 
 def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Route]:
@@ -95,7 +97,7 @@ def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
         PlatformError: A route is missing; the message quotes SimGrid's own.
     """
     path = _existing(path)
-    _describe(path, _content_hash(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
+    _describe(path, content_of(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
 
 
 def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], int, list[Route | None]]:
@@ -143,63 +145,6 @@ def _existing(path: str | Path) -> Path:
     if not os.access(path, os.R_OK):
         raise PlatformError(str(path), "cannot be read", "Change its permissions")
     return path
-
-
-def _content_hash(path: Path) -> str:
-    """Return the SHA-256 of the file and of the files that it names (availability and state profiles)."""
-    try:
-        content = input_bytes(path, most_bytes=MOST_BYTES)
-        digest = hashlib.sha256(content)
-        for name in _named_files(content) if path.suffix != ".so" else ():
-            named = path.parent / name
-            _check_found_first(path, name)
-            if os.path.isfile(named):
-                digest.update(hashlib.sha256(input_bytes(named, most_bytes=MOST_PROFILE_BYTES)).digest())
-    except OSError as err:
-        remedy = "Give a SimGrid platform, XML or .so"
-        raise PlatformError(str(err.filename), f"cannot be read: {err.strerror}", remedy) from err
-    return digest.hexdigest()
-
-
-def profiles(path: Path) -> dict[str, Path]:
-    """Return the files that a platform in XML names (availability and state profiles), by the name that it gives them.
-
-    A name of a file that does not exist is left out; SimGrid reports it.
-    """
-    if path.suffix == ".so":
-        return {}
-    named = {name: path.parent / name for name in _named_files(input_bytes(path, most_bytes=MOST_BYTES))}
-    return {name: file for name, file in named.items() if os.path.isfile(file)}
-
-
-def _named_files(content: bytes) -> list[str]:
-    """Return the names of files in a platform, with XML's escapes replaced; a platform declares no other entities."""
-    texts = (os.fsdecode(match[1] or match[2] or b"") for match in _NAMED_FILES.finditer(content))
-    return [_ESCAPE.sub(_unescaped, text) for text in texts]
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    name = match[1]
-    if not name.startswith("#"):
-        return _ESCAPES[name]
-    number = int(name[2:], 16) if name[1] == "x" else int(name[1:])
-    return chr(number) if 0 < number < sys.maxunicode else match[0]
-
-
-def _check_found_first(path: Path, name: str) -> None:
-    """Refuse a profile that SimGrid would not find beside the platform, because it looks in the current folder first.
-
-    Raises:
-        PlatformError: The current folder has another file of this name.
-    """
-    beside, here = path.parent / name, Path.cwd() / name
-    if not name or os.path.isabs(name) or not os.path.exists(here):
-        return
-    if not os.path.isfile(here):
-        return  # refused as such
-    if not os.path.exists(beside) or not os.path.samefile(beside, here):
-        problem = f"it names the profile {name!r}, and SimGrid would read that of the current folder instead"
-        raise PlatformError(str(path), problem, "Start the command in another folder, or name the profile absolutely")
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> str:

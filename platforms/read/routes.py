@@ -10,6 +10,7 @@ from pathlib import Path
 
 from platforms.errors import PlatformError
 from platforms.model.platform import Platform, Route
+from platforms.read.content import loadable
 from platforms.read.read import read_routes
 
 _MOST_HOSTS = 64  # of a platform whose routes are kept; its 4,096 routes are read in 0.2 s
@@ -29,7 +30,7 @@ class _Known:
 
     def read(self, platform: Platform, pairs: Sequence[tuple[str, str]]) -> None:
         """Read the routes of these pairs."""
-        self.routes.update(zip(pairs, read_routes(platform.path, pairs), strict=True))
+        self.routes.update(zip(pairs, read_routes(loadable(platform), pairs), strict=True))
 
 
 def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list[Route]:
@@ -42,8 +43,8 @@ def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list
         PlatformError: As read_routes.
     """
     if len(platform.hosts) > _MOST_HOSTS:
-        return read_routes(platform.path, pairs)
-    known = _known(platform.path, platform.content_hash)
+        return read_routes(loadable(platform), pairs)
+    known = _known(loadable(platform), platform.content_hash)
     if known.lacks(pairs):
         known.reads += 1
         if known.reads == 2:

@@ -35,6 +35,7 @@ _FORBIDDEN = (
     "smpi/keep-temps", "smpi/replay", "smpi/tmpdir", "smpi/hostfile", "smpi/np", "model-check/replay",
     "smpi/comp-adjustment-file", "tracing/comment-file",
 )  # fmt: skip
+_OF_PROGRAMS = "bytes_per_flop"
 _WRITTEN = "tracing/filename"
 _PLAIN = re.compile(r"\w[\w.-]{0,100}")  # the name of a file in the run's own folder
 
@@ -114,6 +115,9 @@ def _start(seen: _Checking, name: str, attributes: Mapping[str, str]) -> None:
     seen.hosts += _hosts_of(seen, name, attributes)
     if seen.hosts > MOST_HOSTS:
         seen.refuse(f"more than {MOST_HOSTS} hosts", "Give a smaller platform")
+    if name == "prop" and attributes.get("id") == _OF_PROGRAMS:
+        problem = f"the property {_OF_PROGRAMS}, which belongs to a program and is not read here"
+        seen.refuse(problem, "Take it out, and give --bytes-per-flop with --memory-bus")
     if name == "prop" and seen.within == ["platform", "config"]:
         key, value = attributes.get("id", ""), attributes.get("value", "")
         if key in _FORBIDDEN:

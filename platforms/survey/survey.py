@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from platforms.model.platform import Cluster, Platform, Route
+from platforms.read.content import loadable
 from platforms.read.read import read_survey
 
 MOST_CLUSTERS = 48  # of more clusters, this many, evenly spaced, have routes between clusters examined
@@ -71,7 +72,7 @@ def survey(platform: Platform) -> Survey:
     Raises:
         PlatformError: SimGrid cannot load the platform.
     """
-    return _survey(platform.path, platform.content_hash, _Key(platform))
+    return _survey(loadable(platform), platform.content_hash, _Key(platform))
 
 
 def evenly(things: Sequence[T], count: int) -> tuple[T, ...]:

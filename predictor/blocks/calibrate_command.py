@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
+from platforms.files.spreadsheets import cell
 from platforms.terminal.width import add_wide_argument
 from predictor.blocks.names import ERRORS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the sub-command ``calibrate``."""
     # Imported here for a quick start: they are slow to import.
+    from apps.arguments.dry_run import add_dry_run_argument
     from apps.arguments.runner import add_runner_arguments
     from platforms.arguments import add_platform_arguments
 
@@ -60,6 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
     )
     add_wide_argument(parser)
+    add_dry_run_argument(parser)
     add_runner_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -100,6 +103,12 @@ def _run(args: argparse.Namespace) -> int:
         problem = "the shapes are those of SimGrid's default algorithms; check their errors"
         print(f"caution: smpi/coll-selector is {selector(platform, options)}: {problem}", file=sys.stderr)
     asked = experiments(platform, disks=disks_of(whole), most_processes=args.processes, options=options)
+    if args.dry_run:
+        # Imported here for a quick start: they are slow to import.
+        from apps.arguments.dry_run import print_plan
+        from apps.runs.plan import Plan
+
+        return print_plan(args, Plan(experiments=(asked.plan,)))
     with runner_from_arguments(args) as runner:
         measurement = runner.measure(asked.plan)
     found = calibrate(
@@ -171,5 +180,5 @@ def _table_text(table: Measured) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, ["block", "size_bytes", "processes", "where", "use", "time_s", "node_power_w"])
     writer.writeheader()
-    writer.writerows(rows(table))
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows(table))
     return text.getvalue()

@@ -31,5 +31,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: args.run(args))
+
+    def chosen() -> int:
+        args = build_parser().parse_args(argv)
+        status: int = args.run(args)
+        return status
+
+    return exit_status(chosen)

@@ -16,7 +16,7 @@ from predictor.evidence.broker import Broker
 
 SAME = 1e-9  # relative difference of answers up to which they are the same where sums change their order
 _SUM = 1e-12  # the same for a sum of costs
-_FACTOR = 2.0  # by which seconds are scaled
+FACTOR = 2.0  # by which seconds are scaled
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _many_as_one(subject: Subject) -> Finding:
 
 
 def _scales(subject: Subject) -> Finding:
-    return _compared(subject, scaled(subject.case, subject.targets, _FACTOR), 1 / _FACTOR)
+    return _compared(subject, scaled(subject.case, subject.targets, FACTOR), 1 / FACTOR)
 
 
 def _renamed(subject: Subject) -> Finding:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, settings_from_arguments
@@ -22,17 +23,21 @@ from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file
 from platforms.terminal.progress import Progress
+from platforms.wording import number_of
 from predictor.base import OutOfRange
 from predictor.design.output import as_json, text
 from predictor.design.request import Request, read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import affordable
-from predictor.design.times import PredictorTimes, Times
+from predictor.design.times import PredictorTimes, Times, candidate_targets
+from predictor.evidence.plan import planned
 from predictor.registry import PREDICTORS, help_text, predictor
 
 if TYPE_CHECKING:
+    from apps.runs.plan import Plan
     from apps.runs.runner import Runner
+    from predictor.design.space import Candidate
 
 DEFAULT_PREDICTOR = "dpgraph-known"  # a grid that does not exist cannot be measured, only described
 
@@ -70,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     add_settings_arguments(parser, programs=False)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -96,6 +102,24 @@ def times_for(name: str, request: Request, settings: Settings, runner: Runner) -
     return PredictorTimes(model, request, settings, runner) if quick is None else quick(request, settings, runner)
 
 
+def plan(name: str, request: Request, settings: Settings, candidates: Sequence[Candidate]) -> Plan:
+    """Return the simulations for the evidence of a predictor by name.
+
+    Raises:
+        UserError: The predictor is not known.
+    """
+    model = predictor(name)
+    remark = f"{number_of(len(candidates), 'grid')} within the budget, each to be evaluated or ruled out"
+    if name in _QUICK:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.design.graph_times import recorded_targets
+
+        targets = [[one] for one in recorded_targets(request, candidates)]
+    else:
+        targets = [candidate_targets(request, one) for one in candidates]
+    return planned(((settings, some) for some in targets), [model], truths=False, remark=remark)
+
+
 def _run(args: argparse.Namespace) -> int:
     for option, path in (("--write", args.write), ("--write-hostfile", args.write_hostfile)):
         if path is not None:
@@ -103,6 +127,8 @@ def _run(args: argparse.Namespace) -> int:
     request = request_from_arguments(args)
     settings = settings_from_arguments(args)
     grids = affordable(request)
+    if args.dry_run:
+        return print_plan(args, plan(args.predictor, request, settings, grids.candidates))
     search = Search(
         grids.candidates,
         [program.weight for program in request.programs],
@@ -149,5 +175,4 @@ def _write(args: argparse.Namespace, request: Request, search: Search) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

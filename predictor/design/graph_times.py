@@ -83,7 +83,7 @@ class GraphTimes:
 
     def prepare(self, candidates: Sequence[Candidate], report: Report) -> None:
         """Record every program on every number of ranks, and compute the level 1 bounds while its graph is loaded."""
-        self._platform = self._charged_platform(max(candidate.ranks for candidate in candidates))
+        self._platform = _charged_platform(self.request, max(candidate.ranks for candidate in candidates))
         layouts: dict[int, dict[tuple[str, float], NetworkKind]] = defaultdict(dict)
         for candidate in candidates:
             layouts[candidate.ranks][candidate.network.name, _fastest_flops(candidate)] = candidate.network
@@ -172,14 +172,7 @@ class GraphTimes:
     def _target(self, program: Program, ranks: int) -> Target:
         if self._platform is None:
             raise RuntimeError("call prepare before times")
-        return Target(program.problem, self._platform, tuple(host.name for host in self._platform.hosts[:ranks]))
-
-    def _charged_platform(self, ranks: int) -> Platform:
-        """Return a cluster of the slowest nodes, one per rank: a recording takes no more node-seconds on any grid."""
-        speed_flops = min(kind.speed_flops for kind in self.request.nodes)
-        network = self.request.networks[0]
-        cluster = GridCluster("c1", ranks, speed_flops, network.node, network.backbone)
-        return materialise(Grid(f"recording{ranks}", network.named, (cluster,), "mesh", ()))
+        return _recorded_target(program, self._platform, ranks)
 
     def _network(self, sections: Sections, grid: Grid, placement: tuple[str, ...]) -> NetworkModel:
         pairs = {(placement[a], placement[b]) for a, b in sections.partners}
@@ -206,6 +199,25 @@ class GraphTimes:
             ideal = self._network(sections, grid, placement).without_contention()
             self._layouts[key] = estimate(sections, iterations, ideal, placement, [1 / speed_flops] * ranks).time_s
         return self._layouts[key]
+
+
+def recorded_targets(request: Request, candidates: Sequence[Candidate]) -> list[Target]:
+    """Return every program on every number of ranks, on a platform that serves for recordings."""
+    platform = _charged_platform(request, max(candidate.ranks for candidate in candidates))
+    every = sorted({candidate.ranks for candidate in candidates})
+    return [_recorded_target(program, platform, ranks) for ranks in every for program in request.programs]
+
+
+def _recorded_target(program: Program, platform: Platform, ranks: int) -> Target:
+    return Target(program.problem, platform, tuple(host.name for host in platform.hosts[:ranks]))
+
+
+def _charged_platform(request: Request, ranks: int) -> Platform:
+    """Return a cluster of the slowest nodes, one per rank: a recording takes no more node-seconds on any grid."""
+    speed_flops = min(kind.speed_flops for kind in request.nodes)
+    network = request.networks[0]
+    cluster = GridCluster("c1", ranks, speed_flops, network.node, network.backbone)
+    return materialise(Grid(f"recording{ranks}", network.named, (cluster,), "mesh", ()))
 
 
 def _grid_of(network: NetworkKind, clusters: tuple[int, ...], speed_flops: float) -> Grid:

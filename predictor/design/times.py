@@ -61,6 +61,13 @@ class Times(Protocol):
         """Cost of the evidence so far."""
 
 
+def candidate_targets(request: Request, candidate: Candidate) -> list[Target]:
+    """Return the programs of a mix on a candidate."""
+    grid = candidate.grid()
+    platform, placement = materialise(grid), candidate.placement(grid)
+    return [Target(program.problem, platform, placement) for program in request.programs]
+
+
 @dataclass(eq=False)
 class PredictorTimes:
     """Times from any predictor, one grid after the other.  There are no bounds, so every grid is evaluated."""
@@ -85,9 +92,7 @@ class PredictorTimes:
         Raises:
             NoAnswer: A program has no answer on this grid.
         """
-        grid = candidate.grid()
-        platform, placement = materialise(grid), candidate.placement(grid)
-        targets = [Target(program.problem, platform, placement) for program in self.request.programs]
+        targets = candidate_targets(self.request, candidate)
         for target in targets:
             self.settings.spec(target)  # raise errors in the settings here, so that they are not blamed on the grid
         try:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import (
     add_problem_arguments,
@@ -56,6 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -110,6 +112,8 @@ def _check(args: argparse.Namespace) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     _check(args)
+    if args.dry_run:
+        return _say_plan(args)
     said = Cautions()
     problem, recording = _recording(args, said)
     # Imported here for a quick start: it is slow to import.
@@ -141,15 +145,30 @@ def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recor
     if given is not None:
         said.say(*given.recording.cautions)
         return given.problem, given.recording
+    spec, iterations = _to_record(args)
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        return spec.target.problem, runner.recording(spec, iterations)
+
+
+def _to_record(args: argparse.Namespace) -> tuple[RunSpec, int]:
+    """Return the run to record, and the number of its iterations that are recorded."""
     problem = _problem(args)
     nranks, iterations = _checked_size(args, problem)
     # Imported here for a quick start: it is slow to import.
     from apps.runs.neutral import neutral_platform
 
     platform = neutral_platform(nranks)
-    target = Target(problem, platform, tuple(host.name for host in platform.hosts))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        return problem, runner.recording(RunSpec(target), iterations)
+    return RunSpec(Target(problem, platform, tuple(host.name for host in platform.hosts))), iterations
+
+
+def _say_plan(args: argparse.Namespace) -> int:
+    """Print what would be simulated."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.plan import Plan
+
+    if given_from_arguments(args) is not None:
+        raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
+    return print_plan(args, Plan(recordings=(_to_record(args),)))
 
 
 def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
@@ -160,5 +179,4 @@ def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

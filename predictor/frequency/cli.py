@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from apps.arguments.dry_run import print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import runner_from_arguments
 from apps.arguments.settings import cautions, settings_from_arguments
@@ -28,6 +29,7 @@ from predictor.frequency.study import (
     assumed,
     grid_at_maximum,
     option_text,
+    plan_from_arguments,
     study,
     targets_from_arguments,
 )
@@ -52,6 +54,8 @@ def _run(args: argparse.Namespace) -> int:
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, targets, settings))
     with runner_from_arguments(args, cautions=said) as runner:
         studies = [study(args, grid, target, settings, runner) for target in targets]
     if args.json:
@@ -134,5 +138,4 @@ def _row(name: str, frequency: str, point: Point, base: Point) -> tuple[str, ...
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

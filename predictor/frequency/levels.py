@@ -78,13 +78,11 @@ def clusters_in_use(grid: Grid, placement: tuple[str, ...]) -> tuple[GridCluster
 
 
 @dataclass
-class Levels:
-    """Predictions of one target at the frequency levels of its clusters; each prediction is made once."""
+class Clocks:
+    """The frequency levels of the clusters that a target uses."""
 
     grid: Grid  # at the highest frequencies
     target: Target  # on the platform of that grid
-    model: SlowedModel
-    _known: dict[Frequency, Point] = field(default_factory=dict)
 
     @cached_property
     def clusters(self) -> tuple[GridCluster, ...]:
@@ -100,6 +98,27 @@ class Levels:
     def highest(self) -> Frequency:
         """The highest frequency of each cluster in use."""
         return tuple(levels.max_hz for levels in self.frequencies)
+
+    @property
+    def lowest(self) -> Frequency:
+        """The lowest frequency of each cluster in use."""
+        return tuple(levels.min_hz for levels in self.frequencies)
+
+    def sweeps(self) -> dict[str, tuple[Frequency, ...]]:
+        """Return, by cluster in use, this cluster at each of its levels with the other clusters at their highest."""
+        rest = self.highest
+        return {
+            cluster.name: tuple((*rest[:i], hz, *rest[i + 1 :]) for hz in levels_of(cluster).levels_hz)
+            for i, cluster in enumerate(self.clusters)
+        }
+
+
+@dataclass
+class Levels(Clocks):
+    """Predictions of one target at the frequency levels of its clusters; each prediction is made once."""
+
+    model: SlowedModel
+    _known: dict[Frequency, Point] = field(default_factory=dict)
 
     @property
     def evaluated(self) -> int:

@@ -23,7 +23,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,29 +30,9 @@ import numpy.typing as npt
 from platforms.errors import UserError, known_names
 from predictor.base import OutOfRange
 from predictor.frequency.levels import Frequency, Levels, Point
+from predictor.frequency.objectives import EVALUATIONS, OBJECTIVES, Objective
 
-_Value = TypeVar("_Value", float, npt.NDArray[np.float64])
-
-
-class Objective(Protocol):
-    """Function of the time T, s, and the energy E, J, that a search minimises."""
-
-    def __call__(self, T: _Value, E: _Value, /) -> _Value:
-        """Return the value for time T and energy E."""
-
-
-def _energy(T: _Value, E: _Value, /) -> _Value:
-    return E
-
-
-def _edp(T: _Value, E: _Value, /) -> _Value:
-    product: _Value = T * E
-    return product
-
-
-OBJECTIVES: dict[str, Objective] = {"energy": _energy, "edp": _edp}
 EXHAUSTIVE = 250  # up to this number of choices all are evaluated
-EVALUATIONS = 250  # default limit of evaluations where there are more choices
 MOST_CHOICES = 5_000_000  # largest number of choices that are listed
 _ENOUGH = 1e-6  # relative improvement that a choice must promise to be evaluated
 _ODD = 0.02  # relative time that slower nodes are assumed to save at most, in the last stage

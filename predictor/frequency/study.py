@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
 from apps.arguments.runner import add_runner_arguments
 from apps.arguments.settings import add_settings_arguments
-from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.arguments import (
@@ -24,10 +25,14 @@ from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.arguments import problems_from_arguments
 from predictor.base import Evidence
-from predictor.evidence.broker import Broker
 from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
-from predictor.frequency.search import EVALUATIONS, OBJECTIVES, Best, best
+from predictor.frequency.objectives import EVALUATIONS, OBJECTIVES
 from predictor.registry import predictor
+
+if TYPE_CHECKING:
+    from apps.runs.plan import Plan
+    from apps.runs.runner import Runner
+    from predictor.frequency.search import Best
 
 MODELS = ("dpgraph", "dpgraph-known", "hcf", "hcf-constant", "hcf-printed")  # use the speeds of nodes
 
@@ -77,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_settings_arguments(parser)
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
 
 
 def grid_at_maximum(args: argparse.Namespace) -> Grid:
@@ -109,29 +115,33 @@ def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]
     return [Target(problem, platform, placement) for problem in problems]
 
 
+def plan_from_arguments(args: argparse.Namespace, targets: Sequence[Target], settings: Settings) -> Plan:
+    """Return the simulations for the evidence of these targets."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.evidence.plan import planned
+
+    return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=False)
+
+
 def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
     """Gather evidence for one target and search for its best frequencies.
 
     Raises:
         OutOfRange: The model has no answer.
     """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.evidence.broker import Broker
+    from predictor.frequency.search import best
+
     fitted, evidence = fit(predictor(args.predictor), [target], Broker.of(settings, [target], runner))
     if not follows_speeds(fitted):
         raise _follows_no_speeds(args.predictor)
     levels = Levels(grid, target, fitted)
     limit = float("inf") if args.time_limit is None else args.time_limit
     found = best(levels, time_limit=limit, objective=args.objective, evaluations=args.evaluations)
-    lowest = levels.point(tuple(one.min_hz for one in levels.frequencies))
-    return Study(target, levels, evidence, levels.point(levels.highest), lowest, sweeps(levels), found)
-
-
-def sweeps(levels: Levels) -> dict[str, tuple[Point, ...]]:
-    """Return the points of each cluster at each of its levels, with the other clusters at their highest."""
-    made = {}
-    for i, cluster in enumerate(levels.clusters):
-        rest = levels.highest
-        made[cluster.name] = tuple(levels.point((*rest[:i], hz, *rest[i + 1 :])) for hz in levels_of(cluster).levels_hz)
-    return made
+    sweeps = {name: tuple(map(levels.point, choices)) for name, choices in levels.sweeps().items()}
+    highest, lowest = levels.point(levels.highest), levels.point(levels.lowest)
+    return Study(target, levels, evidence, highest, lowest, sweeps, found)
 
 
 def option_text(grid: Grid, levels: Levels, point: Point) -> str:

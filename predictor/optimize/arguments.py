@@ -1,4 +1,4 @@
-"""Options of a search for configurations, shared by ``predictor.optimize`` and ``validation.optimize``."""
+"""The search that the options of options.py describe."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from functools import partial
 from typing import TypeVar
 
 from apps.arguments.programs import parse_parameters
-from apps.arguments.runner import add_runner_arguments
-from apps.arguments.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
+from apps.runs.plan import Plan
 from apps.spec.settings import Settings
-from platforms.arguments import add_platform_arguments, platform_from_arguments
-from platforms.command import any_case
+from platforms.arguments import platform_from_arguments
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
@@ -25,93 +23,17 @@ from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
-from predictor.arguments import add_dry_run_argument
-from predictor.evidence.plan import Plan, planned
+from predictor.evidence.plan import planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
-from predictor.optimize.noise import GLITCH_FACTOR, GLITCH_SHARE
+from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES
 from predictor.optimize.study import Study
-from predictor.registry import PREDICTORS, help_text, predictor
+from predictor.registry import predictor
 
 _Number = TypeVar("_Number", int, float)
 
-OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
-SEARCHES = ("exhaustive", "branch-and-bound")
-FORMS = ("npt", "pt", "pt-printed", "nt")  # models that can drive a search, besides the predictors
-FIRST_OPTIONS = (  # in the short help
-    *("--simulate", "--scenario", "--platform", "--app", "--size", "--predictor", "--nodes", "--processes"),
-    *("--objective", "--dry-run", "--write-hostfile"),
-)
-BOUNDED_FORMS = ("npt", "pt", "pt-printed")  # models that branch and bound works with
-
-
-def add_search_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add all options of a search except those about output."""
-    add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="NAME", type=str.lower, help=f"one of {', '.join(sized_names())}")
-    parser.add_argument("--size", type=int, metavar="N", help="the size of the problem")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="KEY=VALUE", help="another parameter of the problem"
-    )
-    parser.add_argument(
-        "--nodes", metavar="P1,P2,...",
-        help="most nodes of each cluster (default: the paper's for its benchmarks on its cluster, else all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--processes", metavar="M1,M2,...",
-        help="most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--predictor", default="npt", metavar="NAME", type=any_case(*FORMS, *PREDICTORS),
-        help=f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: npt)",
-    )  # fmt: skip
-    parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
-    parser.add_argument(
-        "--weights", metavar="absolute|relative",
-        help="errors that the fit minimises: relative ones (default), or absolute ones in seconds, as in the paper",
-    )  # fmt: skip
-    parser.add_argument(
-        "--drop", action="append", default=[], metavar="TERM", help='leave a term out of the models, such as "log P"'
-    )
-    parser.add_argument(
-        "--glitches", type=float, metavar="K",
-        help="leave out measurements that perform at most K times as well as the next smaller size (the paper: 0.9)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--construction", metavar="N1,N2,...", help="sizes that are measured (default: the paper's for its benchmarks)"
-    )
-    parser.add_argument(
-        "--noise", type=float, metavar="SIGMA",
-        help=f"multiply measured times by exp(SIGMA z), z standard normal, and make {100 * GLITCH_SHARE:g} %% of them "
-        f"{GLITCH_FACTOR:g} times longer, like those of real machines (default: 0, none)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="S", help="seed of the noise (default: 0)")
-    parser.add_argument(
-        "--objective", default="time", metavar="NAME", type=str.lower,
-        help=f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost, within --slack "
-        "of the best time",
-    )  # fmt: skip
-    parser.add_argument(
-        "--slack",
-        type=float,
-        metavar="X",
-        help="for cheapest: times up to 1 + X of the best (default: 0.1)",
-    )
-    parser.add_argument(
-        "--prices", metavar="C1,C2,...", help="price of a node-hour of each cluster, for cost and cheapest"
-    )
-    parser.add_argument(
-        "--search",
-        default="exhaustive",
-        metavar="HOW",
-        type=str.lower,
-        help=f"{' or '.join(SEARCHES)} (default: exhaustive)",
-    )
-    add_settings_arguments(parser, programs=False)
-    add_dry_run_argument(parser)
-    add_runner_arguments(parser)
 
 
 def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
@@ -127,7 +49,7 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), ())
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)))
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
     return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 

@@ -23,7 +23,8 @@ from predictor.npt.fitting import fit_models
 from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
-from predictor.optimize.noise import GLITCH_FACTOR, GLITCH_SHARE, check_noise, perturb
+from predictor.optimize.names import GLITCH_FACTOR, GLITCH_SHARE
+from predictor.optimize.noise import check_noise, perturb
 from predictor.optimize.study import Study
 
 

@@ -9,13 +9,7 @@ import numpy as np
 
 from platforms.errors import UserError
 from predictor.npt.measurements import Measurements
-
-# One of the nine sizes of the paper's Figure 8 is far too slow.  It shows the Himeno benchmark, which "involves many
-# glitches, while glitches scarcely appear" with HPL and FEM (section 5.6), so the share is between 0 and one in nine.
-GLITCH_SHARE = 0.05
-# The rule of section 5.6 with k = 0.9 finds runs slower than 1 / 0.9; 1.5 is this project's choice for "substantially
-# lower".
-GLITCH_FACTOR = 1.5
+from predictor.optimize.names import GLITCH_FACTOR, GLITCH_SHARE
 
 
 def perturb(

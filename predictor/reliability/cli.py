@@ -21,7 +21,7 @@ from predictor.reliability.names import INTERVALS, SEGMENTS
 
 if TYPE_CHECKING:
     from predictor.reliability.outlook import Failures
-    from predictor.reliability.run_times import RunTimes
+    from predictor.reliability.run_times import Asked, RunTimes
 
 MOST_NUMBERS = 5_000_000  # largest length of the list of numbers of nodes
 MOST_REPEATS = 1_000_000_000
@@ -75,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that only a predictor and its evidence use."""
     # Imported here for a quick start: they are slow to import.
+    from apps.arguments.dry_run import add_dry_run_argument
     from apps.arguments.runner import add_runner_arguments
     from apps.arguments.settings import add_settings_arguments
     from apps.programs.kernel import kernel_names
@@ -87,6 +88,7 @@ def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem_arguments(model, default_class="B")
     model.add_argument("--predictor", metavar="NAME", help=f"{help_text()} (default: dpgraph-known)")
     evidence = parser.add_argument_group("simulations for a predictor's evidence")
+    add_dry_run_argument(evidence)
     add_settings_arguments(evidence, programs=False)
     add_runner_arguments(evidence)
 
@@ -179,6 +181,18 @@ def run_times_from_arguments(args: argparse.Namespace, said: Cautions) -> RunTim
 
     from predictor.reliability.run_times import amdahl, read_times
 
+    _check_sources(args)
+    if args.times is not None:
+        if args.nodes is not None:
+            raise UserError(f"--nodes {args.nodes}", "does not go with --times", "The file has them: drop it")
+        return read_times(args.times)
+    if args.work is not None:
+        return amdahl(args.work, args.serial or 0.0, np.array(parse_nodes(args.nodes or "1:10000"), float))
+    return _predicted(args, said)
+
+
+def _check_sources(args: argparse.Namespace) -> None:
+    """Raise UserError unless the run times have one source, and the other options go with it."""
     platform = args.scenario is not None or args.platform is not None
     sources = [option for option, given in (("--work", args.work is not None), ("--times", args.times is not None),
                                             ("--scenario or --platform", platform)) if given]  # fmt: skip
@@ -189,13 +203,6 @@ def run_times_from_arguments(args: argparse.Namespace, said: Cautions) -> RunTim
         raise UserError(f"--serial {args.serial:g}", "goes with --work", "Drop it")
     if not platform:
         _refuse_predictor_options(args)
-    if args.times is not None:
-        if args.nodes is not None:
-            raise UserError(f"--nodes {args.nodes}", "does not go with --times", "The file has them: drop it")
-        return read_times(args.times)
-    if args.work is not None:
-        return amdahl(args.work, args.serial or 0.0, np.array(parse_nodes(args.nodes or "1:10000"), float))
-    return _predicted(args, said)
 
 
 def _refuse_predictor_options(args: argparse.Namespace) -> None:
@@ -211,10 +218,20 @@ def _refuse_predictor_options(args: argparse.Namespace) -> None:
 def _predicted(args: argparse.Namespace, said: Cautions) -> RunTimes:
     # Imported here for a quick start: they are slow to import.
     from apps.arguments.runner import runner_from_arguments
+    from predictor.reliability.run_times import predicted
+
+    asked = _asked(args)
+    with runner_from_arguments(args, cautions=said) as runner:
+        return predicted(asked, runner)
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    """Return the runs whose times a predictor is asked for."""
+    # Imported here for a quick start: they are slow to import.
     from apps.arguments.settings import settings_from_arguments
     from platforms.arguments import platform_from_arguments
     from predictor.registry import predictor
-    from predictor.reliability.run_times import predicted
+    from predictor.reliability.run_times import Asked
 
     if args.app is None:
         raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
@@ -225,8 +242,18 @@ def _predicted(args: argparse.Namespace, said: Cautions) -> RunTimes:
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if args.nodes is None else parse_nodes(args.nodes)
-    with runner_from_arguments(args, cautions=said) as runner:
-        return predicted(model, problem, platform, nodes, settings, runner)
+    return Asked(model, problem, platform, tuple(nodes), settings)
+
+
+def _say_plan(args: argparse.Namespace) -> int:
+    """Print what would be simulated for the predictor's evidence."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.arguments.dry_run import print_plan
+    from predictor.evidence.plan import planned
+
+    asked = _asked(args)
+    targets = [target for _, target in asked.targets() if target is not None]
+    return print_plan(args, planned([(asked.settings, [one]) for one in targets], [asked.model], truths=False))
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -249,6 +276,9 @@ def _run(args: argparse.Namespace) -> int:
         check_picture("--plot", args.plot)
     failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)
     said = Cautions()
+    if args.dry_run:
+        _check_sources(args)
+        return _say_plan(args)
     times = run_times_from_arguments(args, said).repeated(args.repeat)
     found = outlook(times.nodes, times.time_s, failures, intervals, segments=args.segments)
     if args.json:
@@ -270,5 +300,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Imported here for a quick start: it is slow to import.
     from apps.arguments.exit_status import exit_status
 
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
     from apps.runs.runner import Runner
     from apps.spec.settings import Settings
+    from apps.spec.target import Target
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
@@ -119,10 +120,30 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
     return value
 
 
-def predicted(
-    model: Predictor, problem: Problem, platform: Platform, nodes: Sequence[int], settings: Settings, runner: Runner
-) -> RunTimes:
-    """Predict run times with one rank per node and nodes taken in even shares from the clusters.
+@dataclass(frozen=True)
+class Asked:
+    """Runs whose times a predictor is asked for: one rank per node, and nodes in even shares from the clusters."""
+
+    model: Predictor
+    problem: Problem
+    platform: Platform
+    nodes: tuple[int, ...]
+    settings: Settings
+
+    def targets(self) -> Iterator[tuple[int, Target | None]]:
+        """Yield each number of nodes with its target; None: the kernel refuses so many ranks."""
+        # Imported here for a quick start: they are slow to import.
+        from apps.spec.target import Target
+        from platforms.model.placement import block
+        from predictor.npt.nas import runs_on
+
+        for count in self.nodes:
+            runs = runs_on(self.problem, count)
+            yield count, Target(self.problem, self.platform, block(self.platform, count)) if runs else None
+
+
+def predicted(asked: Asked, runner: Runner) -> RunTimes:
+    """Predict run times.
 
     Numbers of nodes that the kernel refuses, or that are out of the predictor's range, are left out, with a caution.
 
@@ -130,21 +151,18 @@ def predicted(
         UserError: No number of nodes is in the predictor's range.
     """
     # Imported here for a quick start: they are slow to import.
-    from apps.spec.target import Target
-    from platforms.model.placement import block
     from predictor.answers.answers import predict
     from predictor.evidence.broker import Broker, RefusedEvidence
-    from predictor.npt.nas import runs_on
 
     known: list[tuple[int, float]] = []
     cautions: list[str] = []
-    for count in nodes:  # one at a time: a run on few nodes may be evidence for more nodes, but not for itself
-        if not runs_on(problem, count):
-            cautions.append(f"{count} nodes: left out: {problem} does not run on so many ranks")
+    # One at a time: a run on few nodes may be evidence for more nodes, but not for itself.
+    for count, target in asked.targets():
+        if target is None:
+            cautions.append(f"{count} nodes: left out: {asked.problem} does not run on so many ranks")
             continue
-        target = Target(problem, platform, block(platform, count))
         try:
-            (answer,) = predict(model, [target], Broker.of(settings, [target], runner))
+            (answer,) = predict(asked.model, [target], Broker.of(asked.settings, [target], runner))
         except RefusedEvidence as err:
             cautions.append(f"{count} nodes: left out: {err.problem}")
             continue
@@ -155,11 +173,11 @@ def predicted(
         cautions += [f"{count} nodes: {flag}" for flag in answer.prediction.flags]
     if not known:
         raise UserError(
-            f"--predictor {model.name}", f"no number of nodes is in its range: {cautions[0]}", "Try another"
+            f"--predictor {asked.model.name}", f"no number of nodes is in its range: {cautions[0]}", "Try another"
         )
     return RunTimes(
         np.array([count for count, _ in known], float),
         np.array([time_s for _, time_s in known]),
-        f"{problem} on {platform.name}, predicted by {model.name}",
+        f"{asked.problem} on {asked.platform.name}, predicted by {asked.model.name}",
         tuple(cautions),
     )

@@ -1,11 +1,13 @@
 """Dask workers and schedulers that end for good give a failed run with a message, and nothing waits forever."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,14 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 
+WRONG = ["nonsense", ":", "tcp://", "foo://a:1", "tcp://[::1", "http://a.b", "127.0.0.1", "tcp://a:b"]
+CAMPAIGN = """
+scenarios = ["grid4x4", "grid4x2"]
+apps = ["ep", "lu"]
+classes = ["B"]
+predictors = ["hcf-constant"]
+iterations = "full"
+"""
 ROOT = Path(__file__).parents[2]
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
@@ -98,3 +108,54 @@ def test_a_worker_with_other_code_is_refused_in_one_line(tmp_path):
         finally:
             worker.kill()
             worker.wait()
+
+
+@pytest.mark.parametrize("address", WRONG)
+def test_an_address_that_cannot_be_one_is_refused_at_once(address):
+    begun_s = time.monotonic()
+    with pytest.raises(UserError, match="Give the address of a running scheduler"):
+        Cluster(address)
+    assert time.monotonic() - begun_s < 10
+
+
+@pytest.fixture
+def killable(tmp_path):
+    """A scheduler in a process of its own, with one worker: the process and the address."""
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(tmp_path / "s.json")]
+    scheduler = subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_scheduler", *options])
+    worker = None
+    try:
+        while not (tmp_path / "s.json").is_file() or not (tmp_path / "s.json").read_text().endswith("}"):
+            assert scheduler.poll() is None
+            time.sleep(0.1)
+        address = json.loads((tmp_path / "s.json").read_text())["address"]
+        words = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        worker = subprocess.Popen([*words, "--no-nanny"], cwd=ROOT)
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=120)
+        yield scheduler, address
+    finally:
+        for one in filter(None, (worker, scheduler)):
+            one.kill()
+            one.wait()
+
+
+def test_a_scheduler_that_is_killed_in_the_middle_leaves_tables_and_failed_runs(tmp_path, killable):
+    scheduler, address = killable
+    (tmp_path / "c.toml").write_text(CAMPAIGN)
+    words = ["--no-store", "--scheduler", address, "--out", str(tmp_path / "out")]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "validation.campaign", str(tmp_path / "c.toml"), *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with distributed.Client(address, set_as_default=False) as client:
+        while not any(client.processing().values()):
+            assert command.poll() is None
+            time.sleep(0.2)
+    time.sleep(2)
+    scheduler.kill()
+    printed, said = command.communicate(timeout=240)
+    assert command.returncode == 1, said
+    assert "Traceback" not in said
+    assert "the scheduler of the workers is gone" in printed + said or "there have been no workers" in printed + said
+    assert (tmp_path / "out" / "results.csv").is_file() == (printed != "")  # rows of the runs that were finished

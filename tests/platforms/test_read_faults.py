@@ -171,3 +171,14 @@ def test_a_platform_file_that_cannot_be_taken_is_refused(tmp_path, monkeypatch, 
 def test_a_platform_that_goes_while_it_is_looked_at_is_said(tmp_path):
     with pytest.raises(UserError, match=re.escape("gone.xml: cannot be read: No such file")):
         xml_check.check_platform_xml(tmp_path / "gone.xml")
+
+
+@pytest.mark.parametrize("where", ["host", "zone"])
+def test_bytes_per_flop_in_a_platform_is_refused_rather_than_ignored(tmp_path, where):
+    prop = "<prop id='bytes_per_flop' value='8'/>"
+    host = f"<host id='a' speed='1Gf'>{prop if where == 'host' else ''}</host>"
+    zone = f"<zone id='w' routing='Full'>{prop if where == 'zone' else ''}{host}</zone>"
+    head = "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\"><platform version='4.1'>"
+    (tmp_path / "p.xml").write_text(f"{head}{zone}</platform>")
+    with pytest.raises(PlatformError, match=r"p\.xml:1: the property bytes_per_flop.*--memory-bus"):
+        read_platform(tmp_path / "p.xml")

@@ -19,7 +19,7 @@ from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import paper_sizes
 from predictor.base import OutOfRange, Prediction
-from predictor.optimize import cli
+from predictor.optimize import command
 from predictor.optimize.arguments import construction_from_arguments, search_from_arguments
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
@@ -134,7 +134,7 @@ def test_limits_that_do_not_fit_are_refused(ichikawa, limits, message):
 @pytest.mark.parametrize("N", [24, 40, 160])
 @pytest.mark.parametrize("predictor", ["npt", "npt --fit ls"])
 def test_the_choice_is_the_optimum_where_the_model_is_exact(pretend, ichikawa, capsys, N, predictor):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     data = chosen(capsys, [*HIMENO, "--size", str(N), "--predictor", *predictor.split()])
     times_s = by_hand(ichikawa, N)
     assert data["configurations"] == len(times_s) == 404
@@ -143,7 +143,7 @@ def test_the_choice_is_the_optimum_where_the_model_is_exact(pretend, ichikawa, c
 
 
 def test_all_that_is_measured_is_homogeneous_and_charged(pretend, capsys):
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     data = chosen(capsys, [*HIMENO, "--size", "40"])
     assert len(done.targets) == 20 * 5
     assert {target.problem.size for target in done.targets} == {8, 10, 12, 14, 16}
@@ -154,7 +154,7 @@ def test_all_that_is_measured_is_homogeneous_and_charged(pretend, capsys):
 
 
 def test_the_host_file_is_the_configuration(pretend, ichikawa, capsys, tmp_path):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     path = tmp_path / "hosts"
     data = chosen(capsys, [*HIMENO, "--size", "160", "--write-hostfile", str(path)])
     shares = Configuration.parse(data["chosen"]).shares
@@ -164,7 +164,7 @@ def test_the_host_file_is_the_configuration(pretend, ichikawa, capsys, tmp_path)
 
 
 def test_json_has_the_documented_keys(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "1"])
     one = {
         *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
@@ -191,7 +191,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
 
 
 def test_later_searches_take_nodes_that_remain(pretend, capsys):
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "9"])
     turns = [data, *data["then"]]
     hosts = [set(turn["hostfile"]) for turn in turns]
@@ -210,7 +210,7 @@ def test_later_searches_take_nodes_that_remain(pretend, capsys):
 
 
 def test_text_names_what_json_says(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     arguments = [*HIMENO, "--size", "20", "--then", "1"]
     data = chosen(capsys, arguments)
     assert main(arguments) == 0
@@ -223,7 +223,7 @@ def test_text_names_what_json_says(pretend, capsys):
 
 @pytest.mark.parametrize("objective", ["time", "energy", "edp", "cost --prices 3,2,1", "cheapest --prices 3,2,1"])
 def test_branch_and_bound_chooses_as_the_exhaustive_search_does(pretend, capsys, objective):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     arguments = [*HIMENO, "--size", "160", "--objective", *objective.split()]
     everything = chosen(capsys, arguments)
     bounded = chosen(capsys, [*arguments, "--search", "branch-and-bound"])
@@ -233,7 +233,7 @@ def test_branch_and_bound_chooses_as_the_exhaustive_search_does(pretend, capsys,
 
 
 def test_objectives_are_those_of_section_8(pretend, ichikawa, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     N, times_s = 160, by_hand(ichikawa, 160)
     prices = (3.0, 2.0, 1.0)
     watts = [cluster.hosts[0].power.full_w for cluster in ichikawa.clusters]
@@ -253,7 +253,7 @@ def test_objectives_are_those_of_section_8(pretend, ichikawa, capsys):
 
 
 def test_noise_is_reproducible_and_changes_the_estimate(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     arguments = [*HIMENO, "--size", "160"]
     seeds = ("1", "1", "2")
     quiet, *noisy = (
@@ -267,7 +267,7 @@ def test_noise_is_reproducible_and_changes_the_estimate(pretend, capsys):
 def test_any_predictor_drives_the_search(pretend, capsys):
     # HCF takes one rank per node: 124 = 5^3 - 1 configurations.  Its probe, a rank on a node of each cluster, is one of
     # them and has no answer, since the evidence would be a run of the target itself.
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     data = chosen(capsys, "--scenario ichikawa --app himeno --size 40 --predictor hcf".split())
     (probe,) = done.targets
     assert probe.placement == ("pentium4-0", "xeon-0", "celeron-0")
@@ -292,8 +292,8 @@ def predicts(pretend, monkeypatch):
         def fit(self, evidence):
             return self
 
-    pretend(time_s, cli)
-    return lambda answer: monkeypatch.setattr(cli, "predictor", lambda name: Own(predict=answer))
+    pretend(time_s, command)
+    return lambda answer: monkeypatch.setattr(command, "predictor", lambda name: Own(predict=answer))
 
 
 OWN = "--scenario ichikawa --app himeno --size 40 --predictor own --nodes 4,0,0 --processes 1,0,0".split()
@@ -330,14 +330,14 @@ def test_a_later_search_without_an_answer_leaves_the_first_ones(predicts, capsys
 
 @pytest.mark.parametrize("search", ["exhaustive", "branch-and-bound"])
 def test_sizes_beyond_the_measured_ones_carry_a_caution(pretend, capsys, search):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     outside = "N = 40 is outside of the measured sizes, 8 to 16"
     assert outside in chosen(capsys, [*HIMENO, "--size", "40", "--search", search])["flags"]
     assert chosen(capsys, [*HIMENO, "--size", "12", "--search", search])["flags"] == []
 
 
 def test_json_says_how_it_was_asked(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     more = "--size 20 --fit ls --weights relative --noise 0.02 --seed 3 --drop N^2 --glitches 0.5"
     data = chosen(capsys, [*HIMENO, *more.split()])
     asked = {"app": "himeno", "size": 20, "params": {"niter": 5}, "platform": "ichikawa", "predictor": "npt"}
@@ -348,7 +348,7 @@ def test_json_says_how_it_was_asked(pretend, capsys):
 
 def test_later_searches_end_where_no_node_is_left(pretend, capsys):
     # By hand: 3 of the 4 nodes (6 is no multiple of 4), then the fourth, then none.
-    pretend(lambda target: target.problem.size**3 / target.nranks, cli)
+    pretend(lambda target: target.problem.size**3 / target.nranks, command)
     arguments = "--scenario ichikawa --app fem --param niter=5 --size 6 --nodes 4,0,0 --processes 1,0,0 --then 3"
     data = chosen(capsys, [*arguments.split(), "--construction", "12,24,36,48,60"])
     assert [data["ranks"], *(turn["ranks"] for turn in data["then"])] == [3, 1]
@@ -357,7 +357,7 @@ def test_later_searches_end_where_no_node_is_left(pretend, capsys):
 
 @pytest.mark.parametrize(("table", "caution"), [("", True), ("power = { idle_w = 4, full_w = 24 }", False)])
 def test_energy_by_default_watts_carries_a_caution(pretend, capsys, tmp_path, table, caution):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     (tmp_path / "own.toml").write_text(SCENARIO.replace("POWER", table))
     arguments = f"--scenario {tmp_path}/own.toml --app himeno --size 20 --construction 8,10,12,14,16 --objective energy"
     assert main(arguments.split()) == 0
@@ -368,7 +368,7 @@ def test_energy_by_default_watts_carries_a_caution(pretend, capsys, tmp_path, ta
 
 def test_a_file_of_the_name_of_the_papers_cluster_has_its_own_limits(pretend, capsys, tmp_path):
     # By hand: 4 nodes of "slow" with one process, 4 of "fast" with up to two: 5 x 9 - 1.
-    pretend(time_s, cli)
+    pretend(time_s, command)
     (tmp_path / "own.toml").write_text(SCENARIO.replace("POWER", ""))
     data = chosen(
         capsys,
@@ -378,7 +378,7 @@ def test_a_file_of_the_name_of_the_papers_cluster_has_its_own_limits(pretend, ca
 
 
 def test_iterations_that_are_not_known_are_said_before_anything_runs(pretend, refused):
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     refused(
         main,
         "--scenario ichikawa --app fem --size 96 --construction 7776,7800,7824,7848".split(),
@@ -464,7 +464,7 @@ _MODELS = "is about measured models"
     ],
 )
 def test_bad_input_gets_one_line_and_status_2(pretend, refused, arguments, message):
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     refused(main, [*HIMENO, "--size", "20", *arguments.split(" ")], message)
     assert not done.targets  # it is said before anything runs
 
@@ -488,7 +488,7 @@ def test_bad_input_gets_one_line_and_status_2(pretend, refused, arguments, messa
     ],
 )
 def test_what_is_missing_or_does_not_go_together_gets_one_line(pretend, refused, arguments, message):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     refused(main, arguments.split(), message)
 
 

@@ -1,23 +1,39 @@
 """What --dry-run says: the runs that would be made, those in the store, their time and the cost of the evidence."""
 
 import json
+import math
 
 import pytest
 
 from apps.programs.problem import problem
+from apps.run import main as program
+from apps.runs.plan import Plan, plan_text, rough_duration
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from predictor.evidence.plan import Plan, plan_text, planned, rough_duration
+from predictor.blocks.cli import main as blocks
+from predictor.check import main as conform
+from predictor.design.cli import main as design
+from predictor.dpgraph.cli import main as graph
+from predictor.evidence.plan import planned
+from predictor.frequency.cli import main as clock
+from predictor.frequency.levels import at_maximum
 from predictor.optimize.cli import main as choose
 from predictor.predict import main as predict
 from predictor.registry import predictors
+from predictor.reliability.cli import main as failures
+from validation.blocks.cli import main as simulate_blocks
+from validation.entrance.main import main as gridval
+from validation.frequency.cli import main as simulate_clock
+from validation.hierarchical.cli import main as simulate_cores
 from validation.league.cli import main as league
 from validation.optimize.cli import main as choose_and_simulate
 from validation.regimes.cli import main as regimes
+from validation.reliability.cli import main as simulate_failures
 from validation.run import main as run
+from validation.sendmodes.cli import main as modes
 
 
 @pytest.fixture
@@ -29,9 +45,9 @@ def targets():
 def test_a_probe_that_two_predictors_share_is_one_run(targets):
     plan = planned([(Settings(), targets)], predictors(["hcf", "hcf-constant"]))
     assert [(spec.target.problem.name, spec.target.nranks) for spec in plan.evidence] == [("cg", 4), ("ep", 4)]
-    assert [spec.target for spec in plan.truths] == targets and plan.others == ()
+    assert [spec.target for spec in plan.truths] == targets and plan.askers == ()
     assert planned([(Settings(), targets)], predictors(["hcf"]), truths=False).truths == ()
-    assert planned([(Settings(), targets)], predictors(["hcf", "dpgraph"])).others == ("dpgraph",)
+    assert planned([(Settings(), targets)], predictors(["hcf", "dpgraph"])).askers == ("dpgraph",)
 
 
 def test_a_plan_in_words(targets):
@@ -41,8 +57,9 @@ def test_a_plan_in_words(targets):
         "4 runs (2 of targets, 2 for evidence): 0 in the store, 4 to simulate, about 1 s with 4 at "
     )
     assert cost == "cost of the evidence: not known yet for 2 runs"
-    assert others == "besides these, recordings and messages for dpgraph"
-    assert plan_text(Plan((), (), ()), None, jobs=1) == "0 runs: 0 in the store, 0 to simulate"
+    # A recording of each program; both are on the same nodes, whose messages are measured once.
+    assert others.startswith("besides these, 2 recordings and 1 measurement of messages for dpgraph, about ")
+    assert plan_text(Plan(), None, jobs=1) == "0 runs: 0 in the store, 0 to simulate"
 
 
 def test_durations_are_rounded():
@@ -60,6 +77,15 @@ def test_what_is_in_the_store_costs_what_it_cost(capsys, tmp_path):
     assert node_s == pytest.approx(json.loads(paid)["predictions"][0]["prediction"]["cost"]["node_s"], rel=5e-3)
 
 
+SIMULATING = (
+    "apps.runs.runner.Runner.__init__",
+    "validation.reliability.study.simulate_failing",
+    "validation.hierarchical.world.simulate_world",
+)
+BLOCKS = "examples/blocks/master-slave.toml --system examples/systems/galera-plus.toml --vary slave1=2,4"
+FAILURES = "--node-mtbf-years 5 --checkpoint 60"
+
+
 @pytest.mark.parametrize(
     ("main", "words", "said"),
     [
@@ -70,9 +96,96 @@ def test_what_is_in_the_store_costs_what_it_cost(capsys, tmp_path):
         (regimes, "--scenario grid4x2 --app cg --class S --predictor hcf", "24 runs (12 of targets, 12 for evidence)"),
         (choose, "--scenario ichikawa --app hpl --size 960 --construction 480,960,1920,2880", "for evidence)"),
         (choose_and_simulate, "--scenario ichikawa --app hpl --size 960 --predictor hcf", " of targets"),
+        (clock, "--scenario grid4x2 --app cg --class S --predictor hcf", "1 run (1 for evidence)"),
+        # A recording for every number of nodes: 1, 2, 4 and 8.
+        (failures, f"--scenario grid4x2 --app cg --class S {FAILURES}", "4 recordings for dpgraph-known, about "),
+        (simulate_failures, "--simulations 7", "besides these, 7 runs with failures, about "),
+        (blocks, "calibrate --scenario grid4x2", "1 measurement of blocks, about 1 s"),
+        (simulate_blocks, BLOCKS, "2 runs (2 of targets): 0 in the store, 2 to simulate"),
+        (graph, "--app cg --class S", "1 recording, about 1 s"),
+        # Four modes and 25 sizes (docs/predictors/dpgraph-li.md).
+        (modes, "", "100 runs (100 of targets)"),
+        # Three targets, and these on three changed platforms; hcf probes each target, and some odd ones.
+        (conform, "hcf", "(12 of targets, "),
+        (design, "examples/grid-design.toml", "recordings for dpgraph-known, about "),
+        # 2 x 2 combinations of cores and nodes; three of them have several ranks and run also without latency.
+        (simulate_cores, "--app hpl --n 1024 --cores 1,2 --nodes 1,2", "7 runs (7 of targets)"),
+        # Five programs by two scalings and two more forms of beta(q, p), each on 1 x 2 points.
+        (simulate_cores, "--system bwGRiD --scaling hockney --cores 1 --nodes 1,2", " points of its own world, about "),
     ],
 )
-def test_commands_say_what_they_would_run_and_run_nothing(main, words, said, capsys, tmp_path):
-    assert main([*words.split(), "--dry-run", "--store", str(tmp_path / "store")]) == 0
-    assert said in capsys.readouterr().out
+def test_commands_say_what_they_would_run_and_run_nothing(main, words, said, capsys, tmp_path, monkeypatch):
+    for name in SIMULATING:
+        monkeypatch.setattr(name, forbidden)
+    store = [] if main is simulate_failures else ["--store", str(tmp_path / "store")]
+    assert main([*words.split(), "--dry-run", *store]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
     assert not (tmp_path / "store").exists()
+
+
+def forbidden(*_, **__):
+    pytest.fail("something was simulated")
+
+
+def test_a_program_runs_once_more_for_its_timeline(capsys, tmp_path):
+    words = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--dry-run"]
+    assert program(words) == 0
+    assert capsys.readouterr().out.startswith("1 run (1 of targets): 0 in the store, 1 to simulate, about 1 s")
+    assert program([*words, "--timeline", str(tmp_path / "cg.json")]) == 0
+    assert "besides these, 1 run for the timeline, about 1 s" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_comparison_of_frequencies_counts_what_does_not_depend_on_predictions(capsys):
+    # By hand, from platforms/model/frequencies.toml: a cluster alone at each of its levels, and all at the lowest; the
+    # highest frequencies are a level of every cluster.
+    grid = at_maximum(named_grid("grid4x2"))
+    levels = [len(cluster.frequencies.levels_hz) for cluster in grid.clusters]
+    count = sum(levels) - (len(levels) - 1) + 1
+    words = "--scenario grid4x2 --app cg --class S --predictor hcf --no-store --dry-run".split()
+    assert simulate_clock(words) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{count + 1} runs ({count} of targets, 1 for evidence)")
+    assert "and a run of each choice that is none of these" in said
+    assert simulate_clock([*words, "--optimum"]) == 0
+    assert f"{math.prod(levels) - count} choices for the optimum" in capsys.readouterr().out
+
+
+def test_a_campaign_of_choices_counts_spaces_and_measured_runs(capsys, tmp_path):
+    file = tmp_path / "choices.toml"
+    file.write_text(CHOICES)
+    assert choose_and_simulate([str(file), "--dry-run", "--no-store"]) == 0
+    # By hand: up to 4 nodes of each of two sub-clusters with a process on each, 24 configurations with a process at
+    # all.  Eight of them use one sub-cluster alone; each is measured at four sizes.
+    assert capsys.readouterr().out.startswith("56 runs (24 of targets, 32 for evidence)")
+
+
+@pytest.mark.parametrize(
+    ("main", "words", "said"),
+    [
+        (failures, f"--work 1e6 {FAILURES}", "--dry-run: goes with --scenario or --platform"),
+        (simulate_failures, "--simulations 0", "--dry-run: nothing is simulated with --simulations 0"),
+    ],
+)
+def test_the_option_is_refused_where_nothing_is_simulated(main, words, said, refused):
+    refused(main, [*words.split(), "--dry-run"], said)
+
+
+@pytest.mark.parametrize("words", [["cores"], ["blocks", "run"], ["blocks", "block"], ["store", "list"]], ids=" ".join)
+def test_commands_that_never_simulate_do_not_have_the_option(words, capsys):
+    with pytest.raises(SystemExit):
+        gridval([*words, "--help"])
+    assert "--dry-run" not in capsys.readouterr().out
+
+
+CHOICES = """
+scenario = "ichikawa"
+[[studies]]
+app = "hpl"
+construction = [480, 960, 1920, 2880]
+evaluation = [3840]
+nodes = [4, 4, 0]
+processes = [1, 1, 0]
+[[studies.models]]
+form = "npt"
+"""

@@ -16,7 +16,7 @@ from platforms.read.read import materialise
 from predictor.base import EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.registry import predictor, predictors
-from predictor.simulation import SIMULATE
+from predictor.simulation.predictor import SIMULATE
 
 LOCAL = Path(__file__).parents[2] / "examples" / "machines" / "local.toml"
 

@@ -18,7 +18,7 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import cost
 from predictor.allocation.search import Choice, exhaustive
 from predictor.allocation.space import Space
-from validation.optimize import campaign, cli, plots
+from validation.optimize import campaign, command, plots
 from validation.optimize.campaign_file import read_allocation_campaign
 from validation.optimize.cli import main
 from validation.optimize.errors import best_constant, estimation_error, judge, time_error
@@ -163,7 +163,7 @@ def test_a_search_that_knows_the_truth_is_without_error(truth):
 
 
 def test_json_has_the_keys_that_are_asked_for(pretend, capsys):
-    done = pretend(time_s, cli)
+    done = pretend(time_s, command)
     options = "--scenario ichikawa --app himeno --param niter=5 --construction 8,10,12,14 --size 40 --json"
     assert main([*options.split(), "--nodes", "4,4,0", "--processes", "1,1,0"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -177,7 +177,7 @@ def test_json_has_the_keys_that_are_asked_for(pretend, capsys):
 
 
 def test_text_says_the_same(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     options = "--scenario ichikawa --app himeno --construction 8,10,12,14 --size 40 --nodes 4,4,0 --processes 1,1,0"
     assert main(options.split()) == 0
     text = capsys.readouterr().out
@@ -187,7 +187,7 @@ def test_text_says_the_same(pretend, capsys):
 
 
 def test_text_and_json_have_the_values_of_the_objective(pretend, capsys):
-    pretend(time_s, cli)
+    pretend(time_s, command)
     options = "--scenario ichikawa --app himeno --construction 8,10,12,14 --size 40 --nodes 4,4,0 --processes 1,1,0"
     options += " --objective cost --prices 7200,3600,0"
     assert main([*options.split(), "--json"]) == 0
@@ -507,5 +507,5 @@ def test_options_do_not_go_with_a_campaign_file(pretend, refused, tmp_path, opti
     ],
 )
 def test_bad_options_get_one_line(pretend, refused, arguments, message):
-    pretend(time_s, cli, campaign)
+    pretend(time_s, command, campaign)
     refused(main, arguments.split(), message)

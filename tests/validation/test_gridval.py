@@ -17,7 +17,6 @@ from validation.entrance.verbs import GROUPS, VERBS
 
 SCRIPT = Path(sys.executable).parent / "gridval"
 MOST_HELP_S = 0.3  # of processor time
-SLOW = ("choose", "clock", "modes")  # NumPy is slow to import
 
 
 def every():
@@ -85,7 +84,7 @@ def test_errors_of_options_name_the_verb(capsys):
     assert capsys.readouterr().err.endswith("See gridval clock --help.\n")
 
 
-QUICK = [["--help"], *([*words, "--help"] for words in every() if words[0] not in SLOW)]
+QUICK = [["--help"], *([*words, "--help"] for words in every())]
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from validation.sendmodes import cli, fit
 from validation.sendmodes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
-from validation.sendmodes.fit import CLUSTERS, fit_costs
+from validation.sendmodes.fit import fit_costs
+from validation.sendmodes.machines import CLUSTERS
 from validation.sendmodes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
 from validation.sendmodes.study import MODES
 

@@ -245,3 +245,27 @@ def test_a_predictor_whose_evidence_would_be_the_truth_leaves_the_others_their_a
     hcf, known = json.loads(capsys.readouterr().out)["results"]
     assert hcf["predicted_s"] is None and "run of the target itself" in hcf["flags"]
     assert known["error_pct"] == pytest.approx(0, abs=0.05)
+
+
+def test_the_run_of_a_single_target_has_a_timeline(tmp_path, capsys):
+    file = tmp_path / "cg.json"
+    words = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--predictor", "hcf", "--timeline", str(file)]
+    assert main([*words, "--store", str(tmp_path / "store")]) == 0
+    assert f"timeline: {file}" in capsys.readouterr().err.replace("\n", " ")
+    # Eight ranks, one on every node of 4 clusters of 2.
+    events = json.loads(file.read_text())
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    assert len({(one["pid"], one["tid"]) for one in events if one["ph"] == "B"}) == 8
+
+
+def test_a_timeline_needs_one_simulated_target(tmp_path, refused):
+    words = ["--scenario", "grid4x2", "--class", "S", "--timeline", str(tmp_path / "cg.json")]
+    refused(main, [*words, "--app", "cg,mg"], "it shows one run, but there are 2 targets")
+    refused(main, [*words, "--app", "cg", "--truth", "times.csv"], "times from a file have no timeline")
+
+
+def test_a_report_is_quiet_on_a_pipe(tmp_path, capsys):
+    words = ["--scenario", "grid4x2", "--app", "ep", "--class", "S", "--predictor", "hcf", "--no-store"]
+    assert main([*words, "--report", str(tmp_path / "r.html")]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith(("report:", "["))]
+    assert len(said) == 1 and "kB" in said[0]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
@@ -46,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -101,10 +103,13 @@ def table(rows: Sequence[Comparison], *, wide: bool = False) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     settings = settings_of(setting_from_arguments(args), args.vary)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
     from validation.blocks.comparison import compare, simulation
 
     say_cautions(args, settings[0][1])
+    if args.dry_run:
+        return print_plan(args, Plan(truths=tuple(dict.fromkeys(simulation(setting) for _, setting in settings))))
     with runner_from_arguments(args) as runner:
         runner.start(simulation(setting) for _, setting in settings)
         rows = [
@@ -119,5 +124,4 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -17,6 +17,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.files.reading import input_bytes
+from platforms.files.spreadsheets import cell_text
 
 N = TypeVar("N", int, float)
 _Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
@@ -86,7 +87,7 @@ def read_measured(path: str | Path) -> MeasuredTimes:
 
 
 def _row(row: Mapping[str, str | None], where: str) -> tuple[_Key, float]:
-    values = {name: (value or "").strip() for name, value in row.items() if isinstance(value, str)}
+    values = {name: cell_text((value or "").strip()) for name, value in row.items() if isinstance(value, str)}
     app = next((values[name] for name in _NAMES if values.get(name)), "")
     if not app or not values.get("platform"):
         raise UserError(where, "no app or program, or no platform", "Fill in every column")

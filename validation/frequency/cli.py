@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import runner_from_arguments
 from apps.arguments.settings import cautions, settings_from_arguments
@@ -19,18 +21,26 @@ from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell, table_lines
 from platforms.terminal.width import add_wide_argument
 from predictor.frequency.cli import frequency_cautions, to_json
+from predictor.frequency.levels import Clocks
 from predictor.frequency.study import (
     Study,
     add_arguments,
     assumed,
     grid_at_maximum,
     option_text,
+    plan_from_arguments,
     study,
     targets_from_arguments,
 )
-from validation.frequency.compare import Optimum, Row, compare, loss_pct, optimum
+from validation.frequency.compare import Optimum, Row, compare, known_runs, loss_pct, number_of_choices, optimum
 from validation.output.output import usable_folder
 from validation.presentation.tables import error_cell
+
+if TYPE_CHECKING:
+    from apps.runs.plan import Plan
+    from apps.spec.settings import Settings
+    from apps.spec.target import Target
+    from platforms.grids.grid import Grid
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -54,6 +64,8 @@ def _run(args: argparse.Namespace) -> int:
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
+    if args.dry_run:
+        return print_plan(args, _plan(args, grid, targets, settings))
     limit = float("inf") if args.time_limit is None else args.time_limit
     compared = []
     with runner_from_arguments(args, cautions=said) as runner:
@@ -72,6 +84,21 @@ def _run(args: argparse.Namespace) -> int:
     if folder is not None:
         _write(folder, args.out, compared)
     return 0
+
+
+def _plan(args: argparse.Namespace, grid: Grid, targets: Sequence[Target], settings: Settings) -> Plan:
+    """Return the simulations of the command, apart from those of the chosen frequencies."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.plan import Other, wall_s
+
+    asked = plan_from_arguments(args, targets, settings)
+    known = tuple(spec for target in targets for spec in known_runs(grid, target, settings))
+    if not args.optimum:
+        return replace(asked, truths=known, remark="and a run of each choice that is none of these")
+    counts = [number_of_choices(Clocks(grid, target)) for target in targets]
+    time_s = sum(count * wall_s([settings.spec(one)], 1) for count, one in zip(counts, targets, strict=True))
+    every = Other("choice for the optimum", "choices for the optimum", sum(counts) - len(known), time_s)
+    return replace(asked, truths=known, others=(every,))
 
 
 def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> dict[str, Any]:
@@ -140,5 +167,4 @@ def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row],
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -6,17 +6,20 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
+from platforms.grids.grid import Grid
 from platforms.read.read import materialise
-from predictor.frequency.levels import Frequency, Levels, Point
-from predictor.frequency.search import OBJECTIVES
+from predictor.frequency.levels import Clocks, Frequency, Point
+from predictor.frequency.objectives import OBJECTIVES
 from predictor.frequency.study import Study, option_text
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
 
 MOST_SIMULATED = 50_000  # choices that --optimum simulates at most
 
@@ -69,7 +72,7 @@ def choices(study: Study) -> list[tuple[str, Point]]:
     return rows
 
 
-def specs(levels: Levels, points: Iterable[Frequency], settings: Settings) -> list[RunSpec]:
+def specs(levels: Clocks, points: Iterable[Frequency], settings: Settings) -> list[RunSpec]:
     """Return the runs at these frequencies."""
     return [settings.spec(_target(levels, frequencies_hz)) for frequencies_hz in points]
 
@@ -93,16 +96,13 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
         settings: How the choices are simulated.
         runner: Makes the runs.
         limit: Largest allowed time over the time at the highest frequencies.
-        objective: A name of predictor.frequency.search.OBJECTIVES.
+        objective: A name of predictor.frequency.objectives.OBJECTIVES.
 
     Raises:
         UserError: There are more than MOST_SIMULATED choices.
     """
     levels = study.levels
-    count = math.prod(len(one.levels_hz) for one in levels.frequencies)
-    if count > MOST_SIMULATED:
-        problem = f"{count} choices to simulate, but at most {MOST_SIMULATED} are allowed"
-        raise UserError("--optimum", problem, "Give larger steps (step_ghz), or leave it out")
+    number_of_choices(levels)  # raises an error if there are too many
     every = list(product(*(one.levels_hz for one in levels.frequencies)))
     wanted = specs(levels, every, settings)
     runner.start(wanted)
@@ -113,6 +113,32 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
     return Optimum(min(within, key=lambda one: value(one.time_s, one.energy_j)), len(points), len(within))
 
 
+def known_runs(grid: Grid, target: Target, settings: Settings) -> list[RunSpec]:
+    """Return the runs that a comparison makes whatever is predicted.
+
+    Args:
+        grid: The grid at its highest frequencies.
+        target: The target on the platform of that grid.
+        settings: How the choices are simulated.
+    """
+    clocks = Clocks(grid, target)
+    swept = [hz for choices in clocks.sweeps().values() for hz in choices]
+    return specs(clocks, dict.fromkeys([clocks.highest, clocks.lowest, *swept]), settings)
+
+
+def number_of_choices(clocks: Clocks) -> int:
+    """Return the number of choices that ``optimum`` simulates.
+
+    Raises:
+        UserError: There are more than MOST_SIMULATED.
+    """
+    count = math.prod(len(one.levels_hz) for one in clocks.frequencies)
+    if count > MOST_SIMULATED:
+        problem = f"{count} choices to simulate, but at most {MOST_SIMULATED} are allowed"
+        raise UserError("--optimum", problem, "Give larger steps (step_ghz), or leave it out")
+    return count
+
+
 def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
     """Return how much worse the chosen frequencies are than the best ones, %, both simulated."""
     best = next(row for row in rows if row.choice == "best")
@@ -121,7 +147,7 @@ def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
     return 100 * (value(best.simulated_s, best.energy_simulated_j) / least - 1)
 
 
-def _target(levels: Levels, frequencies_hz: Frequency) -> Target:
+def _target(levels: Clocks, frequencies_hz: Frequency) -> Target:
     """Return the target on the platform whose clusters run at these frequencies."""
     chosen = dict(zip((cluster.name for cluster in levels.clusters), frequencies_hz, strict=True))
     grid = levels.grid.at([chosen.get(cluster.name) for cluster in levels.grid.clusters])

@@ -12,6 +12,7 @@ import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.results.cautions import Cautions
@@ -74,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -96,10 +98,11 @@ def _choice(value: str | None, default: str, known: Collection[str], option: str
 
 def _world(args: argparse.Namespace, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Other, Plan
     from predictor.hierarchical.beta import BETAS
     from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster
     from validation.hierarchical.output import world_table, world_text, write_csv
-    from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, simulate_world
+    from validation.hierarchical.world import POINT_S, SIZES, TOLERANCE, WorldCase, WorldPoint, simulate_world
 
     for value, option in ((args.n, "--n"), (args.beta, "--beta"), (args.bytes, "--bytes"), (args.inside, "--inside")):
         if value is not None:
@@ -108,7 +111,8 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
     if args.system is not None:
         systems = [read_cluster(args.system, memory_gbyte_s=args.memory)]
     scalings = [_choice(args.scaling, "", SCALING, "--scaling")] if args.scaling else list(SCALING)
-    points = []
+    points: list[WorldPoint] = []
+    planned = 0
     for system in systems:
         cases = [WorldCase(system, app, n, overlap=s == "overlap") for app, n in SIZES.items() for s in scalings]
         known = {case.shared for case in cases if case.app == _ANY_BETA}
@@ -116,7 +120,13 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
         cases += [WorldCase(system, _ANY_BETA, SIZES[_ANY_BETA], beta) for beta in others]
         cores = _numbers(args.cores or _CORES, "--cores")
         nodes = _numbers(args.nodes or _WORLD_NODES, "--nodes")
-        points += simulate_world(cases, cores, nodes)
+        planned += len(cases) * len(cores) * len(nodes)
+        if not args.dry_run:
+            points += simulate_world(cases, cores, nodes)
+    if args.dry_run:
+        return print_plan(
+            args, Plan(others=(Other("point of its own world", "points of its own world", planned, planned * POINT_S),))
+        )
     table = world_table(points)
     if folder is not None:
         with written_into("--out", folder):
@@ -128,9 +138,10 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
 
 def _communication(args: argparse.Namespace, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
     from predictor.hierarchical.beta import named_beta
     from predictor.hierarchical.multicore_cluster import read_cluster
-    from validation.hierarchical.communication import Study, region_errors, simulate_points
+    from validation.hierarchical.communication import Study, region_errors, simulate_points, study_specs
     from validation.hierarchical.output import points_table, study_json, study_text, write_csv
 
     if args.n is None:
@@ -148,6 +159,8 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         beta=None if args.beta is None else named_beta(args.beta),
         overlap=_choice(args.scaling, "hockney", SCALING, "--scaling") == "overlap",
     )
+    if args.dry_run:
+        return print_plan(args, Plan(truths=tuple(spec for pair in study_specs(study).values() for spec in pair)))
     said = Cautions()
     with runner_from_arguments(args, cautions=said) as runner:
         points = simulate_points(study, runner)
@@ -177,5 +190,4 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

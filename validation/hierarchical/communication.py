@@ -217,6 +217,23 @@ class Point:
         return name if largest >= network / 2 else "#x / b_cl too small, waiting"
 
 
+def study_specs(study: Study) -> dict[tuple[int, int], list[RunSpec]]:
+    """Return the runs of every q and p of the study: with latency and, if there are several ranks, without.
+
+    Raises:
+        UserError: The study is inconsistent.
+    """
+    study.check()
+    most = max(study.nodes)
+    real = machine(study.system, most, inside=study.inside)
+    quick = machine(study.system, most, inside=study.inside, latency=False)
+    places = [(q, p) for q in study.cores for p in study.nodes]
+    return {
+        (q, p): [study.spec(q, p, platform) for platform in ((real, quick) if q * p > 1 else (real,))]
+        for q, p in places
+    }
+
+
 def simulate_points(study: Study, runner: Runner) -> list[Point]:
     """Simulate every q and p of the study with and without latency.
 
@@ -224,19 +241,11 @@ def simulate_points(study: Study, runner: Runner) -> list[Point]:
         UserError: The study is inconsistent.
         SimulationError: A simulation failed.
     """
-    study.check()
-    most = max(study.nodes)
-    real = machine(study.system, most, inside=study.inside)
-    quick = machine(study.system, most, inside=study.inside, latency=False)
-    places = [(q, p) for q in study.cores for p in study.nodes]
-    specs = {
-        (q, p): [study.spec(q, p, platform) for platform in ((real, quick) if q * p > 1 else (real,))]
-        for q, p in places
-    }
+    specs = study_specs(study)
     runner.start(spec for pair in specs.values() for spec in pair)
     points = []
-    for q, p in places:
-        records = [runner.record(spec) for spec in specs[q, p]]
+    for (q, p), pair in specs.items():
+        records = [runner.record(spec) for spec in pair]
         points.append(Point(study, q, p, records[0], records[1].time_s if len(records) > 1 else None))
     return points
 

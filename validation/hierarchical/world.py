@@ -36,6 +36,7 @@ _PLAIN_NETWORK = {
     "network/TCP-gamma": "0",
 }
 _ROUNDS = 3  # phases of computation, memory and exchange
+POINT_S = 0.008  # rough wall time of a q and p of a case
 TOLERANCE = 0.02  # largest relative error
 # Sizes large enough that rounding messages to whole bytes is negligible.
 SIZES = {"scalar-product": 10**9, "matrix-product": 20_000, "hpl": 20_000, "fft": 40_000, "fftw": 40_000}

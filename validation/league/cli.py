@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
@@ -21,10 +22,8 @@ from platforms.model.placement import MAPPINGS
 from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
 from predictor.arguments import (
-    add_dry_run_argument,
     add_predictor_argument,
     predictors_from_arguments,
-    print_plan,
     problems_from_arguments,
 )
 from predictor.registry import ALL
@@ -129,5 +128,4 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

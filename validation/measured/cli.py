@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from apps.arguments.exit_status import exit_status
 from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.files.spreadsheets import cell
 from platforms.files.writing import check_picture, check_writable, write_picture, write_text
 
 _EVIDENCE = "1,2,8@8"
@@ -43,8 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
         text, rows = io.StringIO(newline=""), as_rows(found)
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
         write_text("--out", args.out, text.getvalue())
     if args.picture is not None:
         write_picture("--picture", args.picture, runs_figure(found))

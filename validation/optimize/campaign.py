@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.results.cautions import Cautions
+from apps.runs.plan import Plan
 from platforms.command import CommandParser
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
+from predictor.evidence.plan import planned
 from predictor.npt.measurements import Measurements
 from predictor.npt.tables import equations
-from predictor.optimize.arguments import add_search_arguments
 from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
+from predictor.optimize.options import add_search_arguments
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.registry import predictor
-from validation.optimize.campaign_file import ModelCase, StudyCase, read_allocation_campaign
+from validation.optimize.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.optimize.errors import best_constant, estimation_error, judge
 from validation.optimize.row import Row
 from validation.optimize.truth import Truth, simulate_space, specs
@@ -74,22 +77,8 @@ class Outcomes:
         return range(1, self.seeds + 1) if sigma else (0,)
 
     def _everywhere(self) -> Measured | None:
-        """Measure all configurations at the sizes of construction, which N-T models need (section 5.1).
-
-        Configurations whose number of ranks is allowed by too few of the sizes are left out.
-        """
-        case = self.case
-        if all(model.settings.form != "nt" for model in case.models):
-            return None
-        needed = len(equations(self.case.study.app).nt) + 1  # the size of the choice is left out of the fit
-        least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
-        runs: dict[int, list[tuple[Configuration, int]]] = {}
-        for size in case.construction:
-            space = case.study.space(size)
-            for row, total in enumerate(space.total.tolist()):
-                runs.setdefault(total, []).append((space.configuration(row), size))
-        kept = [run for some in runs.values() if len({n for _, n in some if n <= least}) >= needed for run in some]
-        return measure(case.study, kept, self.brokers(()))
+        runs = everywhere(self.case)
+        return measure(self.case.study, runs, self.brokers(())) if runs else None
 
     def _by_model(self, model: ModelCase, seed: int, measured: Measured) -> Iterator[Row]:
         noise = replace(model.settings.noise, seed=seed)
@@ -190,6 +179,36 @@ class Outcomes:
         )
 
 
+def everywhere(case: StudyCase) -> list[tuple[Configuration, int]]:
+    """Return all configurations at the sizes of construction, which N-T models need (section 5.1), if there are any.
+
+    Configurations whose number of ranks is allowed by too few of the sizes are left out.
+    """
+    if all(model.settings.form != "nt" for model in case.models):
+        return []
+    needed = len(equations(case.study.app).nt) + 1  # the size of the choice is left out of the fit
+    least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
+    runs: dict[int, list[tuple[Configuration, int]]] = {}
+    for size in case.construction:
+        space = case.study.space(size)
+        for row, total in enumerate(space.total.tolist()):
+            runs.setdefault(total, []).append((space.configuration(row), size))
+    return [run for some in runs.values() if len({n for _, n in some if n <= least}) >= needed for run in some]
+
+
+def plan(campaign: AllocationCampaign) -> Plan:
+    """Return the simulations of a campaign."""
+    joined = Plan()
+    for case in campaign.studies:
+        measured = [*case.homogeneous, *everywhere(case)]
+        alone = tuple(case.settings.spec(case.study.target(*one)) for one in measured)
+        truths = list(specs(case.study, case.evaluation, case.settings))
+        groups = [(case.settings, [spec.target]) for spec in truths]
+        asked = planned(groups, [predictor(name) for name in case.predictors])
+        joined = joined.joined(asked.joined(Plan(evidence=alone)))
+    return joined
+
+
 def refuse_search_arguments(args: argparse.Namespace) -> None:
     """Refuse the options of a single search beside a campaign file.
 
@@ -199,6 +218,7 @@ def refuse_search_arguments(args: argparse.Namespace) -> None:
     parser = CommandParser()
     add_search_arguments(parser)
     add_runner_arguments(own := CommandParser())
+    add_dry_run_argument(own)
     for name, usual in vars(parser.parse_args([])).items():
         if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
             option = f"--{name.replace('_', '-')}"
@@ -212,6 +232,8 @@ def run_campaign(args: argparse.Namespace) -> int:
 
     refuse_search_arguments(args)
     campaign = read_allocation_campaign(args.campaign)
+    if args.dry_run:
+        return print_plan(args, plan(campaign))
     said = Cautions()
     with (
         AllocationOutput(args.out, as_json=args.json, wide=args.wide, cautions=said) as output,

@@ -6,32 +6,12 @@ A campaign file instead of options compares many apps, sizes, models and noises 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from typing import Any
 
 from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import settings_from_arguments
-from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError
-from platforms.terminal.prose import folded_lines
-from platforms.terminal.quantities import duration, significant
 from platforms.terminal.width import add_wide_argument
-from predictor.arguments import print_plan
-from predictor.optimize.arguments import (
-    FIRST_OPTIONS,
-    add_search_arguments,
-    objective_cautions,
-    plan_from_arguments,
-    search_from_arguments,
-    study_from_arguments,
-)
-from predictor.optimize.cli import driver_from_arguments, driver_name, search, settings_to_json
-from validation.optimize.errors import Judged, judge
-from validation.optimize.truth import simulate_space
+from predictor.optimize.options import FIRST_OPTIONS, add_search_arguments
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,72 +33,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.campaign is not None:
-        # Imported here for a quick start: it is slow to import.
-        from validation.optimize.campaign import run_campaign
+    # Imported here for a quick start: it is slow to import.
+    from validation.optimize.command import run
 
-        return run_campaign(args)
-    if args.out is not None:
-        raise UserError(f"--out {args.out}", "needs a campaign file", "Leave it out, or give a campaign file")
-    study = study_from_arguments(args)
-    if args.size is None:
-        raise UserError("--size", "not given", "Give the N to choose a configuration for")
-    how = search_from_arguments(args, study.platform)
-    settings = settings_from_arguments(args)
-    space = study.space(args.size)  # raises an error for impossible options before anything runs
-    study.check_iterations((args.size, ranks) for ranks in space.ranks)
-    general = objective_cautions(args, study.platform)
-    said = Cautions()
-    said.say(*general)
-    if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
-    with runner_from_arguments(args, cautions=said) as runner:
-        driver = driver_from_arguments(args, study, settings, runner)
-        found = search(driver, study, args.size, how)
-        truth = simulate_space(study, args.size, settings, runner)
-    judged = judge(found.choice, truth, how.objective, how.slack)
-    spent = driver.gathered.cost
-    if args.json:
-        asked = settings_to_json(args, study, how)
-        took = {"search_s": found.search_s, "gather_s": found.gather_s}
-        notes = {"cautions": [*general, *runner.cautions.lines()]}
-        print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
-        return 0
-    print("\n".join(folded_lines([f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"])))
-    print(text(judged))
-    evidence = (
-        f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
-        "configurations take"
-    )
-    print("\n".join(folded_lines([evidence, f"search     {duration(found.search_s)}"])))
-    return 0
-
-
-def _to_json(judged: Judged) -> dict[str, Any]:
-    values = {field.name: getattr(judged, field.name) for field in fields(judged) if field.name != "objective"}
-    return {**values, "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
-
-
-def text(judged: Judged) -> str:
-    """Return a text with a choice and the optimum."""
-    objective = judged.objective
-    chosen_value, optimum_value = (
-        "" if objective.name == "time" else f", {objective.name} {value:.4g} {objective.unit}".rstrip()
-        for value in (judged.chosen_value, judged.optimum_value)
-    )
-    of = "" if objective.name == "time" else f", of its {objective.name}"
-    lines = [
-        f"chosen     {judged.chosen}: estimated {duration(judged.estimated_s)}, "
-        f"simulated {duration(judged.simulated_s)}{chosen_value}",
-        f"optimum    {judged.optimum}: simulated {duration(judged.optimum_s)}{optimum_value}, "
-        f"of {judged.configurations} configurations",
-        f"epsilon    {100 * judged.epsilon:+.2f} %{of}, the chosen one against the optimum",
-        f"delta      {100 * judged.delta:+.2f} %, its estimated time against its simulated time",
-    ]
-    return "\n".join(folded_lines([*lines, *(f"caution: {flag}" for flag in judged.flags)]))
+    return run(args)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status, print_failure
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.programs.kernel import kernel_names, sized_names
@@ -28,10 +29,8 @@ from platforms.model.placement import MAPPINGS
 from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
 from predictor.arguments import (
-    add_dry_run_argument,
     add_predictor_argument,
     predictors_from_arguments,
-    print_plan,
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.regimes.error_map import map_text
@@ -208,5 +207,4 @@ def _report_failure(failure: Failure) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

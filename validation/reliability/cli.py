@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
@@ -45,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all draws (default: 1)")
     _add_simulation_arguments(parser)
+    add_dry_run_argument(parser, kept=False)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
@@ -76,6 +78,8 @@ def _check(args: argparse.Namespace) -> None:
             raise UserError(f"--{option} {value}", "out of its range", f"Give {least} to {most}")
     if not args.simulations:
         _refuse_simulation_options(args)
+        if args.dry_run:
+            raise UserError("--dry-run", "nothing is simulated with --simulations 0", "Leave it out")
     if args.jobs is not None and args.jobs < 1:
         raise UserError(f"--jobs {args.jobs}", "below one", "Give 1 or more")
     if args.success is not None and not 0 < args.success < 1:
@@ -114,6 +118,8 @@ def _run(args: argparse.Namespace) -> int:
 
     _check(args)
     spec = _spec(args) if args.simulations else None
+    if args.dry_run:
+        return _say_plan(args, spec)
     checks = drawn_checks(args.runs, args.seed)
     done, said = None, Cautions()
     if spec is not None:
@@ -127,6 +133,18 @@ def _run(args: argparse.Namespace) -> int:
     whole = {**_to_json(args.seed, checks, done), "cautions": said.lines()}
     print(json.dumps(whole) if args.json else _text(checks, done))
     return 0 if all(check.inside for check in checks) else 1
+
+
+def _say_plan(args: argparse.Namespace, spec: RunSpec | None) -> int:
+    """Print what would be simulated: one run without failures, and those with drawn failures."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.plan import Other, Plan, wall_s
+
+    if spec is None:
+        raise ValueError("a plan needs a run")
+    time_s = wall_s([spec] * args.simulations, args.jobs or os.cpu_count() or 1)
+    failing = Other("run with failures", "runs with failures", args.simulations, time_s)
+    return print_plan(args, Plan(truths=(spec,), others=(failing,)), kept=False)
 
 
 def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict[str, Any]:
@@ -159,5 +177,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Imported here for a quick start: it is slow to import.
     from apps.arguments.exit_status import exit_status
 
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

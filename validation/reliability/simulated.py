@@ -17,6 +17,7 @@ from apps.smpi.launch import launch, prepare
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
 from platforms.files.scratch import scratch_folder
+from platforms.read.content import loadable
 from platforms.simgrid.installed import check_simgrid
 
 TIME_LIMIT_S = 120.0  # wall time of one run; reaching it is an error, not an outcome
@@ -86,13 +87,13 @@ def simulate_failing(
         raise UserError(str(file), "is compiled", "Give a platform in XML, to which failures of hosts can be added")
     hosts = tuple(dict.fromkeys(spec.target.placement))
     failures_s = np.random.default_rng(seed).exponential(1 / rate_per_s, (runs, len(hosts)))
-    base = file.read_bytes()
+    base = loadable(spec.target.platform).read_bytes()
     with scratch_folder("failing") as folder, ThreadPoolExecutor(jobs) as pool:
 
         def one(number: int) -> str:
             path = folder / f"{number}.xml"
             path.write_bytes(with_failures(base, dict(zip(hosts, failures_s[number], strict=True))))
-            platform = replace(spec.target.platform, path=path, content_hash=f"{seed}-{number}")
+            platform = replace(spec.target.platform, path=path, kept=None, content_hash=f"{seed}-{number}")
             return _outcome(replace(spec, target=replace(spec.target, platform=platform)))
 
         outcomes = tuple(pool.map(one, range(runs)))

@@ -6,12 +6,15 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, usable_folder, write_text
+from platforms.terminal.progress import Progress
 from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
 
 if TYPE_CHECKING:
@@ -125,18 +128,18 @@ class Reporter:
         if kind is not None:
             self._gathered.interrupted = str(error) or kind.__name__
         self._gathered.run_cautions = self._cautions.lines()
-        # Imported here for a quick start: it is slow to import.
+        # Imported here for a quick start: they are slow to import.
         from validation.report.page import page
+        from validation.report.timelines import MOST_TIMELINES
 
         started = time.perf_counter()
-        text = page(self._gathered, progress=_progress)
+        with closing(Progress()) as progress:
+            steps = count()
+            total = 1 + min(MOST_TIMELINES, len({case.target.problem.name for case in self._gathered.cases}))
+            text = page(self._gathered, progress=lambda what: progress(f"report: {what}", next(steps), total))
         write_text(OPTION, self._path, text)
         size_kb = len(text.encode()) / 1000
         print(f"report: {self._path}, {size_kb:,.0f} kB, in {time.perf_counter() - started:.1f} s", file=sys.stderr)
-
-
-def _progress(what: str) -> None:
-    print(f"report: {what}", file=sys.stderr, flush=True)
 
 
 def _key(target: Target) -> tuple[Any, ...]:

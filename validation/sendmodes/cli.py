@@ -8,18 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from platforms.files.writing import written_into
-from platforms.read.read import materialise
-from validation.sendmodes.costs import read_costs
-from validation.sendmodes.fit import CLUSTERS
-from validation.sendmodes.plots import write_figures
-from validation.sendmodes.study import study
-from validation.sendmodes.tables import study_json, study_text, write_tables
+from validation.sendmodes.machines import CLUSTERS
 
 if TYPE_CHECKING:
     from validation.sendmodes.study import Study
@@ -39,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and figures (PNG, SVG) there")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
     add_runner_arguments(parser)
+    add_dry_run_argument(parser)
     return parser
 
 
@@ -46,12 +43,21 @@ def _run(args: argparse.Namespace) -> int:
     if args.cluster not in CLUSTERS:
         raise UserError(f"--cluster {args.cluster}", "not a machine of the Li paper", nearest(args.cluster, CLUSTERS))
     # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
     from platforms.grids.scenario import named_grid
+    from platforms.read.read import materialise
     from validation.output.output import usable_folder
+    from validation.sendmodes.costs import read_costs
+    from validation.sendmodes.messages import message_specs
+    from validation.sendmodes.study import messages, study
+    from validation.sendmodes.tables import study_json, study_text
 
+    platform, costs = materialise(named_grid(args.cluster)), read_costs(args.cluster)
+    if args.dry_run:
+        return print_plan(args, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
     folder, said = None if args.out is None else usable_folder(args.out), Cautions()
     with runner_from_arguments(args, cautions=said) as runner:
-        done = study(args.cluster, materialise(named_grid(args.cluster)), read_costs(args.cluster), runner)
+        done = study(args.cluster, platform, costs, runner)
     if folder is not None:
         _write(done, folder)
     print(json.dumps({**study_json(done), "cautions": said.lines()}) if args.json else study_text(done))
@@ -59,6 +65,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _write(done: Study, folder: Path) -> None:
+    # Imported here for a quick start: they are slow to import.
+    from validation.sendmodes.plots import write_figures
+    from validation.sendmodes.tables import write_tables
+
     with written_into("--out", folder):
         write_tables(done, folder)
         write_figures(done, folder)
@@ -66,5 +76,4 @@ def _write(done: Study, folder: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

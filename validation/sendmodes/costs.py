@@ -13,6 +13,7 @@ import numpy as np
 from apps.recording.events import Mode
 from platforms.errors import UserError
 from platforms.files.commented_csv import commented_rows
+from platforms.files.spreadsheets import cell
 from predictor.sends.send_model import Side
 
 COSTS_FILE = Path(__file__).with_name("costs.csv")
@@ -68,7 +69,7 @@ def costs_csv(costs: Mapping[str, MessageCosts]) -> str:
     for cluster, table in costs.items():
         for (mode, side), cost in table.items():
             numbers = (f"{cost.base_s:.6g}", f"{cost.s_per_byte:.6g}", f"{cost.from_bytes:.0f}")
-            writer.writerow((cluster, mode.name.lower(), side, *numbers))
+            writer.writerow((cell(cluster), mode.name.lower(), side, *numbers))
     return text.getvalue()
 
 

@@ -20,9 +20,8 @@ from platforms.read.read import materialise
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
 from validation.sendmodes.costs import MessageCosts, costs_csv, fit_cost
+from validation.sendmodes.machines import CLUSTERS
 from validation.sendmodes.messages import simulate_messages
-
-CLUSTERS = {"li-1": 1, "li-2": 2}  # scenario: number of the paper's cluster
 
 
 def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
@@ -65,8 +64,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    args = build_parser().parse_args(argv)
-    return exit_status(lambda: _run(args))
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
 
 
 if __name__ == "__main__":

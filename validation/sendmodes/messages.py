@@ -59,6 +59,11 @@ def message_times(record: RunRecord) -> MessageTimes:
     return MessageTimes(sender_end_s - SEQUENTIAL_S, receiver_end_s - SEQUENTIAL_S, record.time_s)
 
 
+def message_specs(platform: Platform, messages: Iterable[Message], costs: MessageCosts) -> dict[Message, RunSpec]:
+    """Return the run of each message."""
+    return {message: message_spec(platform, message, costs) for message in messages}
+
+
 def simulate_messages(
     platform: Platform, messages: Iterable[Message], costs: MessageCosts, runner: Runner
 ) -> Mapping[Message, MessageTimes]:
@@ -67,6 +72,6 @@ def simulate_messages(
     Raises:
         SimulationError: A run failed.
     """
-    specs = {message: message_spec(platform, message, costs) for message in messages}
+    specs = message_specs(platform, messages, costs)
     runner.start(specs.values())
     return {message: message_times(runner.record(spec)) for message, spec in specs.items()}

@@ -20,8 +20,8 @@ from predictor.sends.components import (
 from predictor.sends.send_model import SendModel, Side
 from predictor.sends.tables import INTEGER_BYTES
 from validation.sendmodes.costs import MessageCosts
-from validation.sendmodes.fit import CLUSTERS
-from validation.sendmodes.messages import SEQUENTIAL_S, simulate_messages
+from validation.sendmodes.machines import CLUSTERS
+from validation.sendmodes.messages import SEQUENTIAL_S, Message, simulate_messages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,11 @@ class Study:
     programs: pd.DataFrame
 
 
+def messages() -> list[Message]:
+    """Return the messages of a study."""
+    return [(mode, size) for mode in MODES for size in (*li_tables.sizes_bytes(), *PREDICTED_BYTES, *SMALL_BYTES)]
+
+
 def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner) -> Study:
     """Simulate 100 messages on the platform of a scenario of CLUSTERS.
 
@@ -63,8 +68,7 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
     import pandas as pd
 
     fitted = li_tables.sizes_bytes()
-    sizes = (*fitted, *PREDICTED_BYTES, *SMALL_BYTES)
-    times = simulate_messages(platform, [(mode, size) for mode in MODES for size in sizes], costs, runner)
+    times = simulate_messages(platform, messages(), costs, runner)
     model = SendModel.fit(
         fitted, {mode: {side: [times[mode, size].of(side) for size in fitted] for side in Side} for mode in MODES}
     )

@@ -38,7 +38,7 @@ def calibrated(args: argparse.Namespace, files: dict[str, str]) -> PatternCalibr
     if sharing.pair_Bps is not None and args.nodes > MOST_NODES:
         problem = "too many nodes: each pair needs a link of its own"
         raise UserError(f"--nodes {args.nodes}", problem, f"Give at most {MOST_NODES}")
-    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops * 1e9)
+    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops[0] * 1e9)
     options = sharing_options(args.collectives, args.alltoall)
     content = sharing_platform(cluster, sharing, latency_s, options, _provenance(args, rows, fit))
     replays = replayed(read_platform(kept_file(content), args.cluster), rows, fit)

@@ -4,14 +4,15 @@
  *
  * The keeper adopts all orphans among the command's descendants (PR_SET_CHILD_SUBREAPER), so it can also kill processes
  * that have begun their own sessions.  It kills all of them when the command ends, on a signal, and when PARENT, which
- * has started it, dies.  The command's output passes through the keeper into the files OUT and ERR: the first
+ * has started it, dies.  A guard above the keeper adopts the orphans and kills them if the keeper itself is killed; the
+ * keeper ends all of them if the guard is killed.  The command's output passes through the keeper into the files OUT and ERR: the first
  * HEAD_BYTES, then a ring of the last LIMIT bytes; the bytes between them are lost.  At the end the keeper writes one
  * line to the file descriptor REPORT:
  *
  *   the command's wait status; bytes of standard output, and errno of writing them; the same for standard error;
  *   peak memory of the largest process, KiB
  *
- * apps/child/process.py reads the line and the files. */
+ * or, if the command could not be started, "cannot" and errno.  apps/child/process.py reads the line and the files. */
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -150,6 +151,45 @@ void kill_children()
   fclose(file);
 }
 
+/* Kills and reaps all children, and the orphans among their descendants. */
+void end_children()
+{
+  const double begun_s = now_s();
+  for (pid_t who; ((who = waitpid(-1, nullptr, WNOHANG)) >= 0 || errno == EINTR) && now_s() - begun_s < PATIENCE_S;)
+    if (who <= 0) {
+      kill_children();
+      usleep(500);
+    }
+}
+
+/* Waits for the keeper, passes signals on to it, and returns the exit status.  No orphan is left if it was killed. */
+int guard(pid_t keeper, const sigset_t &watched)
+{
+  for (;;) {
+    siginfo_t told;
+    if (sigwaitinfo(&watched, &told) < 0)
+      continue;
+    if (told.si_signo != SIGCHLD) {
+      kill(keeper, SIGTERM);
+      continue;
+    }
+    int status = 0;
+    for (pid_t who; (who = waitpid(-1, &status, WNOHANG)) > 0;)
+      if (who == keeper) {
+        end_children();
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      }
+  }
+}
+
+int not_started(int report)
+{
+  dprintf(report, "cannot %d\n", errno);
+  return 2;
+}
+
+int keep(int report, pid_t parent, char **argv, const sigset_t &watched);
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -160,25 +200,43 @@ int main(int argc, char **argv)
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = atoi(argv[1]), self = getpid();
   const int report = atoi(argv[2]);
-  rlimit cores{};
-  getrlimit(RLIMIT_CORE, &cores);
-  cores.rlim_cur = 0; /* no core file of gigabytes after a crash */
-  setrlimit(RLIMIT_CORE, &cores);
   signal(SIGPIPE, SIG_IGN);
   sigset_t watched;
   sigemptyset(&watched);
   for (int one : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT})
     sigaddset(&watched, one);
   sigprocmask(SIG_BLOCK, &watched, nullptr);
+  const pid_t keeper = fork();
+  if (keeper < 0)
+    return not_started(report);
+  if (keeper == 0)
+    return keep(report, self, argv, watched);
+  close(report);
+  if (getppid() != parent) /* it died before PR_SET_PDEATHSIG */
+    kill(keeper, SIGTERM);
+  return guard(keeper, watched);
+}
+
+namespace {
+
+int keep(const int report, const pid_t parent, char **argv, const sigset_t &watched)
+{
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t self = getpid();
+  rlimit cores{};
+  getrlimit(RLIMIT_CORE, &cores);
+  cores.rlim_cur = 0; /* no core file of gigabytes after a crash */
+  setrlimit(RLIMIT_CORE, &cores);
   int signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK), out[2], err[2];
   if (signals < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
-    return 2;
+    return not_started(report);
   fcntl(report, F_SETFD, FD_CLOEXEC);
   Command command{fork()};
   if (command.number == 0)
     become(argv + 7, self, out[1], err[1]);
   if (command.number < 0)
-    return 2;
+    return not_started(report);
   close(out[1]);
   close(err[1]);
   Stream streams[2] = {{out[0], argv[3], argv[4]}, {err[0], argv[5], argv[6]}};
@@ -217,3 +275,5 @@ int main(int argc, char **argv)
           streams[0].problem, streams[1].total, streams[1].problem, used.ru_maxrss);
   return 0;
 }
+
+} // namespace

@@ -22,6 +22,7 @@ from apps.results.energy import counted
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
+from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.installed import check_simgrid
@@ -197,7 +198,7 @@ def _run_mpi(
             ["plan", *(["energy"] if energy else [])],
             nranks=len(hosts),
             host_file="hosts",
-            platform=plan.platform.path,
+            platform=loadable(plan.platform),
             options={**ENGINE_OPTIONS, **dict(plan.options)},
             energy=energy,
             wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
@@ -252,7 +253,7 @@ def _disk_probe(
     flags = ["-O1", "-std=gnu++17"]
     program = compile_once("diskprobe", [_DISK_SOURCE], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
     (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
-    words = [*loaded_first(folder), str(program), str(platform.path), *_kept(options)]
+    words = [*loaded_first(folder), str(program), str(loadable(platform)), *_kept(options)]
     command = ["sh", "-c", '"$@" < plan', "sh", *words]
     done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
     return final_record(done, f"measuring the disks of {platform.name}"), done.wall_s

@@ -18,6 +18,7 @@ from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
+from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 from platforms.simgrid.installed import check_simgrid
@@ -189,7 +190,7 @@ def _prepare(plan: NetworkPlan, program: Path, folder: Path) -> list[str]:
         ["plan"],
         nranks=len(plan.hosts),
         host_file="hosts",
-        platform=plan.platform.path,
+        platform=loadable(plan.platform),
         options={**ENGINE_OPTIONS, **dict(plan.options)},
         wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
     )

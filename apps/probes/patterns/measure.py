@@ -14,6 +14,7 @@ from apps.child.verdict import final_record
 from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
+from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.installed import check_simgrid
@@ -64,7 +65,7 @@ def pattern_times(
             ["calls"],
             nranks=len(hosts),
             host_file="hosts",
-            platform=platform.path,
+            platform=loadable(platform),
             options=ENGINE_OPTIONS,
             wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
         )

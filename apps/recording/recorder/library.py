@@ -7,27 +7,30 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
-_REAL = "real.c"  # in place of the files that know simulation alone
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+# Files that know simulation alone; real/real.c stands in their place.
 _SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi.c")
 
 
 def recorder_library() -> Path:
     """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
-    return compile_once(
+    library = compile_once(
         "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=_headers()
     )
+    check_still("the recorder", recorder_hash(), _hash(_FLAGS, [*_sources(), *_headers()]))
+    return library
 
 
 @cache
 def recorder_hash() -> str:
-    """Return the hash of the recorder's sources and compiler flags."""
+    """Return the hash of the recorder's sources and compiler flags, as they are when it is first asked for."""
     return _hash(_FLAGS, [*_sources(), *_headers()])
 
 
@@ -56,12 +59,11 @@ def _hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 
 def _sources() -> list[Path]:
-    own = [path for path in sorted(_HERE.glob("*.c")) if path.name != _REAL]
-    return [*own, _COMMON / "energy.c", _COMMON / "json.c"]
+    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
 
 
 def _real_sources() -> list[Path]:
-    return [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
+    return [*(path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION), _HERE / "real" / "real.c"]
 
 
 def _headers() -> list[Path]:

@@ -1,5 +1,5 @@
 /* What the recorder needs of the MPI under which it runs.  Under SMPI (smpi.c) all ranks live in one process, and time
- * is simulated; under the MPI of a real machine (real.c) each rank is a process, and computing takes the time that it
+ * is simulated; under the MPI of a real machine (real/real.c) each rank is a process, and computing takes the time that it
  * takes. */
 #ifndef APPS_RECORDER_UNDER_H
 #define APPS_RECORDER_UNDER_H

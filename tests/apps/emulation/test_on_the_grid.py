@@ -151,7 +151,22 @@ def descendants(process):
     return found
 
 
-def wait_until(what, seconds=10):
+@pytest.fixture
+def start():
+    """Start commands on a grid; end those that a failed test leaves."""
+    started = []
+
+    def begin(*words, **options):
+        started.append(subprocess.Popen([*EMULATE, FREE_GRID, "--", *words], **options))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+def wait_until(what, seconds=60):
     end = time.monotonic() + seconds
     while not (found := what()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -160,11 +175,11 @@ def wait_until(what, seconds=10):
 
 
 @pytest.mark.parametrize("victim", ["command", "first", "keeper", "router"])
-def test_kill_9_leaves_nothing(tmp_path, victim):
+def test_kill_9_leaves_nothing(tmp_path, start, victim):
     before = namespaces()
     sign = tmp_path / "runs"
     command = ["sh", "-c", f"$GRIDVAL_ENTER c2-0 'touch {sign}; exec sleep 1000'"]
-    started = subprocess.Popen([*EMULATE, FREE_GRID, "--", *command], stderr=subprocess.PIPE, text=True)
+    started = start(*command, stderr=subprocess.PIPE, text=True)
     wait_until(sign.exists)
     first, keeper, router, *_ = family = descendants(started.pid)
     assert len(family) == 5  # and the shell, and the command in the node
@@ -182,9 +197,9 @@ def test_kill_9_leaves_nothing(tmp_path, victim):
         assert status == 1 and told == "error: the emulated grid was killed before its command had ended\n"
 
 
-def test_an_interrupt_ends_the_grid(tmp_path):
+def test_an_interrupt_ends_the_grid(tmp_path, start):
     sign = tmp_path / "runs"
-    started = subprocess.Popen([*EMULATE, FREE_GRID, "--", "sh", "-c", f"touch {sign}; sleep 1000"])
+    started = start("sh", "-c", f"touch {sign}; sleep 1000")
     wait_until(sign.exists)
     family = descendants(started.pid)
     started.send_signal(signal.SIGINT)

@@ -1,9 +1,9 @@
 /* The recorder under the MPI of a real machine.  RECORDER_SPEED_FLOPS has the speed of every rank's host, separated by
  * spaces: the time between two calls, times this speed, is what a rank has computed. */
 #define _GNU_SOURCE
-#include "inputs.h"
-#include "recorder.h"
-#include "under.h"
+#include "../inputs.h"
+#include "../recorder.h"
+#include "../under.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,0 +1,85 @@
+"""Make a platform of a measurement, and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from apps.calibration.machine.fit import NetworkFit, fit_network
+from apps.calibration.machine.grid_file import CalibratedNode, grid_file
+from apps.calibration.machine.judge import Judgement, judge
+from apps.calibration.machine.routes import Routes, routes_of
+from apps.calibration.machine.rows import Rows
+from apps.calibration.machine.sharing import Sharing, sharing_of
+from apps.calibration.machine.speeds import Speeds, remarks, speeds_of
+from apps.calibration.platform_file import smpi_options
+from apps.calibration.points import held_out_sizes, points_of
+from platforms.read.read import kept_file, read_platform
+
+SAME_SPEED = 0.05  # nodes that differ less from the median of their cluster get its speed
+
+
+@dataclass(frozen=True)
+class Request:
+    """A measurement, and what it cannot tell."""
+
+    rows: Rows
+    name: str  # of the machine
+    clusters: Sequence[str]  # names
+    cores: Sequence[int]  # of a node, by cluster
+    core_flops: Sequence[float] | None  # by cluster; None: as fast as the measured multiply-adds
+    collectives: str  # smpi/coll-selector
+    hold_out: int  # every so manieth size is kept to judge by
+    provenance: Sequence[str]
+
+
+@dataclass(frozen=True)
+class MachineCalibration:
+    """A calibrated platform of a machine, with all that tells how good it is."""
+
+    request: Request
+    routes: Routes
+    network: NetworkFit
+    sharing: Sharing
+    speeds: Speeds
+    nodes: Sequence[CalibratedNode]
+    options: Mapping[str, str]  # SimGrid's, in the platform's <config>
+    content: bytes  # the platform file
+    judgement: Judgement
+    remarks: Sequence[str]  # sentences about what is unusual
+
+
+def calibrated(request: Request) -> MachineCalibration:
+    """Fit, write and judge.
+
+    Raises:
+        SimulationError: The replay does not succeed.
+    """
+    rows = request.rows
+    routes = routes_of(rows)
+    trips = routes.trips[routes.fitted[routes.main]]
+    held_out = held_out_sizes({"pingpong": points_of(trips.items())}, request.hold_out)
+    network = fit_network(rows, routes, held_out)
+    sharing = sharing_of(rows, network.wires)
+    speeds = speeds_of(rows)
+    nodes = [
+        CalibratedNode(node, max(request.cores[node.cluster], node.ranks), _speed(request, speeds, node.name))
+        for node in rows.nodes
+    ]
+    options = smpi_options(network.model, request.collectives)
+    content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
+    judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
+    told = (*remarks(rows, speeds), *network.notes, *sharing.notes)
+    return MachineCalibration(
+        request, routes, network, sharing, speeds, nodes, options, content, judgement, told
+    )  # fmt: skip
+
+
+def _speed(request: Request, speeds: Speeds, name: str) -> float:
+    """Return the speed of a node's core: its cluster's, unless the node differs notably."""
+    cluster = request.rows.cluster_of(name)
+    usual = median(speeds.of(member) for member in request.rows.members(cluster))
+    base = usual if request.core_flops is None else request.core_flops[cluster]
+    share = speeds.of(name) / usual
+    return base if abs(share - 1) <= SAME_SPEED else base * share

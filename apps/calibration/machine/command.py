@@ -1,0 +1,152 @@
+"""Calibrate a machine, or a measurement of one, as the options of the command say."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from apps.calibration.machine.calibrate import MachineCalibration, Request
+from apps.calibration.machine.calibrate import calibrated as calibrated_rows
+from apps.calibration.machine.page import machine_page
+from apps.calibration.machine.picture import machine_figure
+from apps.calibration.machine.rows import Rows, read_rows, written
+from apps.errors import KernelError
+from apps.machines.launch import launch
+from apps.machines.machine_file import Machine, read_machine
+from apps.machines.turns import alone_on
+from apps.probes.machine.measure import machine_program
+from platforms.errors import UserError, printable
+from platforms.files.reading import input_bytes, input_text
+from platforms.files.writing import write_picture, write_text
+
+_EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
+
+
+def calibrated(args: argparse.Namespace, files: Mapping[str, str]) -> MachineCalibration:
+    """Measure if a machine is given, calibrate, and write the files (platform, data, picture, page).
+
+    Raises:
+        UserError: A file or a value is wrong.
+        KernelError: The measurement failed.
+        SimulationError: The replay does not succeed.
+    """
+    found = calibrated_rows(_of_machine(args) if args.machine else _of_file(args))
+    _write(found, files)
+    return found
+
+
+def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
+    figure = machine_figure(found)
+    write_text("--out", files["platform"], found.content.decode())
+    write_text("--out", files["data"], written(found.request.rows))
+    write_picture("--out", files["picture"], figure)
+    write_text("--out", files["page"], machine_page(found, figure))
+
+
+def _of_file(args: argparse.Namespace) -> Request:
+    """Return the request for a file of rows."""
+    try:
+        text = input_text(args.measured)
+    except OSError as err:
+        raise UserError(args.measured, f"cannot be read: {err.strerror}", "Give what the program printed") from err
+    except UnicodeDecodeError:
+        raise UserError(args.measured, "not text in UTF-8", "Give what the program printed") from None
+    rows = read_rows(text, args.measured)
+    name = args.cluster
+    clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
+    hash_text = hashlib.sha256(input_bytes(args.measured)).hexdigest()[:16]
+    return Request(
+        rows, name, clusters,
+        cores=[args.cores] * rows.clusters,
+        core_flops=_given_speeds(args.core_gflops, rows.clusters),
+        collectives=args.collectives,
+        hold_out=args.hold_out,
+        provenance=[
+            "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
+            f"Measured rows: {printable(os.path.basename(args.measured))}, sha256 {hash_text}",
+            _passes(rows),
+        ],
+    )  # fmt: skip
+
+
+def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] | None:
+    """Return the speeds of the clusters' cores in flop/s, if they are given: one for each, or one for all."""
+    if gflops is None:
+        return None
+    if len(gflops) not in (1, clusters):
+        given = ",".join(f"{one:g}" for one in gflops)
+        raise UserError(f"--core-gflops {given}", f"{clusters} clusters were measured", "Give one speed, or one each")
+    return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
+
+
+def _of_machine(args: argparse.Namespace) -> Request:
+    """Measure a machine and return the request."""
+    machine = read_machine(args.machine)
+    rows = measured(machine, args.budget).renamed(machine.hosts)
+    return Request(
+        rows, machine.name, [cluster.name for cluster in machine.clusters],
+        cores=[cluster.cores for cluster in machine.clusters],
+        core_flops=_given_speeds(args.core_gflops, len(machine.clusters))
+        or [cluster.speed_flops for cluster in machine.clusters],
+        collectives=args.collectives,
+        hold_out=args.hold_out,
+        provenance=[
+            "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
+            f"Machine {printable(machine.name)}, {printable(os.path.basename(args.machine))}, "
+            f"sha256 {hashlib.sha256(input_bytes(args.machine)).hexdigest()[:16]}",
+            f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
+            _passes(rows),
+        ],
+    )  # fmt: skip
+
+
+def _passes(rows: Rows) -> str:
+    return f"Measured in {rows.rows[-1].at_s:.0f} s, {rows.passes} passes, {len(rows.rows)} rows"
+
+
+def measured(machine: Machine, budget_s: float) -> Rows:
+    """Run the measuring program on all hosts of a machine, with a rank on each core as far as its limits allow.
+
+    Raises:
+        UserError: The program cannot be compiled or started, or the budget is too small.
+        KernelError: It failed.
+    """
+    program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
+    hosts, clusters = _ranks(machine)
+    words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
+    with alone_on(machine):
+        done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
+    where = f"machine {machine.name}"
+    if not done.succeeded:
+        why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
+        raise KernelError(where, f"measuring failed: {why}", "Try python -m validation.doctor --machine with this file")
+    rows = read_rows(done.stdout, where)
+    if len(rows.nodes) != len(machine.hosts):
+        problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"
+        raise KernelError(where, problem, "The launcher has to place ranks by {hostfile}")
+    return rows
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("error: ")[:300] if lines else ""
+
+
+def _ranks(machine: Machine) -> tuple[list[str], list[int]]:
+    """Return the host and the cluster of every rank: one for each core, or as many as the machine's limit allows."""
+    most = machine.limits.ranks // len(machine.hosts)
+    if most < 1:
+        problem = f"{len(machine.hosts)} hosts, but its limit is {machine.limits.ranks} ranks"
+        raise KernelError(f"machine {machine.name}", problem, f"Change limits in {Path(machine.path).name}")
+    hosts: list[str] = []
+    clusters: list[int] = []
+    for number, cluster in enumerate(machine.clusters):
+        for host in cluster.hosts:
+            ranks = min(cluster.cores, most)
+            hosts += [host] * ranks
+            clusters += [number] * ranks
+    return hosts, clusters

@@ -1,0 +1,111 @@
+"""Judge a calibrated platform: let SMPI repeat the whole measurement on it, and compare what was not fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from apps.calibration.machine.routes import Pair, Routes
+from apps.calibration.machine.rows import CALLS, Rows, read_rows
+from apps.calibration.machine.sharing import flow_times, held_out_flows, label
+from apps.probes.machine.measure import simulated_rows
+from platforms.model.platform import Platform
+
+SIZES, PAIRS = "ping-pong, new sizes", "ping-pong, new pairs"
+_NAMES = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv, late"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One value that was measured and repeated."""
+
+    what: str  # SIZES, PAIRS, a call or a label of flows
+    where: str  # pair or pairs of nodes
+    size_bytes: int
+    measured_s: float
+    replayed_s: float
+
+    @property
+    def error(self) -> float:
+        """Replayed less measured time, over the measured time."""
+        return self.replayed_s / self.measured_s - 1
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All values that were not fitted, and the whole replay."""
+
+    judged: Sequence[Judged]
+    replay: Rows = field(repr=False)
+
+    @property
+    def by_what(self) -> Mapping[str, Sequence[Judged]]:
+        """Values by what they are of."""
+        found: dict[str, list[Judged]] = {}
+        for one in self.judged:
+            found.setdefault(one.what, []).append(one)
+        return found
+
+
+def median_error(judged: Sequence[Judged]) -> float:
+    """Return the median error without sign."""
+    return median(abs(one.error) for one in judged)
+
+
+def worst(judged: Sequence[Judged]) -> Judged:
+    """Return the value with the largest error without sign."""
+    return max(judged, key=lambda one: abs(one.error))
+
+
+def judge(platform: Platform, rows: Rows, routes: Routes, held_out: Sequence[int]) -> Judgement:
+    """Repeat a measurement in SMPI.
+
+    Args:
+        platform: The calibrated platform; its hosts have the names of the nodes.
+        rows: The measurement.
+        routes: Its routes, with the pairs that were fitted.
+        held_out: Sizes in bytes that were not fitted.
+
+    Raises:
+        SimulationError: The simulation does not succeed.
+    """
+    hosts = [node.name for node in rows.nodes for _ in range(node.ranks)]
+    clusters = ",".join(str(rows.cluster_of(host)) for host in hosts)
+    arguments = ["passes=1", "budget=1e9", f"largest={rows.largest}", f"clusters={clusters}"]
+    replay = read_rows(simulated_rows(platform, hosts, arguments), f"the replay on {platform.name}")
+    judged = [*_trips(rows, replay, routes, set(held_out)), *_calls(rows, replay, routes, set(held_out))]
+    return Judgement([*judged, *_flows(rows, replay)], replay)
+
+
+def _trips(rows: Rows, replay: Rows, routes: Routes, held_out: set[int]) -> Iterator[Judged]:
+    fitted = {*routes.fitted.values(), *routes.local.values()}
+    replayed = replay.medians("pingpong")
+    for pair, by_size in rows.medians("pingpong").items():
+        what = SIZES if pair in fitted else PAIRS
+        for size, time_s in by_size.items():
+            if (what == PAIRS or size in held_out) and size in replayed.get(pair, {}):
+                yield Judged(what, _pair_text(pair), size, time_s, replayed[pair][size])
+
+
+def _calls(rows: Rows, replay: Rows, routes: Routes, held_out: set[int]) -> Iterator[Judged]:
+    pair = routes.fitted[routes.main]
+    for call in CALLS[1:]:
+        replayed = replay.medians(call).get(pair, {})
+        for size, time_s in rows.medians(call).get(pair, {}).items():
+            if size in held_out and size in replayed:
+                yield Judged(_NAMES[call], _pair_text(pair), size, time_s, replayed[size])
+
+
+def _flows(rows: Rows, replay: Rows) -> Iterator[Judged]:
+    """Yield flows of the sizes that are held out."""
+    measured, replayed = flow_times(rows), flow_times(replay)
+    held_out = held_out_flows(rows)
+    for (flows, size), time_s in sorted(measured.items()):
+        if size in held_out and (flows, size) in replayed:
+            where = " + ".join(_pair_text(pair) for pair in flows)
+            yield Judged(label(rows, flows), where, size, time_s, replayed[flows, size])
+
+
+def _pair_text(pair: Pair) -> str:
+    return f"{pair[0]}-{pair[1]}"

@@ -1,0 +1,98 @@
+"""Speeds of nodes, nodes that are slower than their like, and values that drifted during the measurement."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from apps.calibration.machine.rows import Rows
+
+_SLOW = 0.95  # of the median speed of its cluster: a node below it is named
+_FAR = 1.2  # times the median latency of like pairs: a node all of whose pairs are above it is named
+_DRIFT = 0.05  # relative change of a median from the first third of the time to the last
+_FEWEST = 3  # values on either side that tell a drift
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Operations per second of one rank, by node."""
+
+    alone: Mapping[str, float]
+    busy: Mapping[str, float]  # of each rank while all of the node compute; empty where a node had one rank
+
+    def of(self, node: str) -> float:
+        """Return the speed of a core as programs find it: with as many ranks on the node as took part."""
+        return self.busy.get(node, self.alone[node])
+
+
+def speeds_of(rows: Rows) -> Speeds:
+    """Return the median speeds."""
+    found: dict[str, dict[str, list[float]]] = {"alone": defaultdict(list), "busy": defaultdict(list)}
+    for row in rows.of("alone", "busy"):
+        found[row.experiment][row.first].append(row.amount / row.time_s)
+    return Speeds(*({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy")))
+
+
+def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
+    """Return sentences about slow nodes, far nodes, busy nodes and drift."""
+    return (*_slow(rows, speeds), *_crowded(speeds), *_far(rows), *_drifted(rows))
+
+
+def _slow(rows: Rows, speeds: Speeds) -> list[str]:
+    told = []
+    for cluster in range(rows.clusters):
+        usual = median(speeds.of(name) for name in rows.members(cluster))
+        for name in rows.members(cluster):
+            share = speeds.of(name) / usual
+            if share < _SLOW:
+                told.append(f"{name} computes at {share:.0%} of the median of its cluster")
+    return told
+
+
+def _crowded(speeds: Speeds) -> list[str]:
+    shares = {node: rate / speeds.alone[node] for node, rate in speeds.busy.items()}
+    return [
+        f"{node}: with all ranks computing, each has {share:.0%} of the speed of one alone"
+        for node, share in shares.items()
+        if share < _SLOW
+    ]
+
+
+def _far(rows: Rows) -> list[str]:
+    """Name nodes that are farther from every node of a cluster than the others are from each other."""
+    latency = {pair: by_size[1] for pair, by_size in rows.medians("latency").items() if 1 in by_size}
+    told = []
+    for cluster in range(rows.clusters):
+        members = rows.members(cluster)
+        inside = {pair: time_s for pair, time_s in latency.items() if set(pair) <= set(members)}
+        if len(members) < 4 or not inside:
+            continue
+        usual = median(inside.values())
+        for name in members:
+            own = [time_s for pair, time_s in inside.items() if name in pair]
+            if own and min(own) > _FAR * usual:
+                told.append(f"{name}: its smallest latency is {min(own) / usual:.2f} times the median of its cluster")
+    return told
+
+
+def _drifted(rows: Rows) -> list[str]:
+    """Compare what was repeated early and late."""
+    end_s = rows.rows[-1].at_s
+    values: dict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
+    for row in rows.of("alone", "pingpong"):
+        values[row.experiment, row.first, row.second, row.amount].append((row.at_s, row.time_s))
+    changes: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for (experiment, first, _, _), seen in values.items():
+        early = [time_s for at_s, time_s in seen if at_s < end_s / 3]
+        late = [time_s for at_s, time_s in seen if at_s > 2 * end_s / 3]
+        if min(len(early), len(late)) >= _FEWEST:
+            changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
+    told = []
+    for (experiment, node), found in changes.items():
+        change = median(found)
+        if abs(change) > _DRIFT:
+            what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
+            told.append(f"drift: {what} took {change:+.0%} longer in the last third of the time than in the first")
+    return told

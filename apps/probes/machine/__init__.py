@@ -1,0 +1,1 @@
+"""The program that measures a machine: messages, thresholds, simultaneous flows and computing, as one MPI program."""

@@ -1,0 +1,81 @@
+/* Measures a machine: mpirun ... measure [budget=SECONDS] [largest=BYTES] [passes=N] [seed=N] [clusters=0,0,1,...]
+ *
+ * Rank 0 prints CSV, whose columns are described by print_row.  The first rank of each node exchanges messages; nodes
+ * whose latency is small form a cluster, unless the cluster of every rank is given.  Everything is repeated, each time
+ * in another order, until the budget is used up or all passes are done. */
+#include "plan.h"
+#include "../../common/checked.h"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns the value of NAME=VALUE among the arguments, or NULL. */
+static const char *argument(int argc, char **argv, const char *name)
+{
+  size_t length = strlen(name);
+  for (int i = 1; i < argc; i++)
+    if (!strncmp(argv[i], name, length) && argv[i][length] == '=')
+      return argv[i] + length + 1;
+  return NULL;
+}
+
+static double number(int argc, char **argv, const char *name, double otherwise)
+{
+  const char *text = argument(argc, argv, name);
+  return text ? atof(text) : otherwise;
+}
+
+/* Reads comma-separated cluster numbers, one for every rank. */
+static int *given_clusters(const char *text, int nranks)
+{
+  int *clusters = checked(malloc((size_t)nranks * sizeof *clusters));
+  char *rest = (char *)(size_t)text;
+  for (int i = 0; i < nranks; i++) {
+    clusters[i] = (int)strtol(rest, &rest, 10);
+    if (clusters[i] < 0 || (*rest != ',' && i + 1 < nranks) || (*rest && i + 1 == nranks)) {
+      fprintf(stderr, "error: clusters=%s: not %d numbers. Give the cluster of every rank: 0,0,1,1\n", text, nranks);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    rest += *rest == ',';
+  }
+  return clusters;
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  Process me;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &me.nranks);
+  me.largest = (int)number(argc, argv, "largest", 4 << 20);
+  if (me.largest < 1024 || me.nranks < 2) {
+    if (me.rank == 0)
+      fprintf(stderr, "error: measure: it needs 2 ranks or more, and largest=1024 or more\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  me.out = checked(calloc((size_t)me.largest, 1));
+  me.in = checked(calloc((size_t)me.largest, 1));
+  char name[MPI_MAX_PROCESSOR_NAME + 1] = "", *names = NULL;
+  int length;
+  MPI_Get_processor_name(name, &length);
+  if (me.rank == 0)
+    names = checked(calloc((size_t)me.nranks, sizeof name));
+  MPI_Gather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (me.rank == 0) {
+    const char *clusters = argument(argc, argv, "clusters");
+    Plan plan = {.me = &me, .names = names, .name_bytes = sizeof name};
+    plan.budget_s = number(argc, argv, "budget", 120);
+    plan.most_passes = (int)number(argc, argv, "passes", 1000);
+    plan.seed = (unsigned long long)number(argc, argv, "seed", 1);
+    plan.given = clusters ? given_clusters(clusters, me.nranks) : NULL;
+    carry_out_plan(&plan);
+    free(plan.given);
+  } else
+    serve(&me);
+  free(names);
+  free(me.out);
+  free(me.in);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,191 @@
+"""The simulations that a command is going to make, counted and priced before any is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.network.measure import NetworkPlan
+from apps.results.record import RunRecord
+from apps.runs.engines import run_identity
+from apps.runs.neutral import recording_identity
+from apps.spec.run_spec import RunSpec
+from apps.store import Store
+from apps.store.identity import identity_hash
+from platforms.read.visible_resources import part_hash
+from platforms.wording import number_of
+
+_EXPERIMENT_S = 2e-4  # rough wall time of an experiment with messages or blocks
+_RECORDING = 2  # a run with the recorder takes about so many times as long as one without
+
+
+@dataclass(frozen=True)
+class Other:
+    """Simulations that are no runs with a record, such as recordings."""
+
+    one: str  # what one of them is called
+    many: str
+    count: int
+    wall_s: float  # roughly, for those that the store does not have
+    kept: int = 0  # number of those that the store has
+
+    def __str__(self) -> str:
+        kept = f" ({self.kept} in the store)" if self.kept else ""
+        return f"{number_of(self.count, self.one, self.many)}{kept}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Distinct simulations, each in one of the groups only."""
+
+    evidence: tuple[RunSpec, ...] = ()  # those that predictors ask for at first; some ask for more when they see them
+    truths: tuple[RunSpec, ...] = ()  # those of the targets
+    recordings: tuple[tuple[RunSpec, int], ...] = ()  # evidence too, each with its number of iterations
+    experiments: tuple[NetworkPlan | BlockPlan, ...] = ()  # evidence too: measurements of messages and of blocks
+    others: tuple[Other, ...] = ()
+    askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
+    remark: str = ""  # about simulations that are not known yet
+
+    @property
+    def specs(self) -> tuple[RunSpec, ...]:
+        """All runs."""
+        return (*self.evidence, *self.truths)
+
+    def joined(self, other: Plan) -> Plan:
+        """Return this plan with the simulations of another one, each once, and the remark of this one."""
+        truths = {same_run(spec): spec for spec in (*self.truths, *other.truths)}
+        evidence = {same_run(spec): spec for spec in (*self.evidence, *other.evidence)}
+        return replace(
+            self,
+            evidence=tuple(spec for key, spec in evidence.items() if key not in truths),
+            truths=tuple(truths.values()),
+            others=(*self.others, *other.others),
+            recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
+            experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
+            askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
+        )
+
+
+def for_timeline(spec: RunSpec) -> Other:
+    """Return the run under the recorder that a timeline needs."""
+    return Other("run for the timeline", "runs for the timeline", 1, _RECORDING * _run_s(spec))
+
+
+def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
+    """Return a plan in words: how many simulations, how many the store has, how long the others may take.
+
+    Args:
+        plan: The plan.
+        store: The store of the command; None: it has none.
+        jobs: Number of simulations at a time.
+    """
+    known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
+    evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
+    lines = [] if (evidence or plan.others) and not plan.specs else [_runs_text(plan, known, jobs)]
+    lines += _costs(plan, known)
+    for others, asker in ((evidence, ", ".join(plan.askers)), (plan.others, "")):
+        if others:
+            listed = " and ".join(map(str, others)) + (f" for {asker}" if asker else "")
+            time_s = sum(one.wall_s for one in others)
+            time = f", about {rough_duration(time_s)}" if time_s else ""
+            lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
+    return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
+
+
+def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:
+    missing = [spec for spec in plan.specs if spec not in known]
+    counts = [f"{len(plan.truths)} of targets"] if plan.truths else []
+    counts += [f"{len(plan.evidence)} for evidence"] if plan.evidence else []
+    line = number_of(len(plan.specs), "run") + (f" ({', '.join(counts)})" if counts else "")
+    line += f": {len(known)} in the store, {len(missing)} to simulate"
+    if missing:
+        at_once = min(jobs, len(missing))
+        line += f", about {rough_duration(wall_s(missing, jobs))} with {at_once} at a time"
+    return line
+
+
+def _costs(plan: Plan, known: dict[RunSpec, RunRecord]) -> Iterator[str]:
+    """Yield a line about the cost of the evidence that consists of runs."""
+    if not plan.evidence:
+        return
+    paid = [known[spec].node_seconds for spec in plan.evidence if spec in known]
+    unknown = len(plan.evidence) - len(paid)
+    said = [f"{sum(paid):.3g} node-seconds for {number_of(len(paid), 'run')} in the store"] if paid else []
+    said += [f"not known yet for {number_of(unknown, 'run')}"] if unknown else []
+    yield f"cost of the evidence: {', '.join(said)}"
+
+
+def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> Iterator[Other]:
+    """Yield the recordings, if there are any."""
+    missing = [
+        (spec, iterations)
+        for spec, iterations in wanted
+        if store is None or not store.unchanged("recording", recording_identity(spec, iterations))
+    ]
+    if wanted:
+        time_s = _RECORDING * sum(_run_s(spec, iterations) for spec, iterations in missing)
+        yield Other("recording", "recordings", len(wanted), time_s, len(wanted) - len(missing))
+
+
+def _experiments(wanted: Sequence[NetworkPlan | BlockPlan], store: Store | None) -> Iterator[Other]:
+    """Yield the measurements of messages and those of blocks, if there are any."""
+    for kind, name in ((NetworkPlan, "messages"), (BlockPlan, "blocks")):
+        own = [one for one in wanted if isinstance(one, kind)]
+        missing = [
+            one for one in own if store is None or store.get("probe", identity_hash(one.identity())) is None
+        ]  # fmt: skip
+        if own:
+            time_s = sum(0.1 + _EXPERIMENT_S * len(one.experiments) for one in missing)
+            names = f"measurement of {name}", f"measurements of {name}"
+            yield Other(*names, len(own), time_s, len(own) - len(missing))
+
+
+def _kept(spec: RunSpec, store: Store | None) -> RunRecord | None:
+    return None if store is None else store.get_record(run_identity(spec))
+
+
+def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:
+    """Return a rough wall time, s, to simulate these runs, ``jobs`` at a time.
+
+    The estimate assumes 0.1 s to start a run and 1e5 messages per second and job.  The messages of an iteration follow
+    from the kernels' patterns, within a factor of about two; steady runs are assumed to take five iterations.
+    """
+    return sum(_run_s(spec) for spec in specs) / jobs
+
+
+def rough_duration(time_s: float) -> str:
+    """Return a rough time in words.
+
+    >>> rough_duration(5), rough_duration(600)
+    ('5 s', '10 minutes')
+    """
+    for unit, seconds in (("hours", 3600), ("minutes", 60)):
+        if time_s >= 2 * seconds:
+            return f"{time_s / seconds:.0f} {unit}"
+    return f"{max(1, time_s):.0f} s"
+
+
+def same_run(spec: RunSpec) -> tuple[object, ...]:
+    """Return a key that is equal for runs that the runner makes only once (apps/runs/runner.py)."""
+    target = spec.target
+    return target.problem, part_hash(target.platform, target.placement), target.placement, spec.efficiency
+
+
+def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
+    """Return the rough wall time of a run, s, of so many iterations; None: as the spec says."""
+    target = spec.target
+    params, ranks = dict(target.problem.params), target.nranks
+    official = target.iterations
+    if iterations is None:
+        policies = {"full": official, "steady": min(5, official)}
+        iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
+    per_rank = {
+        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
+        "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
+        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of both sweeps
+        "ep": 6 * math.log2(ranks),  # three all-reduce sums over trees
+        "ft": ranks,  # all-to-all
+    }.get(target.problem.name, 100)
+    return 0.1 + iterations * ranks * per_rank / 1e5

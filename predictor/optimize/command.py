@@ -1,0 +1,249 @@
+"""The search that ``python -m predictor.optimize`` makes, and its output."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from apps.arguments.dry_run import print_plan
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import settings_from_arguments
+from apps.results.cautions import Cautions
+from platforms.errors import UserError
+from platforms.files.writing import check_writable
+from platforms.model.placement import Placement, configured, write_host_file
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
+from predictor.allocation.configuration import remaining
+from predictor.allocation.search import Choice
+from predictor.base import Cost
+from predictor.npt.tables import equations
+from predictor.optimize.arguments import (
+    Search,
+    construction_from_arguments,
+    npt_settings_from_arguments,
+    objective_cautions,
+    plan_from_arguments,
+    refuse_model_arguments,
+    search_from_arguments,
+    study_from_arguments,
+)
+from predictor.optimize.drivers import Driver, measure, npt_driver
+from predictor.optimize.names import FORMS
+from predictor.optimize.predictor_driver import PredictorDriver, brokers
+from predictor.optimize.study import Study
+from predictor.registry import predictor
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+    from apps.spec.settings import Settings
+
+
+@dataclass(frozen=True)
+class Found:
+    """The choice of one search, and the times of the search."""
+
+    choice: Choice
+    configurations: int  # number of configurations in the space
+    search_s: float  # wall time of estimating and choosing, without gathering evidence
+    gather_s: float  # wall time of gathering evidence during the search
+
+
+def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
+    """Search the study's space for problems of size N = ``size``."""
+    started, before_s = time.perf_counter(), driver.gathered.wall_s
+    space = study.space(size)
+    choice = how.choose(driver, space, size)
+    gather_s = driver.gathered.wall_s - before_s
+    return Found(choice, space.count, time.perf_counter() - started - gather_s, gather_s)
+
+
+def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
+    """Return the driver that --predictor names; for measured models, make and fit their runs.
+
+    Raises:
+        UserError: The options do not fit together, or the runs do not suffice.
+    """
+    gathering = brokers(settings, runner)
+    if args.predictor not in FORMS:
+        driver = PredictorDriver(predictor(args.predictor), study, gathering)
+        refuse_model_arguments(args)
+        study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
+        return driver
+    models = npt_settings_from_arguments(args)
+    runs = list(study.homogeneous(construction_from_arguments(args)))
+    models.check(equations(study.app), runs)
+    study.check_iterations((size, configuration.total) for configuration, size in runs)
+    # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
+    return npt_driver(measure(study, runs, gathering(())), equations(study.app), models)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command and return its exit status.
+
+    Raises:
+        UserError: An option is wrong, or no configuration has an estimate.
+    """
+    study = study_from_arguments(args)
+    if args.size is None:
+        raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
+    if args.then < 0:
+        raise UserError(f"--then {args.then}", "below zero", "Give 0 or more")
+    how = search_from_arguments(args, study.platform)
+    study.space(args.size)  # raises errors in the limits before anything runs
+    if args.write_hostfile is not None:
+        check_writable("--write-hostfile", args.write_hostfile)
+    settings = settings_from_arguments(args)
+    general = objective_cautions(args, study.platform)
+    said = Cautions()
+    said.say(*general)
+    if args.dry_run:
+        return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
+    with runner_from_arguments(args, cautions=said) as runner:
+        driver = driver_from_arguments(args, study, settings, runner)
+        found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
+    results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
+    everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
+    print(json.dumps(everything) if args.json else results.text())
+    if args.write_hostfile is not None:
+        write_host_file(args.write_hostfile, results.placements[0])
+    return 0
+
+
+def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
+    """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
+    found: list[Found] = []
+    for _ in range(searches):
+        if not any(study.limits.most_processes):
+            return found, "no node is left"
+        try:
+            found.append(search(driver, study, size, how))
+        except UserError as err:
+            if not found:
+                raise
+            return found, f"{err.where}: {err.problem}"
+        study = study.within(remaining(study.limits, found[-1].choice.configuration))
+    return found, None
+
+
+def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
+    """Return the hosts of each choice in rank order; each choice takes nodes that earlier choices have left."""
+    taken = [0] * len(study.platform.clusters)
+    placements = []
+    for one in found:
+        shares = one.choice.configuration.shares
+        placements.append(configured(study.platform, shares, skip=taken))
+        taken = [before + pes for before, (pes, _) in zip(taken, shares, strict=True)]
+    return placements
+
+
+def driver_name(args: argparse.Namespace) -> str:
+    """Return a description of the driver of the search."""
+    predictor: str = args.predictor
+    if predictor not in FORMS:
+        return predictor
+    settings = npt_settings_from_arguments(args)
+    return f"{settings.name}; noise: {settings.noise}"
+
+
+def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict[str, Any]:
+    """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
+    asked = {
+        "app": study.app,
+        "size": args.size,
+        "params": {name: value for name, value in study.problem(args.size).params if name in study.parameters},
+        "platform": study.platform.name,
+        "platform_hash": study.platform.content_hash,
+        "most_nodes": list(study.limits.pes),
+        "most_processes": list(study.limits.processes),
+        "predictor": args.predictor,
+        "objective": args.objective,
+        "slack": how.slack,
+        "search": how.how,
+        "unit": how.objective.unit,
+    }
+    names = ("fit", "weights", "drop", "glitches", "construction", "noise", "seed")
+    if args.predictor not in FORMS:
+        return asked | dict.fromkeys(names)
+    settings = npt_settings_from_arguments(args)
+    return {
+        **asked,
+        "fit": settings.method,
+        "weights": settings.weights,
+        "drop": list(settings.drop),
+        "glitches": settings.glitch_k,
+        "construction": list(construction_from_arguments(args)),
+        "noise": settings.noise.sigma,
+        "seed": settings.noise.seed if settings.noise.sigma else None,
+    }
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of one command, with the settings that its output shows."""
+
+    args: argparse.Namespace
+    study: Study
+    how: Search
+    found: Sequence[Found]  # the first search, then the searches on the nodes that remained
+    placements: Sequence[Placement]  # of each choice
+    cost: Cost  # of all evidence
+    ended: str | None  # why there were fewer searches than asked for
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results as JSON values."""
+        choices = [
+            {
+                "chosen": str(one.choice.configuration),
+                "ranks": one.choice.configuration.total,
+                "nodes": one.choice.configuration.nodes,
+                "estimated_s": one.choice.time_s,
+                "value": one.choice.value,
+                "configurations": one.configurations,
+                "examined": one.choice.examined,
+                "search_s": one.search_s,
+                "gather_s": one.gather_s,
+                "flags": list(one.choice.flags),
+                "hostfile": list(placement),
+            }
+            for one, placement in zip(self.found, self.placements, strict=True)
+        ]
+        return {
+            **settings_to_json(self.args, self.study, self.how),
+            **choices[0],
+            "then": choices[1:],
+            "ended": self.ended,
+            "evidence": asdict(self.cost),
+        }
+
+    def text(self) -> str:
+        """Return the results as text."""
+        study = self.study
+        lines = [f"{study.problem(self.args.size)} on {study.platform.name}, by {driver_name(self.args)}"]
+        for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
+            choice = one.choice
+            nodes = ", ".join(
+                f"{pes} {cluster.name} x {processes}"
+                for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
+                if pes
+            )
+            lines.append(
+                f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
+            )
+            lines.append(f"    estimated {duration(choice.time_s)}" + _value(self.how, choice))
+            lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
+            lines += [f"    caution: {flag}" for flag in choice.flags]
+            lines.append(f"    host file: {' '.join(placement)}")
+        if self.ended is not None:
+            lines.append(f"then nothing: {self.ended}")
+        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
+        return "\n".join(folded_lines(lines))
+
+
+def _value(how: Search, choice: Choice) -> str:
+    objective = how.objective
+    return "" if objective.name == "time" else f", {objective.name} {choice.value:.4g} {objective.unit}".rstrip()

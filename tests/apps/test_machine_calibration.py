@@ -1,0 +1,260 @@
+"""A simulated machine is measured and calibrated: the calibration has to give back what the machine was made of."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from apps.calibration.cli import main
+from apps.calibration.machine.calibrate import Request, calibrated
+from apps.calibration.machine.judge import median_error, worst
+from apps.calibration.machine.rows import Row, Rows, read_rows, written
+from apps.calibration.machine.speeds import remarks, speeds_of
+from apps.probes.machine.measure import machine_program, simulated_rows
+from platforms.errors import UserError
+from platforms.read.read import read_platform
+
+OPTIONS = {
+    "smpi/lat-factor": "0:1;65551:3", "smpi/bw-factor": "0:0.8;65551:1", "network/crosstraffic": "0",
+    "network/TCP-gamma": "0", "network/weight-S": "0", "smpi/async-small-thresh": "65536",
+    "smpi/send-is-detached-thresh": "65536", "smpi/os": "0:40e-6:2e-10", "smpi/or": "0:30e-6:1e-10",
+    "smpi/ois": "0:10e-6:0",
+}  # fmt: skip
+MEASURING = ["passes=1", "budget=1e9"]
+
+
+def machine(tmp_path, clusters, links, routes, *, policy="SPLITDUPLEX"):
+    """A platform of clusters {name: (nodes, attributes)}; node links of 100 Mbit/s and 250 us."""
+    props = "".join(f'<prop id="{key}" value="{value}"/>' for key, value in OPTIONS.items())
+    parts = [
+        f'<cluster id="{name}" prefix="{name}" suffix="" radical="0-{nodes - 1}" bw="100Mbps" lat="250us" '
+        f'sharing_policy="{policy}" {more}/>'
+        for name, (nodes, more) in clusters.items()
+    ]
+    file = tmp_path / "machine.xml"
+    file.write_text(
+        f'<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        f'<config>{props}</config><zone id="world" routing="Full">{"".join(parts)}{links}{routes}</zone></platform>'
+    )
+    return read_platform(file)
+
+
+def zone_route(one, other, *links):
+    crossed = "".join(f'<link_ctn id="{link}" direction="{way}"/>' for link, way in links)
+    gateways = f'gw_src="{one}{one}_router" gw_dst="{other}{other}_router"'
+    return f'<zoneRoute src="{one}" dst="{other}" {gateways}>{crossed}</zoneRoute>'
+
+
+def two_clusters(tmp_path, **more):
+    return machine(
+        tmp_path,
+        {"a": (4, 'speed="1Gf"'), "b": (2, 'speed="2Gf"')},
+        '<link id="wan" bandwidth="50Mbps" latency="2ms" sharing_policy="SPLITDUPLEX"/>',
+        zone_route("a", "b", ("wan", "UP")),
+        **more,
+    )
+
+
+def rows_of(platform, *hosts):
+    return read_rows(simulated_rows(platform, hosts or [host.name for host in platform.hosts], MEASURING), "rows")
+
+
+def request(rows, **more):
+    names = [f"c{c}" for c in range(rows.clusters)]
+    made = Request(rows, "made", names, [1] * rows.clusters, None, "ompi", 4, ["By hand."])
+    return replace(made, **more)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    return rows_of(two_clusters(tmp_path_factory.mktemp("two")))
+
+
+@pytest.fixture(scope="module")
+def found(measured):
+    return calibrated(request(measured))
+
+
+def test_the_program_measures_what_calculation_gives(measured):
+    # By hand: an eager message takes os, two links of 250 us, its bytes and 16 of a header at 0.8 of 12.5 MB/s, and or.
+    half = 40e-6 + 1000 * 2e-10 + 500e-6 + 1016 / 10e6 + 30e-6 + 1000 * 1e-10
+    assert measured.medians("pingpong")["a2", "a3"][1000] == pytest.approx(2 * half, abs=1e-7)
+    # Rendezvous between the clusters: three times 2.5 ms, and the bytes at 6.25 MB/s.
+    assert measured.medians("pingpong")["a3", "b1"][65536] == pytest.approx(2 * (7.5e-3 + 65552 / 6.25e6), abs=1e-7)
+    assert measured.medians("send")["a0", "a1"][1024] == pytest.approx(40e-6 + 1024 * 2e-10, abs=2e-8)
+    assert measured.medians("isend")["a0", "a1"][1024] == pytest.approx(10e-6, abs=2e-8)
+    assert measured.medians("recv")["a0", "a1"][1024] == pytest.approx(30e-6 + 1024 * 1e-10, abs=2e-8)
+    assert (measured.threshold("send-waits"), measured.threshold("recv-waits")) == (65536, 65536)
+    assert speeds_of(measured).alone["b0"] == pytest.approx(2e9, rel=1e-5)
+
+
+def test_clusters_are_found_by_latency(measured):
+    assert (measured.members(0), measured.members(1)) == (("a0", "a1", "a2", "a3"), ("b0", "b1"))
+
+
+def test_a_machine_whose_nodes_are_all_alike_is_one_cluster(tmp_path):
+    platform = machine(tmp_path, {"a": (4, 'speed="1Gf"')}, "", "")
+    assert rows_of(platform).clusters == 1
+
+
+def test_the_calibration_gives_the_machine_back(found):
+    wires = found.network.wires
+    assert wires[0, 0].latency_s == pytest.approx(500e-6, rel=1e-3)
+    assert wires[1, 1].latency_s == pytest.approx(500e-6, rel=1e-3)
+    assert wires[0, 1].latency_s == pytest.approx(2500e-6, rel=1e-3)
+    assert [wires[kind].bandwidth_Bps for kind in ((0, 0), (0, 1))] == pytest.approx([12.5e6, 6.25e6], rel=1e-3)
+    factors = [part.split(":") for part in found.options["smpi/lat-factor"].split(";")]
+    assert [(int(size), pytest.approx(float(factor), rel=2e-3)) for size, factor in factors] == [(0, 1), (65551, 3)]
+    factors = [part.split(":") for part in found.options["smpi/bw-factor"].split(";")]
+    assert [(int(size), pytest.approx(float(factor), rel=2e-3)) for size, factor in factors] == [(0, 0.8), (65551, 1)]
+    assert found.options["smpi/send-is-detached-thresh"] == found.options["smpi/async-small-thresh"] == "65536"
+    assert [one.speed_flops for one in found.nodes] == pytest.approx([1e9] * 4 + [2e9] * 2, rel=1e-4)
+
+
+def test_links_that_flows_share_are_found(found):
+    assert found.sharing.arrangement == "pairs"
+    assert found.sharing.links[0, 1].each_way_Bps == pytest.approx(6.25e6, rel=5e-3)
+    assert found.sharing.links[0, 1].both_ways_Bps is None
+    assert not found.sharing.nodes_both_ways_Bps and not found.sharing.switches_Bps
+    assert not found.remarks
+
+
+def test_the_replay_meets_sizes_pairs_and_flows_that_were_not_fitted(found):
+    by_what = found.judgement.by_what
+    assert {"ping-pong, new sizes", "ping-pong, new pairs", "between two clusters", "both ways, clusters"} <= set(
+        by_what
+    )
+    for what, judged in by_what.items():
+        assert median_error(judged) < 2e-3, what
+        assert abs(worst(judged).error) < 5e-3, what
+
+
+def test_links_that_do_not_carry_both_ways_at_once_are_found(tmp_path):
+    made = calibrated(request(rows_of(two_clusters(tmp_path, policy="SHARED"))))
+    # By hand: both ways share the 12.5 MB/s of each node's link.
+    assert made.sharing.nodes_both_ways_Bps == pytest.approx({0: 12.5e6, 1: 12.5e6}, rel=0.01)
+    assert median_error(made.judgement.by_what["both ways, two nodes"]) < 0.01
+
+
+@pytest.mark.parametrize("arrangement", ["uplinks", "backbone", "pairs"])
+def test_the_arrangement_of_links_between_clusters_is_found(tmp_path, arrangement):
+    names, links, routes = "abcd", "", ""
+    wan = '<link id="{}" bandwidth="80Mbps" latency="{}ms" sharing_policy="SPLITDUPLEX"/>'
+    if arrangement == "backbone":
+        links = wan.format("bb", 4)
+    elif arrangement == "uplinks":
+        links = "".join(wan.format(f"up{name}", 2) for name in names)
+    for i, one in enumerate(names):
+        for other in names[i + 1 :]:
+            if arrangement == "pairs":
+                links += wan.format(one + other, 4)
+            crossed = {
+                "uplinks": [(f"up{one}", "UP"), (f"up{other}", "DOWN")], "backbone": [("bb", "UP")],
+                "pairs": [(one + other, "UP")],
+            }  # fmt: skip
+            routes += zone_route(one, other, *crossed[arrangement])
+    platform = machine(tmp_path, {name: (2, 'speed="1Gf"') for name in names}, links, routes)
+    made = calibrated(request(rows_of(platform)))
+    assert made.sharing.arrangement == arrangement
+    assert [link.each_way_Bps for link in made.sharing.links.values()] == pytest.approx(
+        [10e6] * len(made.sharing.links), rel=0.01
+    )
+    assert all(median_error(judged) < 0.01 for judged in made.judgement.by_what.values())
+
+
+def test_ranks_on_one_node_get_a_link_of_their_own(tmp_path):
+    platform = machine(tmp_path, {"a": (2, 'speed="1Gf" core="2" loopback_bw="1GBps" loopback_lat="1us"')}, "", "")
+    made = calibrated(request(rows_of(platform, "a0", "a0", "a1", "a1"), cores=[2]))
+    # By hand: with the factors that fit the network, whose bandwidth factor is 0.8 for small messages there too.
+    assert made.network.local[0].latency_s == pytest.approx(1e-6, rel=0.05)
+    assert made.network.local[0].bandwidth_Bps == pytest.approx(1e9, rel=0.05)
+    trips = made.judgement.replay.medians("pingpong")
+    assert trips["a0", "a0"][1024] == pytest.approx(made.routes.trips["a0", "a0"][1024], rel=0.02)
+
+
+def test_slow_nodes_and_drift_are_named(measured):
+    slow = [replace(row, time_s=2 * row.time_s) if row.first == "a2" else row for row in measured.rows]
+    rows = Rows(measured.nodes, tuple(slow))
+    assert remarks(rows, speeds_of(rows)) == ("a2 computes at 50% of the median of its cluster",)
+    end = measured.rows[-1]
+    late = [Row("alone", 1, "a1", "", 10**6, 1e-3 * (1.5 if at > 66 else 1), at) for at in range(1, 100, 5)]
+    drifted = Rows(measured.nodes, (*late, replace(end, at_s=100.0)))
+    told = remarks(drifted, speeds_of(measured))
+    assert told == ("drift: computing on a1 took +50% longer in the last third of the time than in the first",)
+
+
+def test_the_rows_that_are_written_are_read_again(measured):
+    assert read_rows(written(measured), "again") == measured
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: "nothing", "no line experiment,group"),
+        (lambda text: text.replace("\nend,", "\n# end,"), "the measurement did not end"),
+        (lambda text: text.replace("\nsend,", "\nsand,", 1), "no experiment 'sand'"),
+        (lambda text: text.replace("\nend,", "\nsend,1,a0,a1,x,1,1\nend,"), "not numbers: 1, x, 1, 1"),
+        (lambda text: text.replace("\nend,", "\nsend,1,a0,a1,5\nend,"), "5 values"),
+        (lambda text: text.replace("\nend,", "\nsend,1,a0,zz,5,1,1\nend,"), "node 'zz' has no row of its own"),
+        (lambda text: text.rpartition("end,")[0] + "end,1,a0,,0,0,1\n", "the budget ended in the first pass"),
+    ],
+)
+def test_wrong_rows_are_refused(measured, change, said):
+    with pytest.raises(UserError) as refused:
+        read_rows(change(written(measured)), "rows.csv")
+    assert said in str(refused.value)
+
+
+def test_the_command_writes_platform_rows_picture_and_page(tmp_path, measured, capsys):
+    (tmp_path / "rows.csv").write_text("a line of a launcher\n" + written(measured))
+    out = tmp_path / "made.xml"
+    words = ["--measured", str(tmp_path / "rows.csv"), "--cluster", "lab", "--core-gflops", "3,4", "--out", str(out)]
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(os.listdir(tmp_path)) == ["made.html", "made.png", "made.rows.csv", "made.xml", "rows.csv"]
+    platform = read_platform(out)
+    assert {host.name: host.speed_flops for host in platform.hosts} == {
+        **dict.fromkeys(("a0", "a1", "a2", "a3"), 3e9), **dict.fromkeys(("b0", "b1"), 4e9),
+    }  # fmt: skip
+    assert dict(platform.options) == told["options"]
+    assert told["sharing"]["links"]["lab0 to lab1"]["each_way_Bps"] == pytest.approx(6.25e6, rel=5e-3)
+    assert "Calibration of lab" in (tmp_path / "made.html").read_text()
+    assert "sha256" in out.read_text()
+    assert main(words) == 0
+    assert "lab0: 4 nodes of 1 core of 3 Gflop/s: a0, a1, a2, a3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--nodes 4", "--nodes 4: has no effect with --measured"),
+        ("--core-gflops 1,2,3", "--core-gflops 1,2,3: 2 clusters were measured"),
+        ("--core-gflops 0", "--core-gflops 0: out of range"),
+        ("--budget 9", "--budget 9.0: has no effect with --measured"),
+        ("--out {folder}/rows.csv", "its name does not end with .xml"),
+        ("--measured {folder}/none.csv", "none.csv: cannot be read: No such file or directory"),
+    ],
+)
+def test_wrong_options_are_one_line(tmp_path, measured, capsys, words, said):
+    (tmp_path / "rows.csv").write_text(written(measured))
+    given = ["--measured", str(tmp_path / "rows.csv"), "--out", str(tmp_path / "made.xml")]
+    assert main([*given, *words.format(folder=tmp_path).split()]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.skipif(not (shutil.which("mpicc") and shutil.which("mpirun")), reason="no MPI library is installed")
+def test_the_program_runs_under_a_real_mpi(tmp_path):
+    allowed = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+    words = ["mpirun", "-n", "2", str(machine_program("mpicc")), "budget=60", "largest=131072", "passes=1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, **allowed}, check=True)
+    rows = read_rows(done.stdout, "mpirun")
+    assert [node.ranks for node in rows.nodes] == [2]
+    assert {row.experiment for row in rows.rows} >= {"pingpong", "send", "isend", "recv", "flow", "alone", "busy"}
