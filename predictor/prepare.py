@@ -19,6 +19,7 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from platforms.simgrid.installed import check_simgrid
 from predictor.dpgraph import fluid
+from predictor.factorisation import evaluate
 from predictor.structural import sharing
 
 _COMPILERS = 2  # at a time
@@ -27,6 +28,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     lambda: materialise(named_grid("grid4x2")).hosts,  # read by a helper
     sharing.LIBRARY.compiled,
     fluid.LIBRARY.compiled,
+    evaluate.LIBRARY.compiled,
     keeper_program,
     recorder_library,
 )

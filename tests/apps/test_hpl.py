@@ -65,6 +65,46 @@ def test_the_solution_is_lapacks(sized, size, ranks, grid_rows, nb, broadcast):
         assert limit < 1e-6  # the error that a residual of 16 allows
 
 
+# HPL's broadcasts (netlib.org/benchmark/hpl/algorithm.html) on lines of 1, 3, 4, 5 and 7 places.
+AHEAD = [
+    ("ring", 1, 1, 16, 5),
+    ("ring-modified", 1, 3, 12, 16),
+    ("2-ring", 1, 1, 7, 16),
+    ("2-ring-modified", 1, 2, 14, 7),
+    ("long", 1, 4, 16, 16),
+    ("long-modified", 1, 2, 10, 16),
+    ("binomial", 1, 3, 3, 16),
+    ("2-ring", 0, 2, 14, 16),
+    ("2-ring-modified", 0, 1, 7, 10),
+    ("ring-modified", 0, 2, 6, 16),
+    ("long", 0, 1, 7, 16),
+    ("long-modified", 0, 3, 12, 16),
+]
+
+
+@pytest.mark.parametrize(("broadcast", "depth", "grid_rows", "ranks", "nb"), AHEAD)
+def test_every_broadcast_and_the_look_ahead_solve_the_system(sized, broadcast, depth, grid_rows, ranks, nb):
+    how = {"grid_rows": grid_rows, "nb": nb, "broadcast": broadcast, "depth": depth}
+    verified, skeleton = (sized("hpl", 129, ranks, mode=mode, **how) for mode in ("verify", "skeleton"))
+    assert verified.verified is True
+    assert verified.checks["x_largest_error"][0] <= 1e-11
+    for field in ("messages", "bytes", "rank_flops"):
+        assert getattr(skeleton, field) == getattr(verified, field)
+    assert skeleton.time_s == pytest.approx(verified.time_s, rel=1e-9)
+
+
+def test_another_depth_is_refused(sized):
+    with pytest.raises(KernelError, match="depth is 2, not 0 or 1"):
+        sized("hpl", 100, 2, depth=2)
+
+
+@pytest.mark.parametrize(("broadcast", "sent_by_root"), [("ring", 1), ("ring-modified", 2), ("2-ring", 2), ("long", 9)])
+def test_a_panel_leaves_its_root_as_the_broadcast_says(sized, broadcast, sent_by_root):
+    # One panel on 7 places: by hand.  Long: 3 parts down the tree (of 4, 2 and 1 places), then 6 pieces around.
+    record = sized("hpl", 64, 7, broadcast=broadcast)
+    assert record.messages[0] == sent_by_root
+
+
 def test_the_reference_is_the_solution_of_the_benchmarks_random_numbers():
     # Number k of the generator, NAS report RNR-94-007, 2.3: 5^(13 k) times the seed mod 2^46.
     size = 30

@@ -1,6 +1,6 @@
 /* HPL: a dense linear system, solved by LU factorisation with partial row pivoting (A. Petitet, R. C. Whaley,
- * J. Dongarra, A. Cleary, HPL, netlib.org/benchmark/hpl).  Right-looking, without look-ahead; the right-hand side is
- * eliminated along with the matrix. */
+ * J. Dongarra, A. Cleary, HPL, netlib.org/benchmark/hpl).  Right-looking; the right-hand side is eliminated along
+ * with the matrix. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +12,70 @@
 
 static const double MOST_RESIDUAL = 16; /* HPL's own limit */
 
+static Passing panel_passing(const System *s, const Step *step, double *data)
+{
+  return (Passing){&s->at.across, s->topology, step->column, panel_count(step), data, false};
+}
+
 static void factorise(System *s)
 {
   for (int block = 0; block < s->at.blocks; block++) {
     Step step = layout_step(&s->at, block);
     if (step.column == s->at.across.place)
       panel_factorise(s, &step);
-    line_broadcast(s->run, &s->at.across, s->topology, step.column, s->panel, panel_count(&step));
+    s->passing = panel_passing(s, &step, s->panel);
+    line_pass(s->run, &s->passing);
     trailing_update(s, &step);
   }
 }
 
-static System system_make(Run *run, Layout at, Topology topology)
+static void exchange_panels(System *s)
+{
+  double *panel = s->panel;
+  s->panel = s->arriving;
+  s->arriving = panel;
+}
+
+/* Factorises the next panel on its owners, and starts its broadcast from there. */
+static void begin_next(System *s, const Step *next)
+{
+  bool owns = next->column == s->at.across.place;
+  if (owns) {
+    exchange_panels(s);
+    panel_factorise(s, next);
+    exchange_panels(s);
+  }
+  s->passing = panel_passing(s, next, s->arriving);
+  if (owns)
+    line_pass(s->run, &s->passing);
+}
+
+/* The owners of the next panel update it, factorise it and send it before they update the rest (HPL's look-ahead of
+ * depth 1). */
+static void factorise_ahead(System *s)
+{
+  Step step = layout_step(&s->at, 0);
+  begin_next(s, &step);
+  for (int block = 0; block < s->at.blocks; block++) {
+    if (!s->passing.done)
+      line_pass(s->run, &s->passing);
+    exchange_panels(s);
+    Step rest = step = layout_step(&s->at, block);
+    if (block + 1 < s->at.blocks) {
+      Step next = layout_step(&s->at, block + 1), first = step;
+      if (next.column == s->at.across.place) {
+        first.columns = next.width;
+        trailing_update(s, &first);
+        rest.right += next.width;
+        rest.columns -= next.width;
+      }
+      begin_next(s, &next);
+    }
+    trailing_update(s, &rest);
+  }
+}
+
+static System system_make(Run *run, Layout at, Topology topology, int depth)
 {
   size_t nb = (size_t)at.nb, height = (size_t)at.height, width = (size_t)at.width;
   size_t moving = 2 * (nb * (width > nb ? width : nb) + 1); /* rows of the update, or pivot candidates */
@@ -31,6 +83,7 @@ static System system_make(Run *run, Layout at, Topology topology)
   s.elements = run_array(run, height * width, sizeof(double));
   s.solution = run_array(run, width, sizeof(double));
   s.panel = run_buffer(run, nb * (1 + nb + height));
+  s.arriving = depth ? run_buffer(run, nb * (1 + nb + height)) : NULL;
   s.rows = run_buffer(run, moving);
   s.received = run_buffer(run, moving > height ? moving : height);
   s.right_hand_side = run_buffer(run, height);
@@ -45,13 +98,15 @@ static void system_free(System *s)
   free(s->elements);
   free(s->solution);
   run_buffer_free(s->run, s->panel);
+  if (s->arriving)
+    run_buffer_free(s->run, s->arriving);
   run_buffer_free(s->run, s->rows);
   run_buffer_free(s->run, s->received);
   run_buffer_free(s->run, s->right_hand_side);
   run_buffer_free(s->run, s->block);
 }
 
-static void refuse_bad(Run *run, int n, int nb, int grid_rows)
+static void refuse_bad(Run *run, int n, int nb, int grid_rows, int depth)
 {
   if (n < 1 || n > MATRIX_MOST)
     run_refuse(run, "n is %d, not between 1 and %d", n, MATRIX_MOST);
@@ -61,25 +116,39 @@ static void refuse_bad(Run *run, int n, int nb, int grid_rows)
     run_refuse(run, "panels of %d columns of %d rows are too large for a message", nb, n);
   else if (grid_rows < 1 || run->nranks % grid_rows)
     run_refuse(run, "%s cannot make a grid of %d rows", run->ranks, grid_rows);
+  else if (depth < 0 || depth > 1)
+    run_refuse(run, "depth is %d, not 0 or 1", depth);
 }
 
 int main(int argc, char **argv)
 {
-  static const char *const topologies[] = {[RING] = "ring", [BINOMIAL] = "binomial"};
+  static const char *const topologies[] = {
+      [RING] = "ring",
+      [BINOMIAL] = "binomial",
+      [RING_MODIFIED] = "ring-modified",
+      [TWO_RING] = "2-ring",
+      [TWO_RING_MODIFIED] = "2-ring-modified",
+      [LONG] = "long",
+      [LONG_MODIFIED] = "long-modified",
+  };
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n"), nb = run_integer(&run, "nb"), grid_rows = run_integer(&run, "grid_rows");
-  Topology topology = (Topology)run_choice(&run, "broadcast", topologies, 2);
+  int depth = run_integer(&run, "depth");
+  Topology topology = (Topology)run_choice(&run, "broadcast", topologies, TOPOLOGIES);
   double sum = run.verify ? run_number(&run, "x_sum") : 0, largest = run.verify ? run_number(&run, "x_largest") : 0;
   double limit = run.verify ? run_number(&run, "x_limit") : 0;
   if (grid_rows == 0)
     grid_rows = 1;
-  refuse_bad(&run, n, nb, grid_rows);
+  refuse_bad(&run, n, nb, grid_rows, depth);
   if (!run_ready(&run))
     return run_end(&run);
 
-  System s = system_make(&run, layout_make(n, nb, grid_rows, run.rank, run.nranks), topology);
+  System s = system_make(&run, layout_make(n, nb, grid_rows, run.rank, run.nranks), topology, depth);
   run_start(&run);
-  factorise(&s);
+  if (depth)
+    factorise_ahead(&s);
+  else
+    factorise(&s);
   back_substitute(&s);
   run_stop(&run);
 

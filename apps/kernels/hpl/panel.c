@@ -97,7 +97,7 @@ void panel_factorise(System *s, const Step *step)
     int place = step->start + column, after = rows_before(at, place + 1);
     if (verify)
       propose(s, &panel, column, rows_before(at, place), place, s->rows);
-    line_merge(s->run, &at->down, s->rows, s->received, PIVOT_ROW + 2 * step->width, merge_candidates);
+    line_merge(s->run, &at->down, s->rows, s->received, PIVOT_ROW + 2 * step->width, merge_candidates, NULL);
     if (verify) {
       interchange(s, step, &panel, column, s->rows);
       eliminate(s, &panel, column, after, s->rows + PIVOT_ROW);

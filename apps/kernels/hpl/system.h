@@ -12,7 +12,9 @@ typedef struct {
   Topology topology;       /* for the broadcast of panels */
   double operation;        /* flops to charge per operation */
   double *elements;        /* this rank's part of the matrix */
-  double *panel;           /* the broadcast panel: see below */
+  double *panel;           /* the panel in use: see below */
+  double *arriving;        /* the next panel, with look-ahead */
+  Passing passing;         /* the broadcast that is looked for during an update; done: none */
   double *rows;            /* rows exchanged along a process column */
   double *received;        /* the partner's rows */
   double *right_hand_side; /* this rank's rows, in back-substitution as far as this rank knows them */
@@ -35,8 +37,8 @@ static inline double *own_column(const System *s, int own) { return s->elements 
 /* Factorises the panel of a step, in the array and in s->panel.  All ranks of its process column must call it. */
 void panel_factorise(System *s, const Step *step);
 
-/* Interchanges rows to the right of the panel, solves for the rows of U and updates the rows below; s->panel must be
- * known. */
+/* Interchanges rows in the step's columns, solves for the rows of U and updates the rows below; s->panel must be known.
+ * Unless s->passing is done, looks for that panel between messages and after every nb columns, and passes it on. */
 void trailing_update(System *s, const Step *step);
 
 /* Does the back-substitution; s->solution then holds the solution for this rank's columns. */

@@ -98,6 +98,19 @@ static void place_u(const System *s, const Step *step, const double *u)
     memcpy(own_column(s, step->right + c) + row, u + (size_t)c * width, width * sizeof *u);
 }
 
+/* Updates some columns of the step, from the first one given. */
+static void update_columns(const System *s, const Step *step, int first, int count, const double *u)
+{
+  if (s->run->verify) {
+    double *below = own_column(s, step->right + first) + step->below;
+    subtract_product(step->rows, count, step->width, panel_below(s, step), u + (size_t)first * (size_t)step->width,
+                     below, (size_t)s->at.height);
+  }
+  Step part = *step;
+  part.columns = count;
+  charge_flops(s->run, s->operation * update_operations(&s->at, &part));
+}
+
 void trailing_update(System *s, const Step *step)
 {
   if (step->columns == 0)
@@ -110,14 +123,18 @@ void trailing_update(System *s, const Step *step)
     movement = movement_make(s, step);
     gather(s, step, &movement, u, replaced);
   }
-  line_merge(s->run, &s->at.down, s->rows, s->received, (int)(2 * half), add);
+  line_merge(s->run, &s->at.down, s->rows, s->received, (int)(2 * half), add, &s->passing);
   if (verify) {
     place_replaced(s, step, &movement, replaced);
     free(movement.into);
     solve_rows(s, step, u);
     place_u(s, step, u);
-    double *below = own_column(s, step->right) + step->below;
-    subtract_product(step->rows, step->columns, step->width, panel_below(s, step), u, below, (size_t)s->at.height);
   }
-  charge_flops(s->run, s->operation * update_operations(&s->at, step));
+  int done = 0;
+  line_look(s->run, &s->passing);
+  for (; !s->passing.done && step->columns - done >= s->at.nb && step->columns > s->at.nb; done += s->at.nb) {
+    update_columns(s, step, done, s->at.nb, u);
+    line_look(s->run, &s->passing);
+  }
+  update_columns(s, step, done, step->columns - done, u);
 }

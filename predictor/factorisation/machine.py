@@ -1,0 +1,63 @@
+"""The machine of an evaluation: speeds of its ranks, times of its messages, and the links that messages share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from platforms.errors import UserError
+
+Segment = tuple[float, float, float]  # from so many bytes on: a time in s, and a time per byte
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Times of messages by size, in segments; sizes ascend from 0.
+
+    A message below ``eager_bytes`` takes ``sender`` of its sender, is on its way for the time on the wire, and takes
+    ``receiver`` of its receiver.  A larger one takes the time on the wire of both, from the moment when both are ready.
+    """
+
+    between: tuple[Segment, ...]  # on the wire, between two nodes
+    within: tuple[Segment, ...]  # on the wire, inside a node
+    sender: tuple[Segment, ...] = ()
+    receiver: tuple[Segment, ...] = ()
+    eager_bytes: int = 65536
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The nodes, speeds and messages of an evaluation.
+
+    The last five describe HPL with a tuned BLAS; with their defaults arithmetic has no cost but its operations.
+    """
+
+    node: np.ndarray  # i8, by rank
+    gemm_s: np.ndarray  # f8, by rank: seconds of m n k = 1 of a matrix product, which is two operations
+    curves: Curves
+    node_Bps: float = math.inf  # of all messages that leave a node together, and of all that enter it
+    memory_Bps: float = math.inf  # of all messages inside a node together
+    gemm_call_s: float = 0.0  # of each call of a product
+    copy_s_per_byte: float = 0.0  # of rows that are interchanged
+    panel_s_per_byte: float = 0.0  # of what the factorisation of a panel moves to and from memory
+    cache_bytes: float = field(default=math.inf)  # of a core: smaller parts of a panel are not moved to memory
+
+    def __post_init__(self) -> None:
+        for name in ("node_Bps", "memory_Bps", "cache_bytes"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"machine, {name}", f"is {getattr(self, name)}", "Give a positive number")
+        if self.node.shape != self.gemm_s.shape or not len(self.node):
+            raise UserError("machine", "ranks have no node or no speed", "Give both for every rank")
+
+
+def flattened(curves: Curves) -> dict[str, np.ndarray]:
+    """Return the curves as arrays, as predictor/factorisation/native/factorisation.h has them."""
+    parts: Sequence[tuple[Segment, ...]] = (curves.between, curves.within, curves.sender, curves.receiver)
+    rows = np.array([segment for part in parts for segment in part], float).reshape(-1, 3)
+    return {
+        "first": np.cumsum([0, *map(len, parts)]).astype(np.int64),
+        **{name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(("from_bytes", "base_s", "per_byte_s"))},
+    }

@@ -1,0 +1,43 @@
+/* Messages along a process row or column. */
+#ifndef PREDICTOR_FACTORISATION_LINES_H
+#define PREDICTOR_FACTORISATION_LINES_H
+
+#include "network.h"
+
+/* Ranks first + i stride, i < places; `place` is that of the rank that follows the line. */
+typedef struct {
+  int64_t me, first, stride, places, place;
+} Line;
+
+static inline int64_t rank_at(const Line *line, int64_t place) { return line->first + place * line->stride; }
+
+/* Called between the messages of a swap; may receive and forward a panel. */
+typedef void Between(void *context);
+
+/* A broadcast of a panel, as one rank sees it. */
+typedef struct {
+  World *world;
+  Line line;
+  Broadcast kind;
+  int64_t root, key;
+  double bytes;
+  bool done;
+} Panel;
+
+/* Returns the rank from which the panel, or its first piece, comes; -1 on the root. */
+int64_t panel_source(const Panel *panel);
+
+/* Returns whether all places must take part at the same time. */
+bool panel_is_long(const Panel *panel);
+
+/* Receives the panel, unless this is the root, and forwards it. */
+void panel_pass(Panel *panel);
+
+/* Exchanges in pairs at distances 1, 2, 4, ...; places beyond a power of two pass their data to a partner. */
+void line_exchange(World *world, const Line *line, int64_t key, double bytes, Between *between, void *context);
+
+/* Spreads pieces of the data of one place to all, by a binomial tree, then rolls them around until all have all. */
+void line_spread(World *world, const Line *line, int64_t root, int64_t key, double bytes, Between *between,
+                 void *context);
+
+#endif

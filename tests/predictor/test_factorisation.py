@@ -1,0 +1,108 @@
+"""HPL followed from its declared structure, compared with formulas and with SMPI."""
+
+import numpy as np
+import pytest
+
+from apps.programs.problem import sized_problem
+from apps.runs.engines import run_iterations
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.model.placement import block
+from platforms.read.read import read_platform
+from predictor.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
+from predictor.factorisation.machine import Curves, Machine
+
+FLOPS, LATENCY_S, RATE_BPS, EAGER = 1e9, 1e-5, 1e9, 4096
+SENDER_S, RECEIVER_S = 1e-6, 2e-6
+# SMPI sends a header of 16 bytes with each message, and a route has two links.
+WIRE = ((0.0, 2 * LATENCY_S + 16 / RATE_BPS, 1 / RATE_BPS),)
+PLATFORM = f"""<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <config>
+    <prop id="network/model" value="SMPI"/>
+    <prop id="network/weight-S" value="0"/>
+    <prop id="network/crosstraffic" value="0"/>
+    <prop id="network/TCP-gamma" value="0"/>
+    <prop id="smpi/async-small-thresh" value="{EAGER}"/>
+    <prop id="smpi/send-is-detached-thresh" value="{EAGER}"/>
+    <prop id="smpi/lat-factor" value="0:1"/>
+    <prop id="smpi/bw-factor" value="0:1"/>
+    <prop id="smpi/os" value="0:{SENDER_S}:0"/>
+    <prop id="smpi/or" value="0:{RECEIVER_S}:0"/>
+    <prop id="smpi/iprobe" value="0"/>
+  </config>
+  <zone id="zone" routing="Full">
+    <cluster id="one" prefix="n" suffix="" radical="0-15" speed="1Gf" bw="1e9Bps" lat="{LATENCY_S}s"/>
+  </zone>
+</platform>
+"""
+
+
+def operations(n):
+    """Return the published operations of HPL over those that the kernel counts (docs/kernels/hpl.md)."""
+    return (2 / 3 * n**3 + 2 * n**2) / (2 / 3 * n**3 + 3 / 2 * n**2 - 7 / 6 * n)
+
+
+def machine(ranks, **changes):
+    curves = Curves(WIRE, WIRE, ((0.0, SENDER_S, 0.0),), ((0.0, RECEIVER_S, 0.0),), EAGER)
+    given = {"node_Bps": RATE_BPS, **changes}
+    return Machine(np.arange(ranks), np.full(ranks, 2 / FLOPS), curves, **given)
+
+
+def test_one_rank_takes_the_published_operations():
+    found = evaluate(Problem(500, 32, 1, 1, operation=operations(500)), machine(1))
+    assert found.time_s == pytest.approx((2 / 3 * 500**3 + 2 * 500**2) / FLOPS, rel=1e-12)
+    assert found.busy_s[0] == pytest.approx(found.time_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "nb", "rows", "columns", "broadcast", "depth", "within"),
+    [
+        (600, 32, 4, 4, "ring", 0, 2e-3),
+        (600, 32, 1, 7, "2-ring-modified", 0, 2e-3),
+        (500, 16, 3, 5, "binomial", 0, 2e-3),
+        (600, 32, 2, 6, "long-modified", 0, 1e-2),
+        (600, 32, 4, 4, "2-ring", 1, 1e-2),  # messages meet that began at different times
+        (600, 32, 2, 8, "ring-modified", 1, 1e-2),
+    ],
+)
+def test_it_has_the_time_of_the_kernel_in_smpi(tmp_path, n, nb, rows, columns, broadcast, depth, within):
+    (tmp_path / "p.xml").write_text(PLATFORM)
+    platform = read_platform(tmp_path / "p.xml")
+    ranks = rows * columns
+    problem = sized_problem("hpl", n, nb=nb, grid_rows=rows, broadcast=broadcast, depth=depth)
+    record = run_iterations(RunSpec(Target(problem, platform, block(platform, ranks)), efficiency=1.0), 1)
+    # The kernel's exchanges move 2 nb rows.
+    same = Problem(n, nb, rows, columns, broadcast, depth, exchanged=2.0, operation=operations(n))
+    found = evaluate(same, machine(ranks))
+    assert found.time_s == pytest.approx(record.time_s, rel=within)
+    assert found.busy_s == pytest.approx(record.compute_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+@pytest.mark.parametrize("broadcast", BROADCASTS)
+def test_no_choice_of_algorithms_makes_ranks_wait_for_one_another(broadcast, swap):
+    slowest = evaluate(Problem(900, 16, 3, 5, broadcast, 1, swap), machine(15)).time_s
+    faster = evaluate(Problem(900, 16, 3, 5, broadcast, 1, swap), machine(15, node_Bps=2 * RATE_BPS)).time_s
+    assert 0 < faster <= slowest * 1.001
+
+
+def test_without_arithmetic_a_panel_and_the_right_hand_side_take_their_bytes():
+    curves = Curves(((0.0, 0.0, 1 / RATE_BPS),), ((0.0, 0.0, 0.0),), eager_bytes=0)
+    nodes = Machine(np.array([0, 1]), np.zeros(2), curves, node_Bps=RATE_BPS)
+    # By hand: the panel has n (1 + n) numbers; column n + 1 is rank 1's and goes back to rank 0.
+    found = evaluate(Problem(4096, 4096, 1, 2), nodes)
+    assert found.time_s == pytest.approx((4096 * 4097 + 4096) * 8 / RATE_BPS, rel=1e-9)
+
+
+def test_bad_input_is_one_line():
+    with pytest.raises(UserError, match="Known: ring, ring-modified"):
+        Problem(100, 10, 1, 1, broadcast="star")
+    with pytest.raises(UserError, match="depth of 0 or 1"):
+        Problem(100, 10, 1, 1, depth=2)
+    with pytest.raises(UserError, match="Describe every rank"):
+        evaluate(Problem(100, 10, 2, 2), machine(3))
+    with pytest.raises(UserError, match="node_Bps"):
+        machine(2, node_Bps=0.0)
