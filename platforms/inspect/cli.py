@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def take_file(args: argparse.Namespace) -> None:
-    """Treat the positional file as the value of --scenario (.toml, or the name of a grid) or --platform (all others)."""
+    """Treat the positional file as the value of --scenario (.toml, or the name of a grid) or else of --platform."""
     if args.file is None:
         return
     for option in ("platform", "scenario"):
