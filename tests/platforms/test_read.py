@@ -176,8 +176,10 @@ def test_the_helper_is_compiled_within_3_seconds(tmp_path, monkeypatch, data):
     times = []
     while len(times) < 4 and min(times, default=9) > 3:
         monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / f"cache{len(times)}"))
+        copy = tmp_path / f"{len(times)}.xml"  # of a path that no earlier test has read in this process
+        copy.write_bytes((data / "two_hosts.xml").read_bytes())
         before = processor_s()
-        read_platform(data / "two_hosts.xml")
+        read_platform(copy)
         assert len(list((tmp_path / f"cache{len(times)}" / "compiled").glob("describe-*"))) == 1
         times.append(processor_s() - before)
     assert min(times) <= 3
