@@ -15,6 +15,7 @@ from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
 from platforms.files.writing import check_writable, write_picture, write_text
+from platforms.terminal.width import add_wide_argument
 
 if TYPE_CHECKING:
     from apps.calibration.points import Measured
@@ -126,6 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
         f"--collectives (default: {_ALLTOALL}, the pairwise exchange of large blocks in Open MPI before 4.1)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
+    add_wide_argument(parser)
     return parser
 
 
@@ -147,20 +149,20 @@ def _run(args: argparse.Namespace) -> int:
         from apps.calibration.patterns.calibrate import calibrated as from_patterns
 
         shared = from_patterns(args, _files(args))
-        told, text = patterns.as_json(shared), patterns.as_text(shared)
+        told, text = patterns.as_json(shared), patterns.as_text(shared, wide=args.wide)
     elif args.p2p is None:
         # Imported here for a quick start: they are slow to import.
         from apps.calibration.machine import report as machines
         from apps.calibration.machine.command import calibrated as of_machine
 
         machine, files = of_machine(args, _files(args)), _files(args)
-        told, text = machines.as_json(machine, files), machines.as_text(machine, files)
+        told, text = machines.as_json(machine, files), machines.as_text(machine, files, wide=args.wide)
     else:
         # Imported here for a quick start: they are slow to import.
         from apps.calibration.report import as_json, as_text
 
         found = calibrated(args)
-        told, text = as_json(found), as_text(found)
+        told, text = as_json(found), as_text(found, wide=args.wide)
     print(json.dumps(told, indent=2) if args.json else text)
     return 0
 

@@ -64,8 +64,8 @@ def _call_json(found: Calibration, call: str) -> dict[str, Any]:
     }
 
 
-def as_text(found: Calibration) -> str:
-    """Return the summary that the command prints."""
+def as_text(found: Calibration, *, wide: bool = False) -> str:
+    """Return the summary that the command prints; ``wide``: the table is not folded."""
     rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "spread", "within")]
     for call, errors in found.errors.items():
         largest, size = errors.largest
@@ -80,7 +80,7 @@ def as_text(found: Calibration) -> str:
             *folded_lines(_description(found)),
             "",
             "Replay in SMPI at sizes that were not fitted, against the measured times:",
-            *table_lines(rows, left={0}),
+            *table_lines(rows, left={0}, wide=wide),
             *folded_lines(
                 ["spread: half the range of times measured at the ten sizes nearest by; within: replays in that range"]
             ),

@@ -21,7 +21,9 @@ def build_parser() -> argparse.ArgumentParser:
         description=__doc__,
         epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a platform, .xml or .so, or a scenario file, .toml")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a platform, .xml or .so, a scenario file, .toml, or a grid"
+    )
     add_platform_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     return parser

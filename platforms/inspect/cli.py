@@ -24,7 +24,9 @@ def build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a platform, .xml or .so, or a scenario file, .toml")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a platform, .xml or .so, a scenario file, .toml, or a grid"
+    )
     add_platform_arguments(parser)
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
@@ -64,13 +66,15 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def take_file(args: argparse.Namespace) -> None:
-    """Treat the positional file as the value of --scenario (.toml) or --platform (all others)."""
+    """Treat the positional file as the value of --scenario (.toml, or the name of a grid) or else of --platform."""
     if args.file is None:
         return
     for option in ("platform", "scenario"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option}", f"does not go with the file {args.file}", "Drop one")
-    if Path(args.file).suffix == ".toml":
+    path = Path(args.file)
+    is_name = path.name == args.file and not path.suffix and not path.exists()
+    if path.suffix == ".toml" or is_name:
         args.scenario = args.file
     else:
         args.platform = [args.file]

@@ -16,56 +16,80 @@
  *
  * With "connected", the input names hosts instead of pairs, and only the existence of routes is checked: between all pairs
  * of hosts, or with many hosts between some pairs that include every host.  A missing route ends the program with an error.
+ *
+ * It is compiled at first use, while a user waits.  Hence stdio in place of iostream, C functions of SimGrid in place of
+ * those whose headers are long, and few templates.
  */
+#include <simgrid/actor.h>
+#include <simgrid/disk.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
 #include <simgrid/kernel/routing/NetPoint.hpp>
-#include <simgrid/s4u.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+#include <simgrid/s4u/Link.hpp>
+#include <simgrid/s4u/NetZone.hpp>
 #include <simgrid/version.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cxxabi.h>
+#include <exception>
+#include <map>
+#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <typeinfo>
 #include <unistd.h>
+#include <vector>
 
 extern "C" void smpi_init_options(); // declares options of MPI programs (smpi/os, ...), which a <config> may set; smpi.h
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <iostream>
-#include <map>
-#include <set>
-#include <string>
-#include <tuple>
-#include <vector>
-
 namespace s4u = simgrid::s4u;
 
-static std::string text(const std::string& raw)
+static void put(const char* text)
 {
-  std::string out = "\"";
-  for (unsigned char c : raw) {
-    char code[8];
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += static_cast<char>(c);
-    } else if (c < 0x20) {
-      std::snprintf(code, sizeof code, "\\u%04x", c);
-      out += code;
-    } else
-      out += static_cast<char>(c);
-  }
-  return out + "\"";
+  std::fputs(text, stdout);
 }
 
-static std::string number(double value)
+static void put_text(const char* raw)
 {
-  char out[40];
-  std::snprintf(out, sizeof out, "%.17g", value);
-  return out;
+  std::putchar('"');
+  for (; *raw; raw++) {
+    const auto c = static_cast<unsigned char>(*raw);
+    if (c == '"' || c == '\\')
+      std::printf("\\%c", c);
+    else if (c < 0x20)
+      std::printf("\\u%04x", c);
+    else
+      std::putchar(c);
+  }
+  std::putchar('"');
+}
+
+static void put_text_or_null(const char* raw)
+{
+  if (raw)
+    put_text(raw);
+  else
+    put("null");
+}
+
+/* Reads the next line of the input without its end.  Returns whether there was one. */
+static bool next_line(std::string& line)
+{
+  static char* buffer = nullptr;
+  static size_t room  = 0;
+  ssize_t length      = getline(&buffer, &room, stdin);
+  if (length < 0)
+    return false;
+  if (length > 0 && buffer[length - 1] == '\n')
+    length--;
+  line.assign(buffer, length);
+  return true;
 }
 
 static const char* sharing(const s4u::Link& link)
@@ -86,64 +110,93 @@ static const char* sharing(const s4u::Link& link)
 
 static void print_host(const s4u::Host& host)
 {
-  const char* watts  = host.get_property("wattage_per_state");
-  const char* memory = host.get_property("memory_bandwidth");
-  std::cout << "{\"name\": " << text(host.get_name()) << ", \"speeds_flops\": [";
-  for (unsigned long i = 0; i < host.get_pstate_count(); i++) // the number's type differs between versions
-    std::cout << (i ? ", " : "") << number(host.get_pstate_speed(i));
-  std::cout << "], \"pstate\": " << host.get_pstate() << ", \"cores\": " << host.get_core_count() << ", \"watts\": " << (watts ? text(watts) : "null")
-            << ", \"memory\": " << (memory ? text(memory) : "null") << "}";
+  put("{\"name\": ");
+  put_text(host.get_cname());
+  put(", \"speeds_flops\": [");
+  for (unsigned long i = 0; i < sg_host_get_nb_pstates(&host); i++)
+    std::printf(i ? ", %.17g" : "%.17g", sg_host_get_pstate_speed(&host, i));
+  std::printf("], \"pstate\": %lu, \"cores\": %d, \"watts\": ", sg_host_get_pstate(&host), sg_host_core_count(&host));
+  put_text_or_null(host.get_property("wattage_per_state"));
+  put(", \"memory\": ");
+  put_text_or_null(host.get_property("memory_bandwidth"));
+  put("}");
 }
 
-using HostsByZone = std::map<const s4u::NetZone*, std::vector<const s4u::Host*>>;
+/* Returns the hosts of a zone without those of its children, in the order of their declaration. */
+static std::vector<s4u::Host*> hosts_of(const s4u::NetZone& zone)
+{
+  std::vector<s4u::Host*> hosts;
+  for (const auto* point : zone.get_impl()->get_vertices())
+    if (point->is_host())
+      if (auto* host = s4u::Host::by_name_or_null(point->get_name()))
+        hosts.push_back(host);
+  return hosts;
+}
 
 /* Prints zones depth first, which is the order of the file. */
-static void print_zones(const s4u::NetZone& zone, HostsByZone& hosts, bool& first)
+static void print_zones(const s4u::NetZone& zone, bool& first)
 {
-  auto found = hosts.find(&zone);
-  if (found != hosts.end()) {
-    std::cout << (first ? "" : ", ") << "{\"name\": " << text(zone.get_name()) << ", \"hosts\": [";
-    first          = false;
-    bool none_yet = true;
-    for (const auto* host : found->second) {
-      std::cout << (none_yet ? "" : ", ");
-      print_host(*host);
-      none_yet = false;
+  const auto hosts = hosts_of(zone);
+  if (not hosts.empty()) {
+    put(first ? "{\"name\": " : ", {\"name\": ");
+    put_text(zone.get_cname());
+    put(", \"hosts\": [");
+    first = false;
+    for (size_t i = 0; i < hosts.size(); i++) {
+      put(i ? ", " : "");
+      print_host(*hosts[i]);
     }
-    std::cout << "]}";
+    put("]}");
   }
   for (const auto* child : zone.get_children())
-    print_zones(*child, hosts, first);
+    print_zones(*child, first);
 }
 
 [[noreturn]] static void refuse(const std::string& reason)
 {
-  std::cerr << "[describe/CRITICAL] " << reason << std::endl;
+  std::fprintf(stderr, "[describe/CRITICAL] %s\n", reason.c_str());
   std::exit(1);
 }
 
-static double find_route(const s4u::Host& source, const s4u::Host& destination, std::vector<s4u::Link*>& links)
+using Links = std::vector<s4u::Link*>;
+
+static void say_route(const s4u::Host& source, const s4u::Host& destination) // SimGrid may end the process
+{
+  std::fprintf(stderr, "ROUTE %s\t%s\n", source.get_cname(), destination.get_cname());
+}
+
+static double find_route(const s4u::Host& source, const s4u::Host& destination, Links& links)
 {
   double latency_s = 0.0;
-  std::cerr << "ROUTE " << source.get_name() << "\t" << destination.get_name() << "\n"; // SimGrid may end the process
+  say_route(source, destination);
   source.route_to(&destination, links, &latency_s);
   if (links.empty() && latency_s <= 0.0) // the condition by which SimGrid refuses a message
     refuse("there is no connecting path");
   return latency_s;
 }
 
+static void print_ends(const char* source, const char* destination)
+{
+  put("{\"source\": ");
+  put_text(source);
+  put(", \"destination\": ");
+  put_text(destination);
+}
+
 static void print_route(const s4u::Host& source, const s4u::Host& destination)
 {
-  std::vector<s4u::Link*> links;
+  Links links;
   const double latency_s = find_route(source, destination, links);
-  std::cout << "{\"source\": " << text(source.get_name()) << ", \"destination\": " << text(destination.get_name())
-            << ", \"latency_s\": " << number(latency_s) << ", \"links\": [";
-  for (size_t i = 0; i < links.size(); i++)
-    std::cout << (i ? ", " : "") << "{\"name\": " << text(links[i]->get_name())
-              << ", \"bandwidth_Bps\": " << number(links[i]->get_bandwidth())
-              << ", \"latency_s\": " << number(links[i]->get_latency()) << ", \"sharing\": \"" << sharing(*links[i])
-              << "\"}";
-  std::cout << "]}";
+  print_ends(source.get_cname(), destination.get_cname());
+  std::printf(", \"latency_s\": %.17g, \"links\": [", latency_s);
+  for (size_t i = 0; i < links.size(); i++) {
+    const auto& link = *links[i];
+    put(i ? ", {\"name\": " : "{\"name\": ");
+    put_text(link.get_cname());
+    std::printf(", \"bandwidth_Bps\": %.17g, \"latency_s\": %.17g, \"sharing\": \"%s\"}", link.get_bandwidth(),
+                link.get_latency(), sharing(link));
+  }
+  put("]}");
 }
 
 /* Returns the kind of routing, such as "Floyd" for simgrid::kernel::routing::FloydZone. */
@@ -158,25 +211,34 @@ static std::string routing_of(const s4u::NetZone& zone)
   return ending == std::string::npos || ending == 0 ? name : name.substr(0, ending);
 }
 
-static void print_tree(const s4u::NetZone& zone, const HostsByZone& hosts)
+/* Returns the number of a host's own disks.  SimGrid 4.1 includes other hosts' disks named by remote_disk. */
+static size_t own_disks(const s4u::Host& host)
 {
-  const auto points = zone.get_impl()->get_vertices();
-  size_t disks      = 0;
-  if (auto found = hosts.find(&zone); found != hosts.end())
-    for (const auto* host : found->second) {
-      const auto known = host->get_disks(); // 4.1 includes other hosts' disks named by remote_disk
-      disks += std::count_if(known.begin(), known.end(), [host](const auto* disk) { return disk->get_host() == host; });
-    }
-  std::cout << "{\"name\": " << text(zone.get_name()) << ", \"routing\": " << text(routing_of(zone)) << ", \"routers\": "
-            << std::count_if(points.begin(), points.end(), [](const auto* point) { return point->is_router(); })
-            << ", \"disks\": " << disks << ", \"children\": [";
+  size_t own = 0;
+  for (const auto* disk : host.get_disks())
+    own += sg_disk_get_host(disk) == &host;
+  return own;
+}
+
+static void print_tree(const s4u::NetZone& zone)
+{
+  size_t routers = 0, disks = 0;
+  for (const auto* point : zone.get_impl()->get_vertices())
+    routers += point->is_router();
+  for (const auto* host : hosts_of(zone))
+    disks += own_disks(*host);
+  put("{\"name\": ");
+  put_text(zone.get_cname());
+  put(", \"routing\": ");
+  put_text(routing_of(zone).c_str());
+  std::printf(", \"routers\": %zu, \"disks\": %zu, \"children\": [", routers, disks);
   bool first = true;
   for (const auto* child : zone.get_children()) {
-    std::cout << (first ? "" : ", ");
-    print_tree(*child, hosts);
+    put(first ? "" : ", ");
+    print_tree(*child);
     first = false;
   }
-  std::cout << "]}";
+  put("]}");
 }
 
 /* Returns the platform's root zone.  From 4.0 on, SimGrid's own root zone contains it; that zone is returned only if it
@@ -201,7 +263,7 @@ static size_t declared_links(const s4u::Engine& engine)
 /* Returns whether a message could be sent.  Throws or ends the process if SimGrid does. */
 static bool has_route(const s4u::Host& source, const s4u::Host& destination)
 {
-  std::vector<s4u::Link*> links;
+  Links links;
   double latency_s = 0.0;
   source.route_to(&destination, links, &latency_s);
   return not links.empty() || latency_s > 0.0;
@@ -214,17 +276,26 @@ static bool is_usable(double value)
   return value >= 1e-100 && value <= 1e100;
 }
 
+[[noreturn]] static void refuse_value(const char* owner, const std::string& name, const char* quantity, double value,
+                                      const char* unit)
+{
+  char shown[40];
+  std::snprintf(shown, sizeof shown, "%.17g", value);
+  refuse(std::string(owner) + " '" + name + "' has a " + quantity + " of " + shown + " " + unit);
+}
+
 /* Ends the process if the platform has values that SimGrid loads but cannot compute with, or names that do not fit on one
  * line of the input. */
 static void check_usable(const s4u::Engine& engine)
 {
   for (const auto* host : engine.get_all_hosts()) {
     const auto& name = host->get_name();
-    if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; }))
-      refuse("a host has a line break, a tab or the like in its name");
-    for (unsigned long i = 0; i < host->get_pstate_count(); i++)
-      if (const double speed = host->get_pstate_speed(i); speed != 0 && not is_usable(speed))
-        refuse("host '" + name + "' has a speed of " + number(host->get_pstate_speed(i)) + " flop/s");
+    for (unsigned char c : name)
+      if (c < 0x20)
+        refuse("a host has a line break, a tab or the like in its name");
+    for (unsigned long i = 0; i < sg_host_get_nb_pstates(host); i++)
+      if (const double speed = sg_host_get_pstate_speed(host, i); speed != 0 && not is_usable(speed))
+        refuse_value("host", name, "speed", speed, "flop/s");
   }
   for (const auto* link : engine.get_all_links()) {
     const double bandwidth_Bps = link->get_bandwidth();
@@ -232,18 +303,16 @@ static void check_usable(const s4u::Engine& engine)
     if (link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI) // its bandwidth depends on the station
       continue;
     if (not is_usable(bandwidth_Bps))
-      refuse("link '" + link->get_name() + "' has a bandwidth of " + number(bandwidth_Bps) + " byte/s");
+      refuse_value("link", link->get_name(), "bandwidth", bandwidth_Bps, "byte/s");
     if (latency_s != 0 && not is_usable(latency_s))
-      refuse("link '" + link->get_name() + "' has a latency of " + number(latency_s) + " s");
+      refuse_value("link", link->get_name(), "latency", latency_s, "s");
   }
 }
 
-using Pair = std::pair<std::string, std::string>;
-
-static void print_if_routed(const Pair& pair)
+static void print_if_routed(const std::string& from, const std::string& to)
 {
-  const auto& source      = *s4u::Host::by_name(pair.first);
-  const auto& destination = *s4u::Host::by_name(pair.second);
+  const auto& source      = *s4u::Host::by_name(from);
+  const auto& destination = *s4u::Host::by_name(to);
   bool routed             = false;
   try {
     routed = has_route(source, destination);
@@ -251,72 +320,91 @@ static void print_if_routed(const Pair& pair)
   }
   if (routed)
     print_route(source, destination);
-  else
-    std::cout << "{\"source\": " << text(pair.first) << ", \"destination\": " << text(pair.second) << "}";
+  else {
+    print_ends(from.c_str(), to.c_str());
+    put("}");
+  }
 }
 
-/* Prints the routes of all pairs.  SimGrid may end the process for a pair without a route; therefore child processes do
- * the work one after the other, each starting where the previous one ended. */
-static void survey_routes(const std::vector<Pair>& pairs)
+/* Prints the routes between names 0 and 1, 2 and 3, and so on.  SimGrid may end the process for a pair without a route;
+ * therefore child processes do the work one after the other, each starting where the previous one ended. */
+static void survey_routes(const std::vector<std::string>& names)
 {
+  const size_t pairs = names.size() / 2;
   auto* at = static_cast<size_t*>(mmap(nullptr, sizeof(size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  for (*at = 0; *at < pairs.size();) {
-    std::cout.flush();
+  for (*at = 0; *at < pairs;) {
+    std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
       const rlimit none{0, 0};
       setrlimit(RLIMIT_CORE, &none);
-      for (; *at < pairs.size(); ++*at) {
-        print_if_routed(pairs[*at]);
-        std::cout << (*at + 1 < pairs.size() ? ", " : "") << std::flush;
+      for (; *at < pairs; ++*at) {
+        print_if_routed(names[2 * *at], names[2 * *at + 1]);
+        put(*at + 1 < pairs ? ", " : "");
+        std::fflush(stdout);
       }
       _exit(0);
     }
     int status = 1;
     if (child < 0 || waitpid(child, &status, 0) < 0)
       std::exit(1);
-    if (status != 0 && *at < pairs.size()) {
-      std::cout << "{\"source\": " << text(pairs[*at].first) << ", \"destination\": " << text(pairs[*at].second) << "}";
-      std::cout << (++*at < pairs.size() ? ", " : "");
+    if (status != 0 && *at < pairs) {
+      print_ends(names[2 * *at].c_str(), names[2 * *at + 1].c_str());
+      put(++*at < pairs ? "}, " : "}");
     }
   }
 }
 
 constexpr size_t MOST_PAIRWISE = 512; // hosts up to which all pairs are checked, which takes about 0.25 s
 
-/* Sends one byte between each pair: SimGrid checks Wi-Fi stations only when a message is sent. */
-static void try_pairs(s4u::Engine& engine, const std::vector<std::pair<s4u::Host*, s4u::Host*>>& pairs)
+static std::vector<s4u::Host*> wireless; // ends of routes with Wi-Fi: source and destination in turn
+
+static void send_bytes(int, char**)
 {
-  if (pairs.empty())
+  for (size_t i = 0; i < wireless.size(); i += 2) {
+    say_route(*wireless[i], *wireless[i + 1]);
+    sg_host_sendto(wireless[i], wireless[i + 1], 1);
+  }
+}
+
+/* Sends one byte between each pair: SimGrid checks Wi-Fi stations only when a message is sent. */
+static void try_wireless(const s4u::Engine& engine)
+{
+  if (wireless.empty())
     return;
-  s4u::Actor::create("sender", engine.get_all_hosts().front(), [pairs] {
-    for (auto [one, other] : pairs) {
-      std::cerr << "ROUTE " << one->get_name() << "\t" << other->get_name() << "\n";
-      s4u::Comm::sendto(one, other, 1);
-    }
-  });
+  sg_actor_create_("sender", engine.get_all_hosts().front(), send_bytes, 0, nullptr);
   engine.run();
 }
 
-static void check_connected(s4u::Engine& engine, const std::vector<s4u::Host*>& hosts)
+static void check_route(s4u::Host* source, s4u::Host* destination)
 {
-  std::vector<std::pair<s4u::Host*, s4u::Host*>> wireless;
-  const auto check = [&wireless](s4u::Host* one, s4u::Host* other) {
-    std::vector<s4u::Link*> links;
-    find_route(*one, *other, links);
-    if (std::any_of(links.begin(), links.end(), [](const s4u::Link* link) {
-          return link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI;
-        }))
-      wireless.emplace_back(one, other);
-  };
+  Links links;
+  find_route(*source, *destination, links);
+  for (const auto* link : links)
+    if (link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI) {
+      wireless.push_back(source);
+      wireless.push_back(destination);
+      return;
+    }
+}
+
+static void check_connected(const s4u::Engine& engine, const std::vector<s4u::Host*>& hosts)
+{
   for (size_t i = 0; i < hosts.size(); i++) {
     for (size_t j = 0; j < i; j++)
       if (hosts.size() <= MOST_PAIRWISE || j == 0 || j == i - 1) {
-        check(hosts[j], hosts[i]);
-        check(hosts[i], hosts[j]);
+        check_route(hosts[j], hosts[i]);
+        check_route(hosts[i], hosts[j]);
       }
   }
-  try_pairs(engine, wireless);
+  try_wireless(engine);
+}
+
+static double wall_s()
+{
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 /* Observes the effects of profiles on hosts and links, because SimGrid does not give access to the profiles. */
@@ -326,91 +414,123 @@ class Changes {
   static constexpr int MOST_EVENTS     = 20000;
   static constexpr size_t MOST_LISTED  = 1000;
 
-  using Key = std::tuple<std::string, std::string, std::string>; // kind, resource, name
-  const s4u::Engine& engine_;
-  std::map<Key, double> values_; // share of the speed, byte/s, s, or 1 if on and 0 if off
-  std::set<Key> listed_;
-  int events_ = 0;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  enum Kind { SPEED, STATE, BANDWIDTH, LATENCY, KINDS };
+  struct Seen {
+    double value = 0; // share of the speed, 1 if on and 0 if off, byte/s, s
+    bool known = false, listed = false;
+  };
+  struct Resource {
+    Seen of[KINDS];
+  };
+  std::map<const void*, Resource> resources_;
+  size_t listed_  = 0;
+  int events_     = 0;
+  double begin_s_ = 0; // wall time
 
   bool enough() const
   {
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
-    return events_ > MOST_EVENTS || listed_.size() >= MOST_LISTED || wall.count() > MOST_WALL_S;
+    return events_ > MOST_EVENTS || listed_ >= MOST_LISTED || wall_s() - begin_s_ > MOST_WALL_S;
   }
 
-  void look(const char* kind, const char* resource, const std::string& name, double value)
+  void print_entry(Kind kind, const char* resource, const char* name, double value)
+  {
+    static const char* const NAMES[] = {"speed", "state", "bandwidth", "latency"};
+    const double now_s               = simgrid_get_clock();
+    std::printf("%s{\"kind\": \"%s\", \"resource\": \"%s\", \"name\": ", listed_ > 1 ? ", " : "", NAMES[kind], resource);
+    put_text(name);
+    std::printf(", \"from_s\": %.17g, \"share\": ", now_s);
+    if (now_s <= 0 && kind == SPEED)
+      std::printf("%.17g}", value);
+    else
+      put("null}");
+  }
+
+  void look(Kind kind, const void* of, const char* resource, const char* name, double value)
   {
     events_++;
-    const Key key(kind, resource, name);
-    auto [known, is_new] = values_.try_emplace(key, value);
-    const bool changed   = not is_new && known->second != value;
-    known->second        = value;
-    if (changed && listed_.size() < MOST_LISTED && listed_.insert(key).second) {
-      const double now_s = s4u::Engine::get_clock();
-      const bool at_once = now_s <= 0 && std::string(kind) == "speed";
-      std::cout << (listed_.size() > 1 ? ", " : "") << "{\"kind\": \"" << kind << "\", \"resource\": \"" << resource
-                << "\", \"name\": " << text(name) << ", \"from_s\": " << number(now_s)
-                << ", \"share\": " << (at_once ? number(value) : "null") << "}";
+    Seen& seen         = resources_[of].of[kind];
+    const bool changed = seen.known && seen.value != value;
+    seen.value         = value;
+    seen.known         = true;
+    if (changed && listed_ < MOST_LISTED && not seen.listed) {
+      seen.listed = true;
+      listed_++;
+      print_entry(kind, resource, name, value);
     }
-    if (s4u::Engine::get_clock() > 0 && enough())
+    if (simgrid_get_clock() > 0 && enough())
       end();
   }
+  void look(Kind kind, const s4u::Host& host, double value) { look(kind, &host, "host", host.get_cname(), value); }
+  void look(Kind kind, const s4u::Link& link, double value) { look(kind, &link, "link", link.get_cname(), value); }
 
-  void speed(const s4u::Host& host) { look("speed", "host", host.get_name(), host.get_available_speed()); }
-  void state(const s4u::Host& host) { look("state", "host", host.get_name(), host.is_on() ? 1 : 0); }
-  void state(const s4u::Link& link) { look("state", "link", link.get_name(), link.is_on() ? 1 : 0); }
-  void bandwidth(const s4u::Link& link) { look("bandwidth", "link", link.get_name(), link.get_bandwidth()); }
+  void assume(Kind kind, const void* of) // the value without profiles: on, at full speed
+  {
+    Seen& seen = resources_[of].of[kind];
+    seen.value = 1;
+    seen.known = true;
+  }
+
+  /* SimGrid has no signal for changes of latency. */
+  void look_at_latencies(const Links& links)
+  {
+    for (const auto* link : links)
+      look(LATENCY, *link, link->get_latency());
+  }
 
   [[noreturn]] static void end() // a simulation cannot be left in another way
   {
-    std::cout << "]}" << std::endl;
+    put("]}\n");
+    std::fflush(stdout);
     std::_Exit(0);
   }
 
-public:
-  explicit Changes(const s4u::Engine& engine) : engine_(engine) {}
+  static Changes only; // the callbacks are plain functions, which compile faster than those with a state
+  static void speed(const s4u::Host& host) { only.look(SPEED, host, host.get_available_speed()); }
+  static void host_state(const s4u::Host& host) { only.look(STATE, host, host.is_on() ? 1 : 0); }
+  static void link_state(const s4u::Link& link) { only.look(STATE, link, link.is_on() ? 1 : 0); }
+  static void bandwidth(const s4u::Link& link) { only.look(BANDWIDTH, link, link.get_bandwidth()); }
 
-  /* Completes the line of JSON and ends the process. */
-  [[noreturn]] void print()
+  [[noreturn]] void run(const s4u::Engine& engine)
   {
-    const auto hosts = engine_.get_all_hosts();
-    const auto links = engine_.get_all_links();
-    for (const auto* host : hosts) { // the values without profiles: on, at full speed
-      values_[{"speed", "host", host->get_name()}] = 1.0;
-      values_[{"state", "host", host->get_name()}] = 1.0;
+    begin_s_         = wall_s();
+    const auto links = engine.get_all_links();
+    for (const auto* host : engine.get_all_hosts()) {
+      assume(SPEED, host);
+      assume(STATE, host);
       speed(*host);
-      state(*host);
+      host_state(*host);
     }
     for (const auto* link : links) {
-      values_[{"state", "link", link->get_name()}] = 1.0;
-      state(*link);
+      assume(STATE, link);
+      link_state(*link);
       bandwidth(*link);
     }
-    s4u::Host::on_speed_change_cb([this](const s4u::Host& host) { speed(host); });
-    s4u::Link::on_bandwidth_change_cb([this](const s4u::Link& link) { bandwidth(link); });
+    s4u::Host::on_speed_change_cb(speed);
+    s4u::Link::on_bandwidth_change_cb(bandwidth);
 #if SIMGRID_VERSION >= 33400
-    s4u::Host::on_onoff_cb([this](const s4u::Host& host) { state(host); });
-    s4u::Link::on_onoff_cb([this](const s4u::Link& link) { state(link); });
+    s4u::Host::on_onoff_cb(host_state);
+    s4u::Link::on_onoff_cb(link_state);
 #else
-    s4u::Host::on_state_change_cb([this](const s4u::Host& host) { state(host); });
-    s4u::Link::on_state_change_cb([this](const s4u::Link& link) { state(link); });
+    s4u::Host::on_state_change_cb(host_state);
+    s4u::Link::on_state_change_cb(link_state);
 #endif
-    const auto latencies = [this, &links] { // SimGrid has no signal for changes of latency
-      for (const auto* link : links)
-        look("latency", "link", link->get_name(), link->get_latency());
-    };
-    latencies();
+    look_at_latencies(links);
     events_ = 0;
     for (double until_s = FIRST_LOOK_S; until_s <= LAST_LOOK_S && not enough(); until_s *= 10) {
-      engine_.run_until(until_s);
+      engine.run_until(until_s);
       const int before = events_;
-      latencies();
+      look_at_latencies(links);
       events_ = before;
     }
     end();
   }
+
+public:
+  /* Completes the line of JSON and ends the process. */
+  [[noreturn]] static void print(const s4u::Engine& engine) { only.run(engine); }
 };
+
+Changes Changes::only;
 
 /* Limits memory to 8 GiB.  A platform that needs more could not be simulated: a million hosts take 4 GiB. */
 static void bound_memory()
@@ -421,11 +541,22 @@ static void bound_memory()
   setrlimit(RLIMIT_CORE, &none);
 }
 
+static void print_survey(const s4u::Engine& engine)
+{
+  std::printf("], \"links\": %zu, \"tree\": ", declared_links(engine));
+  print_tree(outermost(engine));
+  put(", \"routes\": [");
+  std::vector<std::string> names;
+  for (std::string name; next_line(name);)
+    names.push_back(name);
+  survey_routes(names);
+  put("]}\n");
+}
+
 int main(int argc, char** argv)
 {
   bound_memory();
   const std::string mode = argc > 2 ? argv[2] : "";
-  const bool survey = mode == "survey";
   s4u::Engine engine(&argc, argv);
   smpi_init_options();
   engine.load_platform(argv[1]);
@@ -434,46 +565,31 @@ int main(int argc, char** argv)
 
   if (mode == "connected") {
     std::vector<s4u::Host*> asked;
-    for (std::string name; std::getline(std::cin, name);)
+    for (std::string name; next_line(name);)
       asked.push_back(s4u::Host::by_name(name));
     check_connected(engine, asked);
-    std::cout << "{\"zones\": []}" << std::endl;
+    put("{\"zones\": []}\n");
     return 0;
   }
 
-  HostsByZone hosts;
-  for (const auto* host : engine.get_all_hosts())
-    hosts[host->get_englobing_zone()].push_back(host);
-  for (auto& [zone, members] : hosts)
-    std::stable_sort(members.begin(), members.end(), [](const s4u::Host* a, const s4u::Host* b) {
-      return a->get_netpoint()->id() < b->get_netpoint()->id();
-    });
-
   bool first = true;
-  std::cout << "{\"zones\": [";
-  print_zones(outermost(engine), hosts, first);
-  if (survey) {
-    std::cout << "], \"links\": " << declared_links(engine) << ", \"tree\": ";
-    print_tree(outermost(engine), hosts);
-    std::cout << ", \"routes\": [";
-    std::vector<Pair> pairs;
-    for (std::string a, b; std::getline(std::cin, a) && std::getline(std::cin, b);)
-      pairs.emplace_back(a, b);
-    survey_routes(pairs);
-    std::cout << "]}" << std::endl;
+  put("{\"zones\": [");
+  print_zones(outermost(engine), first);
+  if (mode == "survey") {
+    print_survey(engine);
     return 0;
   }
   if (mode == "changes") {
-    std::cout << "], \"changes\": [";
-    Changes(engine).print();
+    put("], \"changes\": [");
+    Changes::print(engine);
   }
-  std::cout << "], \"routes\": [";
+  put("], \"routes\": [");
   std::string source;
   std::string destination;
-  for (first = true; std::getline(std::cin, source) && std::getline(std::cin, destination); first = false) {
-    std::cout << (first ? "" : ", ");
+  for (first = true; next_line(source) && next_line(destination); first = false) {
+    put(first ? "" : ", ");
     print_route(*s4u::Host::by_name(source), *s4u::Host::by_name(destination));
   }
-  std::cout << "]}" << std::endl;
+  put("]}\n");
   return 0;
 }

@@ -178,7 +178,7 @@ def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict[str,
 
 
 def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
-    flags = ["-O1", "-std=gnu++17"]
+    flags = ["-O0", "-std=gnu++17"]  # the compiler takes longer than the helper ever does
     options = [] if path.suffix == ".so" else check_platform_xml(path)
     helper = compile_once("describe", [_HELPER], compiler=["g++"], flags=flags, libraries=["-lsimgrid"])
     command = [

@@ -53,6 +53,13 @@ def test_taurus_is_met_by_links_per_pair_and_per_node(tmp_path, capsys):
     assert beyond == [("alltoall", 2)]
 
 
+def test_the_summary_has_at_most_80_columns(tmp_path, capsys):
+    assert calibrate(tmp_path, TAURUS, cluster="taurus", nodes=12)[0] == 0
+    *text, _, _, _ = capsys.readouterr().out.splitlines()  # without the names of files
+    assert max(map(len, text)) <= 80
+    assert any(line.startswith("judged: 16 rows, median error ") for line in text)
+
+
 def test_an_all_to_all_is_a_ring_of_exchanges_one_of_them_between_the_same_nodes(tmp_path, capsys):
     file = table(tmp_path, same=2.0, diff=1.4)
     # Any measured time: only the replay is looked at.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from apps.calibration.cli import main
 from apps.calibration.machine.calibrate import Request, calibrated
 from apps.calibration.machine.judge import median_error, worst
+from apps.calibration.machine.report import as_text, error_rows
 from apps.calibration.machine.rows import Row, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
 from apps.probes.machine.measure import machine_program, simulated_rows
@@ -206,6 +208,14 @@ def test_wrong_rows_are_refused(measured, change, said):
     with pytest.raises(UserError) as refused:
         read_rows(change(written(measured)), "rows.csv")
     assert said in str(refused.value)
+
+
+def test_the_summary_is_folded_at_80_columns_and_wide_tables_are_not(found):
+    files = {"platform": "a.xml"}
+    folded, wide = as_text(found, files).splitlines(), as_text(found, files, wide=True).splitlines()
+    assert max(map(len, folded)) <= 80
+    cells = {"  ".join(row) for row in error_rows(found)[1:]}
+    assert cells <= {re.sub(" {2,}", "  ", line).strip() for line in wide}  # every row in one line
 
 
 def test_the_command_writes_platform_rows_picture_and_page(tmp_path, measured, capsys):

@@ -303,3 +303,12 @@ def test_a_network_without_links_has_no_limit(data, capsys):
 def test_rates_and_samples_at_their_ends():
     assert bandwidth_text(math.inf) == "unlimited" and bandwidth_text(0.0125) == "0.1 bit/s"
     assert evenly("abcde", 1) == ("a",) and evenly("abcde", 3) == ("a", "c", "e")
+
+
+def test_a_grid_may_be_named_instead_of_a_file(tmp_path, monkeypatch, capsys, refused):
+    assert main(["grid4x2", "--json"]) == 0
+    named = capsys.readouterr().out
+    assert main(["--scenario", "grid4x2", "--json"]) == 0
+    assert capsys.readouterr().out == named
+    monkeypatch.chdir(tmp_path)
+    refused(main, ["missing.xml"], "missing.xml: no such file")

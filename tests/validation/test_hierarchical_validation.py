@@ -172,6 +172,9 @@ def test_the_command_tells_the_largest_error_of_every_case(tmp_path, capsys):
     (line,) = [line for line in said.splitlines() if line.split()[1:2] == ["matrix-product"]]
     assert [abs(float(cell)) for cell in line.split() if cell[0] in "+-"] == [round(max(errors_pct), 4)]
     assert said.splitlines()[-1].endswith(" %, within 2 %")
+    assert max(map(len, said.splitlines())) <= 80 and "points" not in said
+    assert main([*options.split(), "--wide"]) == 0
+    assert "points" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_tables_say_the_same_as_json(tmp_path, capsys):

@@ -132,7 +132,7 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
         with written_into("--out", folder):
             write_csv(table, folder, "world")
     # No caution applies: the simulated world is a program of its own, without SMPI, extrapolation or repairs.
-    print(json.dumps({"points": records(table), "cautions": []}) if args.json else world_text(points))
+    print(json.dumps({"points": records(table), "cautions": []}) if args.json else world_text(points, wide=args.wide))
     return 0 if max(abs(point.error) for point in points) <= TOLERANCE else 1
 
 

@@ -49,20 +49,20 @@ def _case_columns(case: WorldCase) -> dict[str, Any]:
     return {"system": case.system.name, "app": case.app, "n": case.n, "beta": str(case.shared), "scaling": scaling}
 
 
-def world_text(points: Sequence[WorldPoint]) -> str:
-    """Return a text with the largest error of every case."""
-    rows: list[tuple[str, ...]] = [
-        ("system", "app", "n", "beta(q, p)", "s(z)", "points", "largest error %", "at q x p")
-    ]
+def world_text(points: Sequence[WorldPoint], *, wide: bool = False) -> str:
+    """Return a text with the largest error of every case; ``wide``: also with the number of its points."""
+    names = ("system", "app", "n", "beta(q, p)", "s(z)", *(["points"] if wide else []), "worst %", "at q x p")
+    rows: list[tuple[str, ...]] = [names]
     cases = dict.fromkeys(point.case for point in points)
     for case in cases:
         own = [point for point in points if point.case == case]
         worst = max(own, key=lambda point: abs(point.error))
-        columns = _case_columns(case).values()
-        rows.append((*map(str, columns), str(len(own)), f"{100 * worst.error:+.4f}", f"{worst.q} x {worst.p}"))
+        columns = [*_case_columns(case).values(), *([len(own)] if wide else [])]
+        rows.append((*map(str, columns), f"{100 * worst.error:+.4f}", f"{worst.q} x {worst.p}"))
     largest = max(abs(point.error) for point in points)
     verdict = "within" if largest <= TOLERANCE else "BEYOND"
-    return f"{_text(rows)}\nlargest error {100 * largest:.4f} %, {verdict} {100 * TOLERANCE:g} %"
+    table = _text(rows, left={0, 1}, wide=wide)
+    return f"{table}\nlargest error {100 * largest:.4f} %, {verdict} {100 * TOLERANCE:g} %"
 
 
 # --- real communication ---

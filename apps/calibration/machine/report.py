@@ -8,6 +8,7 @@ from apps.calibration.machine.calibrate import MachineCalibration
 from apps.calibration.machine.judge import median_error, worst
 from apps.calibration.machine.routes import Kind
 from apps.calibration.model import NEVER
+from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
 REPLAY = "Replay of the measurement in SMPI; sizes, pairs and flows that were not fitted:"
@@ -18,18 +19,20 @@ _ARRANGEMENTS = {
 }
 
 
-def as_text(found: MachineCalibration, files: dict[str, str]) -> str:
-    """Return the summary that the command prints."""
+def as_text(found: MachineCalibration, files: dict[str, str], *, wide: bool = False) -> str:
+    """Return the summary that the command prints; ``wide``: the tables are not folded."""
     thresholds, clusters = found.network.model.thresholds, found.request.clusters
-    lines = [f"{found.request.name}: {len(found.nodes)} nodes in {len(clusters)} cluster{'s'[: len(clusters) > 1]}"]
-    lines += [_cluster_text(found, cluster) for cluster in range(len(clusters))]
-    lines += ["", *table_lines(wire_rows(found), left={0, 3})]
-    lines.append(f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})")
-    lines.append(f"messages travel at once below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})")
+    head = [f"{found.request.name}: {len(found.nodes)} nodes in {len(clusters)} cluster{'s'[: len(clusters) > 1]}"]
+    head += [_cluster_text(found, cluster) for cluster in range(len(clusters))]
+    notes = [
+        f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})",
+        f"messages travel at once below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
+    ]
     if len(clusters) > 1:
-        lines.append(_ARRANGEMENTS[found.sharing.arrangement])
-    lines += [f"note: {one}" for one in found.remarks]
-    lines += ["", REPLAY, *table_lines(error_rows(found), left={0, 5}), ""]
+        notes.append(_ARRANGEMENTS[found.sharing.arrangement])
+    notes += [f"note: {one}" for one in found.remarks]
+    lines = [*folded_lines(head), "", *table_lines(wire_rows(found), left={0, 3}, wide=wide), *folded_lines(notes)]
+    lines += ["", *folded_lines([REPLAY]), *table_lines(error_rows(found), left={0, 5}, wide=wide), ""]
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in files.items())])
 
 

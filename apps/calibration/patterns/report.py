@@ -9,6 +9,7 @@ from typing import Any
 from apps.calibration.patterns.replay import Replayed, median_error
 from apps.calibration.patterns.sharing import Sharing
 from apps.calibration.platform_file import Cluster
+from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
 
@@ -70,8 +71,8 @@ def _judged_json(found: PatternCalibration) -> dict[str, Any] | None:
     return {"rows": len(errors), "median_error": median_error(found.judged), "largest_error": max(errors)}
 
 
-def as_text(found: PatternCalibration) -> str:
-    """Return the summary that the command prints."""
+def as_text(found: PatternCalibration, *, wide: bool = False) -> str:
+    """Return the summary that the command prints; ``wide``: the table is not folded."""
     cluster, sharing = found.cluster, found.sharing
     rows = [("pattern", "ranks", "bytes", "measured ms", "replayed ms", "error", "use")]
     for one in found.replays:
@@ -90,24 +91,28 @@ def as_text(found: PatternCalibration) -> str:
         if judged
         else "judged: no row, as all were fitted; --fit-ranks leaves some out"
     )
+    capacities = (
+        ("both ways between two nodes", sharing.pair_Bps),
+        ("both ways of a node", sharing.node_Bps),
+        ("all flows at once", sharing.switch_Bps),
+    )
+    description = [
+        f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
+        f"times one way: {times}",
+        f"link: {sharing.rate_Bps / 1e6:.5g} MB/s each way; route: {found.latency_s * 1e6:.4g} us (not fitted)",
+        *(
+            f"{what}: {'limits nothing' if rate is None else f'{rate / 1e6:.5g} MB/s in all'}"
+            for what, rate in capacities
+        ),
+        *(f"caution: {caution}" for caution in sharing.cautions),
+    ]
     return "\n".join(
         [
-            f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
-            f"times one way: {times}",
-            f"link: {sharing.rate_Bps / 1e6:.5g} MB/s each way; route: {found.latency_s * 1e6:.4g} us (not fitted)",
-            *(
-                f"{what}: {'limits nothing' if capacity is None else f'{capacity / 1e6:.5g} MB/s in all'}"
-                for what, capacity in (
-                    ("both ways between two nodes", sharing.pair_Bps),
-                    ("both ways of a node", sharing.node_Bps),
-                    ("all flows at once", sharing.switch_Bps),
-                )
-            ),
-            *(f"caution: {caution}" for caution in sharing.cautions),
+            *folded_lines(description),
             "",
             "Replay in SMPI against the measured medians:",
-            *table_lines(rows, left={0, 6}),
-            verdict,
+            *table_lines(rows, left={0, 6}, wide=wide),
+            *folded_lines([verdict]),
             "",
             *(f"{what}: {path}" for what, path in found.files.items()),
         ]
