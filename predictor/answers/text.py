@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from apps.spec.target import Target
@@ -30,7 +31,7 @@ def answer_lines(answer: Answer, *, why: str | None = None) -> list[str]:
     if prediction is None:
         said = [f"{head}no answer", answer.refusal or ""]
     else:
-        said = [head + _headline(prediction), *_details(prediction, answer.target)]
+        said = [head + _headline(prediction), *_details(prediction, answer.target, measured=_is_measured(answer))]
     if why is not None:
         said.insert(1, f"{answer.predictor} was asked because {why}")
     return [line for number, text in enumerate(said) for line in _wrapped(text, first=number == 0)]
@@ -45,15 +46,22 @@ def evidence_share(prediction: Prediction, target: Target) -> float:
     return prediction.cost.node_s / (target.nodes * prediction.time_s) if prediction.time_s > 0 else 0.0
 
 
-def _details(prediction: Prediction, target: Target) -> Iterator[str]:
+def _is_measured(answer: Answer) -> bool:
+    """Return whether the evidence comes from a real machine."""
+    runs = [one.record for one in answer.evidence if one.request.kind == "run"]
+    recordings = [one.recording for one in answer.evidence if one.request.kind == "recording"]
+    return any(run.measured is not None for run in runs) or any(not math.isnan(one.held_node_s) for one in recordings)
+
+
+def _details(prediction: Prediction, target: Target, *, measured: bool) -> Iterator[str]:
     yield from _range(prediction)
     if prediction.parts:
         parts = (f"{name.removesuffix('_s')} {_time(value, prediction)}" for name, value in prediction.parts.items())
         yield f"of it {', '.join(parts)}"
     yield from _energy(prediction)
-    yield _cost(prediction, target)
+    yield _cost(prediction, target, measured=measured)
     if prediction.cost.wall_s:
-        yield f"the evidence was simulated in {duration(prediction.cost.wall_s)}"
+        yield f"the evidence was {'gathered' if measured else 'simulated'} in {duration(prediction.cost.wall_s)}"
     yield from prediction.remarks
     yield from (f"caution: {flag}" for flag in prediction.flags)
 
@@ -124,12 +132,13 @@ def _energy(prediction: Prediction) -> Iterator[str]:
     yield f"energy {most}{significant(energy_j)} J{range_}, energy-delay product {delay} J s"
 
 
-def _cost(prediction: Prediction, target: Target) -> str:
+def _cost(prediction: Prediction, target: Target, *, measured: bool) -> str:
     share, cost = evidence_share(prediction, target), prediction.cost
     if share > 1:
         recorded = target.problem.program is not None and target.problem.program.recorded
         of_run = f"{significant(share)} times the predicted run"
-        of_run += "" if recorded else ": simulating the run itself is cheaper"
+        cheaper = "running the program itself" if measured else "simulating the run itself"
+        of_run += "" if recorded else f": {cheaper} is cheaper"
     else:
         of_run = f"{significant(100 * share)} % of the predicted run"
     return f"evidence costs {significant(cost.node_s)} node-seconds, {of_run}"
