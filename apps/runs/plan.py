@@ -99,6 +99,12 @@ def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:
     counts = [f"{len(plan.truths)} of targets"] if plan.truths else []
     counts += [f"{len(plan.evidence)} for evidence"] if plan.evidence else []
     line = number_of(len(plan.specs), "run") + (f" ({', '.join(counts)})" if counts else "")
+    machine = next((spec.machine for spec in plan.specs if spec.machine is not None), None)
+    if machine is not None:
+        repeats = max(spec.repeats for spec in plan.specs)
+        times = f", each {number_of(repeats, 'time')}" if repeats > 1 else ""
+        line += f" on machine {machine.name}{times}: {len(known)} in the store, {len(missing)} to make"
+        return line + (", one at a time" if len(missing) > 1 else "")
     line += f": {len(known)} in the store, {len(missing)} to simulate"
     if missing:
         at_once = min(jobs, len(missing))
@@ -143,7 +149,7 @@ def _experiments(wanted: Sequence[NetworkPlan | BlockPlan], store: Store | None)
 
 
 def _kept(spec: RunSpec, store: Store | None) -> RunRecord | None:
-    return None if store is None else store.get_record(run_identity(spec))
+    return None if store is None else store.get_record(run_identity(spec), inexact=spec.machine is not None, quiet=True)
 
 
 def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:

@@ -196,11 +196,12 @@ class Store:
             self._report(f"store {self.folder}: {_reason(err)}. A result is used but not kept.")
         return False
 
-    def get_record(self, identity: dict[str, Any], *, inexact: bool = False) -> RunRecord | None:
+    def get_record(self, identity: dict[str, Any], *, inexact: bool = False, quiet: bool = False) -> RunRecord | None:
         """Return the record of a run; None if it is unknown, or is not a record as they are now, which is reported.
 
         Only exact records (see ``is_exact``) are returned, unless ``inexact`` asks for others too; their reuse is then
-        reported.  The record of a user's program is returned only if all that it has read is known, and as it was.
+        reported, unless ``quiet``.  The record of a user's program is returned only if all that it has read is known,
+        and as it was.
         """
         key = identity_hash(identity)
         for kind in ("record", "measurement") if inexact else ("record",):
@@ -222,7 +223,8 @@ class Store:
             if is_exact(record):
                 return record
             if inexact:
-                self._report(f"{kind} {key} is reused from the store; another run would give slightly different times.")
+                if not quiet:
+                    self._report(_reused(record))
                 return record
         return None
 
@@ -490,3 +492,9 @@ def _json_object(text: str | bytes) -> dict[str, Any] | None:
 def _reason(err: Exception) -> str:
     """Return the text of an error without its period."""
     return (getattr(err, "problem", None) or getattr(err, "strerror", None) or str(err)).rstrip(".")
+
+
+def _reused(record: RunRecord) -> str:
+    """Return what is said when a record is reused whose times another run would not repeat."""
+    when = f" of {record.measured.date[:10]}" if record.measured is not None else ""
+    return f"measured times{when} are taken from the store; another run would give slightly different ones."

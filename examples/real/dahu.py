@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -143,8 +144,10 @@ def rows_of(path: Path) -> list[Row]:
     found = []
     for number, row in enumerate(table(path), 1):
         try:
-            chosen = {name: WORDS.get(row[name], row[name]) or value for name, value in DEFAULTS.items()}
-            sizes = {name: int(row[name]) for name in ("n", "block", "p", "q")}
+            chosen: dict[str, Any] = {
+                name: WORDS.get(row[name], row[name]) or value for name, value in DEFAULTS.items()
+            }
+            sizes: dict[str, Any] = {name: int(row[name]) for name in ("n", "block", "p", "q")}
             made = Row(row["study"], **sizes, **chosen, measured_s=float(row["time_mean_s"]))
             _ = made.problem
         except (KeyError, ValueError, IndexError, TypeError) as err:
@@ -210,7 +213,7 @@ class Kept:
             writer.writerow(values)
 
 
-def _typed(name: str, text: str) -> int | float | str:
+def _typed(name: str, text: str) -> Any:
     if name in ("n", "block", "p", "q"):
         return int(text)
     return float(text) if name == "measured_s" else text

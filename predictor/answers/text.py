@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+from apps.results.record import RunRecord
 from apps.spec.target import Target
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, range_text, significant
@@ -31,7 +31,7 @@ def answer_lines(answer: Answer, *, why: str | None = None) -> list[str]:
     if prediction is None:
         said = [f"{head}no answer", answer.refusal or ""]
     else:
-        said = [head + _headline(prediction), *_details(prediction, answer.target, measured=_is_measured(answer))]
+        said = [head + _headline(prediction), *_details(prediction, answer)]
     if why is not None:
         said.insert(1, f"{answer.predictor} was asked because {why}")
     return [line for number, text in enumerate(said) for line in _wrapped(text, first=number == 0)]
@@ -47,21 +47,21 @@ def evidence_share(prediction: Prediction, target: Target) -> float:
 
 
 def _is_measured(answer: Answer) -> bool:
-    """Return whether the evidence comes from a real machine."""
-    runs = [one.record for one in answer.evidence if one.request.kind == "run"]
-    recordings = [one.recording for one in answer.evidence if one.request.kind == "recording"]
-    return any(run.measured is not None for run in runs) or any(not math.isnan(one.held_node_s) for one in recordings)
+    """Return whether runs of the evidence were made on a real machine."""
+    records = (one.answer for one in answer.evidence if isinstance(one.answer, RunRecord))
+    return any(record.source == "measurement" for record in records)
 
 
-def _details(prediction: Prediction, target: Target, *, measured: bool) -> Iterator[str]:
+def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
     yield from _range(prediction)
     if prediction.parts:
         parts = (f"{name.removesuffix('_s')} {_time(value, prediction)}" for name, value in prediction.parts.items())
         yield f"of it {', '.join(parts)}"
     yield from _energy(prediction)
-    yield _cost(prediction, target, measured=measured)
+    yield _cost(prediction, answer)
     if prediction.cost.wall_s:
-        yield f"the evidence was {'gathered' if measured else 'simulated'} in {duration(prediction.cost.wall_s)}"
+        made = "gathered on the machine" if _is_measured(answer) else "simulated"
+        yield f"the evidence was {made} in {duration(prediction.cost.wall_s)}"
     yield from prediction.remarks
     yield from (f"caution: {flag}" for flag in prediction.flags)
 
@@ -132,13 +132,14 @@ def _energy(prediction: Prediction) -> Iterator[str]:
     yield f"energy {most}{significant(energy_j)} J{range_}, energy-delay product {delay} J s"
 
 
-def _cost(prediction: Prediction, target: Target, *, measured: bool) -> str:
+def _cost(prediction: Prediction, answer: Answer) -> str:
+    target = answer.target
     share, cost = evidence_share(prediction, target), prediction.cost
     if share > 1:
         recorded = target.problem.program is not None and target.problem.program.recorded
         of_run = f"{significant(share)} times the predicted run"
-        cheaper = "running the program itself" if measured else "simulating the run itself"
-        of_run += "" if recorded else f": {cheaper} is cheaper"
+        made = "making" if _is_measured(answer) else "simulating"
+        of_run += "" if recorded else f": {made} the run itself is cheaper"
     else:
         of_run = f"{significant(100 * share)} % of the predicted run"
     return f"evidence costs {significant(cost.node_s)} node-seconds, {of_run}"

@@ -135,10 +135,7 @@ class Broker:
     def _run(self, request: EvidenceRequest) -> Evidence:
         spec = self._settings.spec(request.target)
         record = self._record(spec)
-        node_s = record.node_seconds
-        if record.measured is not None:  # every repeat has held the nodes
-            node_s *= sum(record.measured.repeats_s) / record.time_s
-        cost = Cost(node_s=node_s, wall_s=record.wall_s)
+        cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
     def _simulation(self, request: EvidenceRequest) -> Evidence:
@@ -179,11 +176,8 @@ class Broker:
     def _experiments(self, request: EvidenceRequest) -> Evidence:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
-        plan = replace(request.plan, options=self._settings.options)  # all evidence uses the same simulation options
-        if isinstance(plan, NetworkPlan):
-            # A calibrated platform has the machine's messages already, without their noise.
-            plan = replace(plan, machine=None if plan.platform.calibrated else self._settings.machine)
-        elif self._settings.machine is not None:
+        plan = as_carried_out(request.plan, self._settings)
+        if isinstance(plan, BlockPlan) and self._settings.machine is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on machine {self._settings.machine.name}",
                 "the evidence asked for is blocks, which are measured in simulation alone",
@@ -218,3 +212,14 @@ def _essence(target: Target) -> tuple[Hashable, ...]:
     hosts = frozenset(Counter(target.placement).items())
     problem = target.problem
     return problem.name, problem.params, problem.program, target.platform.content_hash, hosts
+
+
+def as_carried_out(plan: NetworkPlan | BlockPlan, settings: Settings) -> NetworkPlan | BlockPlan:
+    """Return a plan under the settings: on their machine, unless the platform was calibrated from one.
+
+    A calibrated platform has the machine's messages already, without their noise.
+    """
+    plan = replace(plan, options=settings.options)
+    if isinstance(plan, NetworkPlan) and not plan.platform.calibrated:
+        return replace(plan, machine=settings.machine)
+    return plan

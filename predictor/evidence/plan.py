@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import NetworkPlan
@@ -16,7 +15,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from predictor.base import EvidenceRequest, Predictor
-from predictor.evidence.broker import Broker, RefusedEvidence
+from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out
 
 
 def planned(
@@ -75,5 +74,5 @@ def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict
 
 def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, NetworkPlan | BlockPlan]:
     """Return the experiments that are asked for, keyed by their identity."""
-    plans = (replace(one.plan, options=settings.options) for one in requests if one.plan is not None)
+    plans = (as_carried_out(one.plan, settings) for one in requests if one.plan is not None)
     return {identity_hash(plan.identity()): plan for plan in plans}

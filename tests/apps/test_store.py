@@ -107,7 +107,7 @@ def test_a_measurement_is_given_only_when_asked_for_and_said(store, lines):
     assert lines == []
     assert store.get_record(measured.identity, inexact=True) == measured
     assert len(lines) == 1
-    assert "is reused from the store" in lines[0]
+    assert "taken from the store" in lines[0]
 
 
 def test_measured_computation_is_given_only_when_asked_for(store, lines):

@@ -38,7 +38,7 @@ def test_a_broker_gathers_runs_on_the_machine_and_charges_all_repeats(machine, t
     assert first.record.source == "measurement" and first.record.verified is True
     assert first.cost.node_s == pytest.approx(sum(first.record.measured.repeats_s))  # one node
     assert second.record == first.record
-    assert "is reused from the store" in capsys.readouterr().err
+    assert "taken from the store" in capsys.readouterr().err
 
 
 def test_a_run_of_the_target_itself_is_refused_on_the_machine_too(machine):

@@ -197,7 +197,7 @@ def test_a_measured_record_is_kept_and_reused_only_when_asked(local, tmp_path, c
         assert main([*words, *more]) == 0
         said = capsys.readouterr()
         dates.append(json.loads(said.out)["measured"])
-        assert ("is reused from the store" in said.err) is bool(more)
+        assert ("taken from the store" in said.err) is bool(more)
     assert dates[1] == dates[2] != dates[0]
     with Store(tmp_path / "store", read_only=True) as store:
         (entry,) = store.entries()
