@@ -188,6 +188,18 @@ def test_slow_nodes_and_drift_are_named(measured):
     assert told == ("drift: computing on a1 took +50% longer in the last third of the time than in the first",)
 
 
+def test_single_disturbed_values_do_not_make_a_node_another(measured):
+    first = next(row for row in measured.rows if row.experiment == "alone" and row.first == "a1")
+    usual = [replace(first, at_s=first.at_s + at) for at in range(2)]
+    fast, slow = replace(usual[0], time_s=0.7 * first.time_s), [replace(row, time_s=1.2 * row.time_s) for row in usual]
+    others = [row for row in measured.rows if (row.experiment, row.first) != ("alone", "a1")]
+    nodes = measured.members(measured.cluster_of("a1"))
+    disturbed = speeds_of(Rows(measured.nodes, (*others, fast, usual[1])))
+    assert disturbed.share("a1", nodes) == 1
+    assert disturbed.usual(nodes) == pytest.approx(1e9, rel=1e-4)
+    assert speeds_of(Rows(measured.nodes, (*others, *slow))).share("a1", nodes) < 0.95
+
+
 def test_the_rows_that_are_written_are_read_again(measured):
     assert read_rows(written(measured), "again") == measured
 

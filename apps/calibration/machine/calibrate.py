@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from apps.calibration.machine.fit import NetworkFit, fit_network
 from apps.calibration.machine.grid_file import CalibratedNode, grid_file
@@ -16,8 +15,6 @@ from apps.calibration.machine.speeds import Speeds, remarks, speeds_of
 from apps.calibration.platform_file import smpi_options
 from apps.calibration.points import held_out_sizes, points_of
 from platforms.read.read import kept_file, read_platform
-
-SAME_SPEED = 0.05  # nodes that differ less from the median of their cluster get its speed
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,6 @@ def calibrated(request: Request) -> MachineCalibration:
 def _speed(request: Request, speeds: Speeds, name: str) -> float:
     """Return the speed of a node's core: its cluster's, unless the node differs notably."""
     cluster = request.rows.cluster_of(name)
-    usual = median(speeds.of(member) for member in request.rows.members(cluster))
-    base = usual if request.core_flops is None else request.core_flops[cluster]
-    share = speeds.of(name) / usual
-    return base if abs(share - 1) <= SAME_SPEED else base * share
+    members = request.rows.members(cluster)
+    base = speeds.usual(members) if request.core_flops is None else request.core_flops[cluster]
+    return base * speeds.share(name, members)

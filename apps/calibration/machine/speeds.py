@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from apps.calibration.machine.rows import Rows
 
+SAME_SPEED = 0.05  # nodes that differ less from their cluster's usual speed get it
+_MOST = 0.75  # share of a node's values that must differ: a busy machine disturbs single ones, in both directions
 _SLOW = 0.95  # of the median speed of its cluster: a node below it is named
 _FAR = 1.2  # times the median latency of like pairs: a node all of whose pairs are above it is named
 _DRIFT = 0.05  # relative change of a median from the first third of the time to the last
@@ -21,10 +23,24 @@ class Speeds:
 
     alone: Mapping[str, float]
     busy: Mapping[str, float]  # of each rank while all of the node compute; empty where a node had one rank
+    values: Mapping[str, Sequence[float]]  # of which the median is that of ``of``
 
     def of(self, node: str) -> float:
         """Return the speed of a core as programs find it: with as many ranks on the node as took part."""
         return self.busy.get(node, self.alone[node])
+
+    def usual(self, members: Sequence[str]) -> float:
+        """Return the usual speed of the nodes of a cluster."""
+        return median(rate for node in members for rate in self.values[node])
+
+    def share(self, node: str, members: Sequence[str]) -> float:
+        """Return the speed of a node over the usual one of its cluster; 1 where too few of its values tell it apart."""
+        usual = self.usual(members)
+        differ = [rate for rate in self.values[node] if abs(rate / usual - 1) > SAME_SPEED]
+        share = self.of(node) / usual
+        if len(differ) <= _MOST * len(self.values[node]) or abs(share - 1) <= SAME_SPEED:
+            return 1.0
+        return share
 
 
 def speeds_of(rows: Rows) -> Speeds:
@@ -32,7 +48,8 @@ def speeds_of(rows: Rows) -> Speeds:
     found: dict[str, dict[str, list[float]]] = {"alone": defaultdict(list), "busy": defaultdict(list)}
     for row in rows.of("alone", "busy"):
         found[row.experiment][row.first].append(row.amount / row.time_s)
-    return Speeds(*({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy")))
+    alone, busy = ({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy"))
+    return Speeds(alone, busy, {**found["alone"], **found["busy"]})
 
 
 def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
@@ -43,9 +60,8 @@ def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
 def _slow(rows: Rows, speeds: Speeds) -> list[str]:
     told = []
     for cluster in range(rows.clusters):
-        usual = median(speeds.of(name) for name in rows.members(cluster))
         for name in rows.members(cluster):
-            share = speeds.of(name) / usual
+            share = speeds.share(name, rows.members(cluster))
             if share < _SLOW:
                 told.append(f"{name} computes at {share:.0%} of the median of its cluster")
     return told
