@@ -101,6 +101,9 @@ def _check_no_target(args: argparse.Namespace) -> None:
         if getattr(args, option) is not None:
             words = f"--{option.replace('_', '-')}"
             raise OptionError("--no-target", f"does not go with {words}: there is no truth", "Drop one of them")
+    for option in ("energy", "wide"):
+        if getattr(args, option):
+            raise OptionError("--no-target", f"does not go with --{option}: there are no tables", "Drop one of them")
 
 
 def _and_simulation(models: PredictorsOf) -> PredictorsOf:
