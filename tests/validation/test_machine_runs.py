@@ -52,6 +52,13 @@ def test_without_permission_the_target_does_not_run(named_file, tmp_path, capsys
     assert all(len(one["host"]) < 4 for one in made["evidence"])
 
 
+def test_a_plan_without_permission_has_no_run_of_the_target(named_file, capsys):
+    words = ["--machine", str(named_file), "--app", "ep", "--class", "S", "--dry-run", "--no-store"]
+    assert "1 of targets" in answers(capsys, *words)[1].out
+    status, said = answers(capsys, *words, "--no-target")
+    assert status == 0 and "of targets" not in said.out and "1 for evidence" in said.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
