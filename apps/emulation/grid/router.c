@@ -100,9 +100,12 @@ static int node_of(uint32_t address)
 static Packet *fresh(void)
 {
   Packet *packet = unused;
-  if (packet)
+  if (packet) {
     unused = packet->next;
-  else if (!(packet = malloc(sizeof *packet + (size_t)grid->mtu))) {
+    return packet;
+  }
+  packet = malloc(sizeof *packet + (size_t)grid->mtu);
+  if (!packet) {
     perror("router");
     exit(1);
   }

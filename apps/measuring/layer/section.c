@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../common/checked.h"
 #include "layer.h"
 
 _Thread_local int layer_depth;
@@ -129,10 +130,7 @@ void layer_keep(MPI_Request request, long count, MPI_Datatype type, int destinat
   while (place < npersistent && persistent[place].used)
     place++;
   if (place == npersistent) {
-    Persistent *more = realloc(persistent, (npersistent + 1) * sizeof *more);
-    if (!more)
-      return;
-    persistent = more;
+    persistent = checked(realloc(persistent, (npersistent + 1) * sizeof *persistent));
     npersistent++;
   }
   persistent[place] = (Persistent){request, bytes_of(count, type), is_self(destination, comm), true};
@@ -183,18 +181,9 @@ static void stop(void)
 static void iteration(void)
 {
   if (mine.iterations == room) {
-    int more = room ? 2 * room : 64;
-    double *ends = realloc(ends_s, (size_t)more * sizeof *ends);
-    if (ends)
-      ends_s = ends;
-    double *computes = realloc(computes_s, (size_t)more * sizeof *computes);
-    if (computes)
-      computes_s = computes;
-    if (!ends || !computes) {
-      fprintf(stderr, "layer: out of memory\n");
-      abort();
-    }
-    room = more;
+    room = room ? 2 * room : 64;
+    ends_s = checked(realloc(ends_s, (size_t)room * sizeof *ends_s));
+    computes_s = checked(realloc(computes_s, (size_t)room * sizeof *computes_s));
   }
   if (mine.iterations == 0)
     mine.iteration = since(&before_iterations);
