@@ -33,7 +33,7 @@ from predictor.arguments import (
     predictors_by_target,
     problems_from_arguments,
 )
-from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf
+from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf, default_predictors
 from predictor.registry import predictor
 from validation.arguments import asked_platforms
 from validation.comparison.truth import read_measured
@@ -43,6 +43,7 @@ from validation.report.option import add_report_argument, reporter_from_argument
 
 if TYPE_CHECKING:
     from apps.runs.plan import Plan
+    from predictor.base import Predictor
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -101,11 +102,19 @@ def _check_no_target(args: argparse.Namespace) -> None:
         if getattr(args, option) is not None:
             words = f"--{option.replace('_', '-')}"
             raise OptionError("--no-target", f"does not go with {words}: there is no truth", "Drop one of them")
+    for option in ("energy", "wide"):
+        if getattr(args, option):
+            raise OptionError("--no-target", f"does not go with --{option}: there are no tables", "Drop one of them")
 
 
 def _and_simulation(models: PredictorsOf) -> PredictorsOf:
     """Return the predictors with the simulation on the calibrated platform of a machine beside them."""
     return lambda target: [*models(target), predictor("simulate")]
+
+
+def _best_alone(target: Target) -> list[Predictor]:
+    """Return the predictor that predictor.predict asks first where the user names none."""
+    return default_predictors(target)[:1]
 
 
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
@@ -134,7 +143,9 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        plan = planned([(settings, targets)], models, truths=args.truth is None)
+        if args.no_target and args.predictor is None:  # as predictor.predict: the best one of each target
+            models = _best_alone
+        plan = planned([(settings, targets)], models, truths=args.truth is None and not args.no_target)
         return print_plan(args, plan if args.timeline is None else _with_timeline(plan))
     if args.no_target:
         # Imported here for a quick start: it is slow to import.

@@ -52,6 +52,8 @@ def machine_from_arguments(args: argparse.Namespace) -> Machine | None:
         raise OptionError(f"--efficiency {args.efficiency}", "a machine has its own", "Leave it out with --machine")
     if args.host_speed is not None:
         raise OptionError("--host-speed", "a machine computes in its own time", "Leave it out with --machine")
+    if getattr(args, "jobs", None) is not None:
+        raise OptionError(f"--jobs {args.jobs}", "a machine makes one run at a time", "Leave it out with --machine")
     if args.repeats is not None and not 1 <= args.repeats <= MOST_REPEATS:
         raise OptionError(
             f"--repeats {args.repeats}", f"not between 1 and {MOST_REPEATS}", "Give a number in that range"

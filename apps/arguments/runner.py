@@ -94,7 +94,7 @@ def _quiet_runner(args: argparse.Namespace, scheduler: str | None, cautions: Cau
             from apps.runs.dask_cluster import Cluster
 
             cluster = stack.enter_context(Cluster(scheduler))
-            jobs = 2 * cluster.places  # so that no place waits for the next run
+            jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
             bounded = partial(cluster.simulate, time_limit_s=limit_s)
         yield stack.enter_context(
             Runner(jobs=jobs, store=store, simulate=bounded, progress=progress, time_limit_s=limit_s, cautions=cautions)

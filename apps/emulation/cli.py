@@ -82,6 +82,9 @@ def _run(args: argparse.Namespace) -> int:
     command: list[str] = args.command
     if not command and not (args.write_machine or args.write_platform):
         raise UserError("command", "is missing", "Write it behind --, for example: -- mpirun -np 4 ./program")
+    if not command and (args.validity or args.strict):
+        option = "--validity" if args.validity else "--strict"
+        raise UserError(option, "judges a run, but no command is given", "Write one behind --, or leave it out")
     for option in ("validity", "write_machine", "write_platform"):
         if getattr(args, option):
             check_writable(f"--{option.replace('_', '-')}", getattr(args, option))

@@ -105,7 +105,8 @@ def launch(
     _check(machine, hosts_of_ranks)
     launcher = find_launcher(machine)
     limit_s = machine.limits.wall_s if time_limit_s is None else min(time_limit_s, machine.limits.wall_s)
-    with scratch_folder("machine", _made(machine.folder)) as folder:
+    with scratch_folder("machine", _made(machine.folder)) as scratch:
+        folder = _by_its_name(scratch)
         names = [real_name(host) for host in hosts_of_ranks]
         (folder / "hosts").write_text("".join(f"{name}\n" for name in names))
         for name, content in (files or {}).items():
@@ -184,6 +185,12 @@ def _made(folder: Path | None) -> Path | None:
         except OSError as err:
             raise UserError(f"folder {folder}", f"cannot be made: {err.strerror}", "Name another one") from err
     return folder
+
+
+def _by_its_name(folder: Path) -> Path:
+    """Return a scratch folder by its own name, which other hosts need, unless a batch script would have to quote it."""
+    name = str(folder.resolve())
+    return Path(name) if shlex.quote(name) == name else folder
 
 
 def _values(folder: Path, hosts: Sequence[str], limit_s: float) -> dict[str, str]:

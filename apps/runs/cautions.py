@@ -55,6 +55,8 @@ def target_cautions(target: Target) -> tuple[str, ...]:
 
 def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
+    if isinstance(plan, NetworkPlan) and plan.machine is not None:  # neither the platform nor SimGrid took part
+        return ()
     changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
     return (*_changes(changes), *_repairs(simgrid_identity()))
 
@@ -94,7 +96,9 @@ def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
 def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     problem = spec.target.problem
     program = problem.program
-    if recording.measured:
+    if recording.measured and spec.machine is not None:
+        yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
+    elif recording.measured:
         yield MEASURED
     computing = any((events["kind"] == Kind.COMPUTE).any() for events in recording.events)
     if program is not None and spec.compute == "injected" and not computing:
@@ -109,7 +113,8 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
             yield "all iterations were recorded: their boundaries were not found"
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
-    yield from _repairs(simgrid_identity())
+    if spec.machine is None:
+        yield from _repairs(simgrid_identity())
 
 
 def _varying(names: Sequence[str]) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from apps.recording.events import Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from platforms.terminal.prose import prose_lines
@@ -41,15 +43,23 @@ def _wrapped(text: str, *, first: bool) -> list[str]:
     return prose_lines(text, indent=_INDENT) if not first else prose_lines(text, indent=_INDENT, first="")
 
 
-def evidence_share(prediction: Prediction, target: Target) -> float:
-    """Return the node-seconds of a prediction's evidence over those of the predicted run."""
-    return prediction.cost.node_s / (target.nodes * prediction.time_s) if prediction.time_s > 0 else 0.0
+def evidence_share(prediction: Prediction, target: Target, repeats: int = 1) -> float:
+    """Return the node-seconds of a prediction's evidence over those of ``repeats`` predicted runs."""
+    run_s = repeats * prediction.time_s
+    return prediction.cost.node_s / (target.nodes * run_s) if run_s > 0 else 0.0
+
+
+def _repeats(answer: Answer) -> int:
+    """Return how often each run of the evidence was made, which is once unless a real machine made it."""
+    records = [one.answer for one in answer.evidence if isinstance(one.answer, RunRecord)]
+    return max((len(one.measured.repeats_s) for one in records if one.measured is not None), default=1)
 
 
 def _is_measured(answer: Answer) -> bool:
-    """Return whether runs of the evidence were made on a real machine."""
-    records = (one.answer for one in answer.evidence if isinstance(one.answer, RunRecord))
-    return any(record.source == "measurement" for record in records)
+    """Return whether runs or recordings of the evidence were made on a real machine."""
+    found = [one.answer for one in answer.evidence]
+    runs = any(one.source == "measurement" for one in found if isinstance(one, RunRecord))
+    return runs or any(not math.isnan(one.held_node_s) for one in found if isinstance(one, Recording))
 
 
 def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
@@ -60,7 +70,7 @@ def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
     yield from _energy(prediction)
     yield _cost(prediction, answer)
     if prediction.cost.wall_s:
-        made = "gathered on the machine" if _is_measured(answer) else "simulated"
+        made = "gathered" if _is_measured(answer) else "simulated"
         yield f"the evidence was {made} in {duration(prediction.cost.wall_s)}"
     yield from prediction.remarks
     yield from (f"caution: {flag}" for flag in prediction.flags)
@@ -133,13 +143,14 @@ def _energy(prediction: Prediction) -> Iterator[str]:
 
 
 def _cost(prediction: Prediction, answer: Answer) -> str:
-    target = answer.target
-    share, cost = evidence_share(prediction, target), prediction.cost
+    target, repeats = answer.target, _repeats(answer)
+    share, cost = evidence_share(prediction, target, repeats), prediction.cost
+    run = "the predicted run" if repeats == 1 else f"{repeats} repeats of the predicted run"
     if share > 1:
         recorded = target.problem.program is not None and target.problem.program.recorded
-        of_run = f"{significant(share)} times the predicted run"
+        of_run = f"{significant(share)} times {run}"
         made = "making" if _is_measured(answer) else "simulating"
         of_run += "" if recorded else f": {made} the run itself is cheaper"
     else:
-        of_run = f"{significant(100 * share)} % of the predicted run"
+        of_run = f"{significant(100 * share)} % of {run}"
     return f"evidence costs {significant(cost.node_s)} node-seconds, {of_run}"

@@ -10,11 +10,15 @@ from dataclasses import replace
 import pytest
 
 from apps.calibration.cli import main
+from apps.calibration.machine import command
 from apps.calibration.machine.calibrate import Request, calibrated
 from apps.calibration.machine.judge import median_error, worst
 from apps.calibration.machine.report import as_text, error_rows
 from apps.calibration.machine.rows import Row, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
+from apps.errors import KernelError
+from apps.machines.launch import Launched
+from apps.machines.machine_file import read_machine
 from apps.probes.machine.measure import machine_program, simulated_rows
 from platforms.errors import UserError
 from platforms.read.read import read_platform
@@ -182,10 +186,11 @@ def test_slow_nodes_and_drift_are_named(measured):
     rows = Rows(measured.nodes, tuple(slow))
     assert remarks(rows, speeds_of(rows)) == ("a2 computes at 50% of the median of its cluster",)
     end = measured.rows[-1]
-    late = [Row("alone", 1, "a1", "", 10**6, 1e-3 * (1.5 if at > 66 else 1), at) for at in range(1, 100, 5)]
-    drifted = Rows(measured.nodes, (*late, replace(end, at_s=100.0)))
-    told = remarks(drifted, speeds_of(measured))
-    assert told == ("drift: computing on a1 took +50% longer in the last third of the time than in the first",)
+    for change, said in ((1.5, "50% longer"), (0.5, "50% less")):
+        late = [Row("alone", 1, "a1", "", 10**6, 1e-3 * (change if at > 66 else 1), at) for at in range(1, 100, 5)]
+        drifted = Rows(measured.nodes, (*late, replace(end, at_s=100.0)))
+        told = remarks(drifted, speeds_of(measured))
+        assert told == (f"drift: computing on a1 took {said} in the last third of the time than in the first",)
 
 
 def test_single_disturbed_values_do_not_make_a_node_another(measured):
@@ -266,6 +271,28 @@ def test_wrong_options_are_one_line(tmp_path, measured, capsys, words, said):
     assert main([*given, *words.format(folder=tmp_path).split()]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("renamed", "refused"),
+    [({}, False), ({"a0": "a1", "a1": "a0"}, True), ({"a0": "a0.domain"}, False), ({"a0": "cpu7"}, False)],
+)
+def test_nodes_in_another_order_than_the_hosts_are_refused(tmp_path, measured, monkeypatch, renamed, refused):
+    names = [node.name for node in measured.nodes]
+    (tmp_path / "m.toml").write_text(
+        f'[launcher]\ncommand = ["mpirun", "{{program}}"]\n[[clusters]]\nname = "all"\nhosts = {json.dumps(names)}\n'
+        "gflops = 1\n[network]\nbandwidth_gbit_s = 1\nlatency_us = 1\n"
+    )
+    rows = written(measured.renamed([renamed.get(name, name) for name in names]))
+    done = Launched(0, rows, "", 1.0, False, (), {})
+    monkeypatch.setattr(command, "machine_program", lambda *_: tmp_path / "program")
+    monkeypatch.setattr(command, "launch", lambda *_, **__: done)
+    machine = read_machine(tmp_path / "m.toml")
+    if refused:
+        with pytest.raises(KernelError, match="ranks for a0 ran on a1: the launcher does not keep to its host file"):
+            command.measured(machine, 60.0)
+    else:
+        assert len(command.measured(machine, 60.0).nodes) == len(names)
 
 
 @pytest.mark.skipif(not (shutil.which("mpicc") and shutil.which("mpirun")), reason="no MPI library is installed")

@@ -18,11 +18,13 @@ from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
 from apps.machines.turns import alone_on
+from apps.measuring.engine import same_host
 from apps.probes.machine.measure import machine_program
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes, input_text
 from platforms.files.writing import write_picture, write_text
 
+_PLACING = "The launcher has to place ranks by {hostfile}"
 _EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
 
 
@@ -127,8 +129,20 @@ def measured(machine: Machine, budget_s: float) -> Rows:
     rows = read_rows(done.stdout, where)
     if len(rows.nodes) != len(machine.hosts):
         problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"
-        raise KernelError(where, problem, "The launcher has to place ranks by {hostfile}")
+        raise KernelError(where, problem, _PLACING)
+    _check_places(machine, rows)
     return rows
+
+
+def _check_places(machine: Machine, rows: Rows) -> None:
+    """Refuse rows whose nodes are hosts of the machine in another order, so that one would get another's name.
+
+    Names that are none of the machine's are let pass: an MPI library may call its processors as it likes.
+    """
+    for asked, node in zip(machine.hosts, rows.nodes, strict=True):
+        if not same_host(asked, node.name) and any(same_host(host, node.name) for host in machine.hosts):
+            problem = f"ranks for {asked} ran on {node.name}: the launcher does not keep to its host file"
+            raise KernelError(f"machine {machine.name}", problem, _PLACING)
 
 
 def _last_words(text: str) -> str:

@@ -110,5 +110,8 @@ def _drifted(rows: Rows) -> list[str]:
         change = median(found)
         if abs(change) > _DRIFT:
             what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
-            told.append(f"drift: {what} took {change:+.0%} longer in the last third of the time than in the first")
+            longer = "longer" if change > 0 else "less"
+            told.append(
+                f"drift: {what} took {abs(change):.0%} {longer} in the last third of the time than in the first"
+            )
     return told

@@ -69,7 +69,9 @@ START_SEND(ibsend)
 START_SEND(issend)
 START_SEND(irsend)
 PREPARE_SEND(send_init)
+PREPARE_SEND(bsend_init)
 PREPARE_SEND(ssend_init)
+PREPARE_SEND(rsend_init)
 CALL(recv, (void *data, F *n, F *t, F *from, F *tag, F *c, F *s, F *e), (data, n, t, from, tag, c, s, e), NOTHING)
 CALL(irecv, (void *data, F *n, F *t, F *from, F *tag, F *c, F *r, F *e), (data, n, t, from, tag, c, r, e), NOTHING)
 CALL(sendrecv,
@@ -88,6 +90,7 @@ CALL(testall, (F *n, F *r, F *flag, F *s, F *e), (n, r, flag, s, e), NOTHING)
 CALL(testany, (F *n, F *r, F *which, F *flag, F *s, F *e), (n, r, which, flag, s, e), NOTHING)
 CALL(start, (F *r, F *e), (r, e), started(1, r))
 CALL(startall, (F *n, F *r, F *e), (n, r, e), started(*n, r))
+CALL(request_free, (F *r, F *e), (r, e), layer_forget(PMPI_Request_f2c(*r)))
 
 /* --- collectives --- */
 

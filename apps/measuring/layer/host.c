@@ -5,6 +5,11 @@
 
 #include "layer.h"
 
+#ifndef COUNTERS /* a test has files of its own */
+#define COUNTERS "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count"
+#define FIRMWARE "/sys/devices/platform/soc/soc:firmware/get_throttled"
+#endif
+
 double layer_load(void)
 {
   double load;
@@ -30,19 +35,31 @@ static long added_up(const char *pattern)
   return sum;
 }
 
-/* The firmware of a Raspberry Pi sets bit 18 once it has throttled and bit 17 once it has capped the frequency. */
-static long raspberry(void)
+/* The firmware of a Raspberry Pi keeps bits 17 and 18 set until it is started again, once it has capped the frequency
+ * or throttled; bits 1 and 2 are set while it does. */
+static Throttling raspberry(void)
 {
-  FILE *file = fopen("/sys/devices/platform/soc/soc:firmware/get_throttled", "r");
+  Throttling said = {-1, false};
+  FILE *file = fopen(FIRMWARE, "r");
   unsigned long bits;
-  long said = file && fscanf(file, "%lx", &bits) == 1 ? (long)(bits >> 17 & 3) + (long)(bits >> 1 & 3) : -1;
+  if (file && fscanf(file, "%lx", &bits) == 1)
+    said = (Throttling){(long)(bits >> 17 & 1) + (long)(bits >> 18 & 1), (bits >> 1 & 3) != 0};
   if (file)
     fclose(file);
   return said;
 }
 
-long layer_throttled(void)
+Throttling layer_throttling(void)
 {
-  long events = added_up("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count");
-  return events >= 0 ? events : raspberry();
+  long events = added_up(COUNTERS);
+  return events >= 0 ? (Throttling){events, false} : raspberry();
+}
+
+long layer_throttled_since(Throttling before)
+{
+  Throttling after = layer_throttling();
+  if (after.events < 0 || before.events < 0)
+    return -1;
+  long more = after.events > before.events ? after.events - before.events : 0;
+  return more == 0 && (before.now || after.now) ? 1 : more;
 }

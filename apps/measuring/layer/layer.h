@@ -59,8 +59,15 @@ extern MPI_Comm layer_comm; /* all ranks, for the layer's own messages */
 /* Writes everything that the ranks have measured; rank 0 writes the file. */
 void layer_report(const Measured *mine, const double *ends_s, const double *computes_s);
 
-/* The host's load, and its count of events in which a processor was slowed for heat or power; -1 where unknown. */
-double layer_load(void);
-long layer_throttled(void);
+/* Events in which a processor of the host was slowed for heat or power, since it was started (-1: unknown), and whether
+ * one is slowed now. */
+typedef struct {
+  long events;
+  bool now;
+} Throttling;
+
+double layer_load(void); /* of the host; -1: unknown */
+Throttling layer_throttling(void);
+long layer_throttled_since(Throttling before); /* events; at least 1 if a processor was slowed all the time */
 
 #endif

@@ -20,7 +20,7 @@ static Counts at_start, before_iterations;
 static Measured mine;
 static double *ends_s, *computes_s; /* by iteration, since the start */
 static int room;
-static long throttled_before;
+static Throttling throttling_before;
 
 static double clock_s(void)
 {
@@ -217,7 +217,7 @@ void layer_begun(void)
   PMPI_Comm_dup(MPI_COMM_WORLD, &layer_comm);
   gethostname(mine.host, sizeof mine.host - 1);
   mine.load_before = layer_load();
-  throttled_before = layer_throttled();
+  throttling_before = layer_throttling();
   start();
 }
 
@@ -229,8 +229,7 @@ void layer_ending(void)
     stop();
   begun = false;
   mine.load_after = layer_load();
-  long throttled = layer_throttled();
-  mine.throttled = throttled < 0 || throttled_before < 0 ? -1 : throttled - throttled_before;
+  mine.throttled = layer_throttled_since(throttling_before);
   mine.mpi_calls = calls;
   layer_report(&mine, ends_s, computes_s);
 }

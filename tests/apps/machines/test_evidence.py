@@ -7,8 +7,9 @@ from apps.machines.machine_platform import machine_platform
 from apps.probes.blocks.measure import carry_out
 from apps.probes.network.measure import Exchange, NetworkPlan
 from apps.programs.problem import problem
-from apps.recording.events import Kind, Mark
+from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.recording.files import from_bytes, to_bytes
+from apps.runs.cautions import experiments_cautions, recording_cautions
 from apps.runs.record_events import record_events
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -60,3 +61,18 @@ def test_plans_of_a_machine_and_of_a_simulation_have_other_identities(named):
     on_machine = NetworkPlan(platform, plan.experiments, machine=named).identity()
     assert on_machine["source"] == "measurement"
     assert "simgrid" not in on_machine
+
+
+def test_cautions_name_the_machine_and_not_simgrid(local, monkeypatch):
+    monkeypatch.setattr("apps.runs.cautions.simgrid_identity", lambda: f"3.32-{'0' * 16}")  # a repaired SimGrid
+    platform = machine_platform(local)
+    target = Target(problem("ep", "S"), platform, local.hosts)
+    recording = Recording(
+        events=(np.zeros(0, EVENT),), counts=(np.zeros(0, np.int64),), communicators=(), measured=True
+    )
+    on_machine = recording_cautions(Settings(machine=local).spec(target), recording)
+    assert on_machine[0] == "computation is timed on machine local: results vary from run to run"
+    assert not any("SimGrid" in said for said in on_machine)
+    assert any("SimGrid" in said for said in recording_cautions(Settings().spec(target), recording))
+    plan = NetworkPlan(platform, ((Exchange("localhost", "localhost", 1, 0),),), machine=local)
+    assert experiments_cautions(plan) == ()

@@ -76,6 +76,16 @@ def test_a_batch_script_has_the_program_quoted_and_its_output_is_read(local, tmp
     assert done.stdout == "a  b $HOME\n" * 2
 
 
+def test_the_files_of_a_run_are_named_as_other_hosts_see_them(local, tmp_path, monkeypatch):
+    launcher = Launcher(("/bin/echo", "{hostfile}", "{program}"))
+    shared = tmp_path / "jo@site"
+    done = launch(replace(local, launcher=launcher, folder=shared), ("/bin/true",), ["localhost"])
+    assert done.stdout.startswith(f"{shared}/")
+    monkeypatch.setenv("TMPDIR", str(shared))
+    done = launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"])
+    assert done.stdout.startswith(f"{shared}/")
+
+
 def test_a_job_that_fails_is_cancelled_by_its_name(local, tmp_path):
     note = tmp_path / "cancelled"
     cancel = ("/bin/sh", "-c", f'echo "$0" >> {note}', "{job}")

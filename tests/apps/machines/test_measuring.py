@@ -76,6 +76,35 @@ end program
 """
 
 
+PERSISTENT = """
+program f
+  use mpi
+  implicit none
+  integer :: rank, e, i, r, bytes
+  double precision :: a(1), b(1)
+  character :: room(10000)
+  call mpi_init(e)
+  call mpi_comm_rank(mpi_comm_world, rank, e)
+  call mpi_buffer_attach(room, 10000, e)
+  a = rank
+  call mpi_bsend_init(a, 1, mpi_double_precision, 1 - rank, 0, mpi_comm_world, r, e)
+  do i = 1, 2
+    call mpi_start(r, e)
+    call mpi_wait(r, mpi_status_ignore, e)
+  end do
+  call mpi_request_free(r, e)
+  call mpi_recv_init(b, 1, mpi_double_precision, 1 - rank, 0, mpi_comm_world, r, e)
+  do i = 1, 2
+    call mpi_start(r, e)
+    call mpi_wait(r, mpi_status_ignore, e)
+  end do
+  call mpi_request_free(r, e)
+  call mpi_buffer_detach(room, bytes, e)
+  call mpi_finalize(e)
+end program
+"""
+
+
 def spec_on(machine, asked, hosts=TWO, repeats=1):
     return Settings(machine=machine, repeats=repeats).spec(Target(asked, machine_platform(machine), hosts))
 
@@ -146,6 +175,12 @@ def test_programs_in_fortran_are_measured_too(own):
     record = own("f.f90", IN_FORTRAN)
     assert (record.messages, record.bytes) == ((10, 0), (4000, 0))
     assert record.collectives == {"allreduce": {"calls": 10, "bytes": [8000, 8000]}}
+
+
+def test_all_persistent_sends_in_fortran_are_counted_and_freed_ones_are_not(own):
+    # A buffered send of 8 bytes twice; then a receive, which Open MPI gives the freed request again, twice.
+    record = own("f.f90", PERSISTENT)
+    assert (record.messages, record.bytes) == ((2, 2), (16, 16))
 
 
 def test_a_binary_for_the_machines_mpi_runs_there_and_is_refused_in_simulations(local, tmp_path):
