@@ -1,4 +1,4 @@
-"""What this machine needs to emulate a grid: rights, the device for tunnels, the command."""
+"""Needs of a machine that emulates a grid: rights, the device for tunnels, the command."""
 
 from __future__ import annotations
 

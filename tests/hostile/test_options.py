@@ -24,6 +24,7 @@ COMMANDS = {
     ("platforms.system.cli", ""): f"{EXAMPLES}/systems/kask.toml",
     ("apps.calibrate", ""): "",
     ("apps.calibration.cli", ""): f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
+    ("apps.emulation.cli", ""): f"{EXAMPLES}/emulation/none.toml",
     ("apps.run", ""): f"{KERNEL} --ranks 2 --scenario grid4x2",
     ("apps.store.cli", "list"): "",
     ("apps.store.cli", "show"): "KEY",

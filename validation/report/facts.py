@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 
+from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS
 from apps.spec.settings import Settings
 from platforms.simgrid.installed import simgrid_version
@@ -23,6 +24,8 @@ _MEANINGS = {
     "host_speed_flops": "speed of this computer, flop/s",
     "engine": "engine",
     "memory_bus": "memory bus of a node",
+    "machine": "real machine",
+    "repeats": "repeats of a run on a machine",
     "bytes_per_flop": "bytes over the memory bus per operation",
 }
 _DEFAULTS = {
@@ -32,6 +35,7 @@ _DEFAULTS = {
     "engine": "smpi; s4u for a program in Python",
     "memory_bus": "none: memory is no limit",
     "bytes_per_flop": "as the kernel declares",
+    "machine": "none: all runs are simulated",
 }
 
 Facts = list[tuple[str, str]]  # name and value
@@ -51,6 +55,10 @@ def _setting(name: str, settings: Settings) -> str:
     value = getattr(settings, name)
     if value is None or value == ():
         return _DEFAULTS[name]
+    if name == "repeats" and settings.machine is None:
+        return "not used"
+    if isinstance(value, Machine):
+        return f"{value.name}: {', '.join(value.launcher.command)}"
     if name == "options":
         return ", ".join(f"{key}:{text}" for key, text in value)
     if name == "memory_bus" and not isinstance(value, str):
