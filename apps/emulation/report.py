@@ -1,4 +1,4 @@
-"""What router, pacers and keeper of an emulated grid report."""
+"""The report of an emulated grid: that of its router, its pacers and its keeper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RouterTally:
-    """What the router did; a packet is late by the time between its computed and its true delivery."""
+    """The router's account; a packet is late by the time between its computed and its true delivery."""
 
     wall_s: float
     cpu_s: float
@@ -23,7 +23,7 @@ class RouterTally:
 
 @dataclass(frozen=True)
 class RankTally:
-    """What the pacer of one rank did, from MPI_Init to MPI_Finalize."""
+    """The account of one rank's pacer, from MPI_Init to MPI_Finalize."""
 
     host: str
     wall_s: float
@@ -38,7 +38,7 @@ class RankTally:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known about a command that ran on an emulated grid."""
+    """Everything that is known about a command that ran on an emulated grid."""
 
     status: int | None  # of the command; None: it did not end by itself
     error: str | None  # of the emulation

@@ -1,4 +1,4 @@
-"""What this machine needs to emulate a grid: rights, the device for tunnels, the command."""
+"""Requirements of this machine to emulate a grid: rights, the device for tunnels, the command."""
 
 from __future__ import annotations
 

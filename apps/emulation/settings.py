@@ -23,7 +23,7 @@ _MOST_SHARE = 0.9  # of the processor, that all nodes together may take in free 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a grid is emulated.
+    """Settings of an emulation.
 
     Raises:
         OptionError: A value is wrong, or values contradict each other.

@@ -1,4 +1,4 @@
-"""Whether what was measured on an emulated grid is valid: gates, and cautions where one is failed."""
+"""Validity of what was measured on an emulated grid: gates, and cautions where one is failed."""
 
 from __future__ import annotations
 
