@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from apps.errors import Stopped
+from apps.machines.launch import real_name
 from apps.machines.machine_file import Machine
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, unusable
 from platforms.files.locks import try_lock
 
 _STEP_S = 0.2  # interval between two tries
+_LOCKS = 64
 
 
 @contextmanager
 def alone_on(machine: Machine, stop: threading.Event | None = None) -> Iterator[None]:
-    """Wait until no other run of this user is on the machine, and keep others away for the duration of the context.
+    """Wait until no other run of this user is on the machine's hosts, and keep others away for the context's duration.
 
-    Other users of this computer, and other computers, are not kept away.
+    Files of several machines may name the same host; their runs take turns too.  Other users of this computer, and other
+    computers, are not kept away.
 
     Raises:
         Stopped: ``stop`` was set while waiting.
         UserError: The cache folder cannot be written.
     """
     stop = threading.Event() if stop is None else stop
-    path = cache_folder() / "machines" / f"{machine.content_hash[:24]}.lock"
+    folder = cache_folder() / "machines"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise unusable(folder, err.strerror or str(err)) from err
+    with ExitStack() as held:
+        for lock in _locks(machine.hosts):
+            held.enter_context(_alone(folder / f"{lock}.lock", machine, stop))
+        yield
+
+
+def _locks(hosts: Iterable[str]) -> list[int]:
+    """Return the numbers of the locks of hosts, in an order that is the same for all, so that none waits in a circle.
+
+    Several hosts of a large machine share a lock, because a process may open few files.
+    """
+    hashes = (hashlib.sha256(real_name(host).encode()).digest() for host in hosts)
+    return sorted({found[0] % _LOCKS for found in hashes})
+
+
+@contextmanager
+def _alone(path: Path, machine: Machine, stop: threading.Event) -> Iterator[None]:
+    try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as err:
         raise unusable(path.parent, err.strerror or str(err)) from err

@@ -151,7 +151,7 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
 def test_evidence_of_an_unknown_kind_is_refused_with_the_known_ones():
     one = target("ep", named_grid("grid1x2", "gigabit", [50e9]))
     broker = Broker(Settings(), [], record=None)
-    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, recording, exchange, blocks, declared"):
+    with pytest.raises(UserError, match=r"evidence 'oracle'.*Known: run, simulation, recording, exchange"):
         broker.gather([EvidenceRequest("oracle", one)])
 
 

@@ -93,7 +93,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "This computer": {
         "doctor": Verb("say what is installed, found and missing, and how to get it", "validation.doctor.cli"),
         "completion": Verb("print the script that completes gridval in a shell", "validation.entrance.completion"),
-        "emulate": Verb("run MPI programs for real on a small grid that this computer emulates", "apps.emulation.cli"),
+        "emulate": Verb("run MPI programs on a small grid that this computer emulates", "apps.emulation.cli"),
         "calibrate": Verb("measure the share of peak speed that kernels sustain here", "apps.calibrate"),
     },
 }  # fmt: skip

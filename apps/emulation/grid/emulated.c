@@ -32,7 +32,12 @@ static int report;
 
 static _Noreturn void fail(const char *what, const char *where)
 {
-  dprintf(report, "{\"error\": \"%s%s%s: %s\"}\n", what, *where ? " of node " : "", where, strerror(errno));
+  char text[512];
+  snprintf(text, sizeof text, "%s%s%s: %s", what, *where ? " of node " : "", where, strerror(errno));
+  for (char *one = text; *one; one++) /* a name may have what JSON would quote */
+    if (*one == '"' || *one == '\\' || (unsigned char)*one < ' ')
+      *one = '?';
+  dprintf(report, "{\"error\": \"%s\"}\n", text);
   exit(FAILED);
 }
 
