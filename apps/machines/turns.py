@@ -24,8 +24,8 @@ _LOCKS = 64
 def alone_on(machine: Machine, stop: threading.Event | None = None) -> Iterator[None]:
     """Wait until no other run of this user is on the machine's hosts, and keep others away for the context's duration.
 
-    Files of several machines may name the same host; their runs take turns too.  Other users of this computer, and other
-    computers, are not kept away.
+    Files of several machines may name the same host; their runs take turns too.  Other users of this computer, and
+    other computers, are not kept away.
 
     Raises:
         Stopped: ``stop`` was set while waiting.

@@ -90,6 +90,9 @@ def test_a_row_by_hand(answer, truth, target):
         "efficiency": 0.75,
         "flags": "a first caution; a second caution",
         "truth": "simulation",
+        "true_low_s": None,
+        "true_high_s": None,
+        "in_repeats": None,
         "energy_predicted_j": 600.0,
         "energy_simulated_j": 500.0,  # 4 x 125
         "energy_error_pct": 20.0,  # 100 (600 - 500) / 500
@@ -113,6 +116,9 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         *("probe_cp_s", "probe_cm_s", "predicted_s", "error_pct", "abs_error_pct", "energy_predicted_j"),
         *("energy_error_pct", "edp_predicted_js", "predicted_compute_share", "range_low_pct", "range_high_pct"),
         "in_range",
+        "true_low_s",
+        "true_high_s",
+        "in_repeats",
     }
     assert {field.name for field in fields(Result) if getattr(row, field.name) is None} == missing
     others = {"evidence_node_s": 0, "evidence_share": 0, "evidence_wall_s": 0, "flags": "out of range"}

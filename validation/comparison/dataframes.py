@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_Table = TypeVar("_Table", bound="pd.DataFrame")
 Column: TypeAlias = "Sequence[Any] | pd.Series[Any]"
+
+
+# Numbers that all rows may lack, which pandas would not know as numbers then.
+_MAYBE_NOWHERE = ("true_low_s", "true_high_s")
+
+
+def numbers_known(table: _Table) -> _Table:
+    """Return a table of results in which columns that have no value at all are as a CSV reader would make them."""
+    changed: Any = table.astype(dict.fromkeys(_MAYBE_NOWHERE, float))
+    known = changed["in_repeats"]
+    changed["in_repeats"] = known.where(known.notna(), float("nan"))
+    return cast("_Table", changed)
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

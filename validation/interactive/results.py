@@ -11,6 +11,7 @@ import pandas as pd
 
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
+from validation.comparison.dataframes import numbers_known
 from validation.presentation.plots import results_figure
 
 if TYPE_CHECKING:
@@ -83,6 +84,6 @@ class Picture:
 
 def results(rows: list[dict[str, Any]], columns: tuple[str, ...], cautions: list[str]) -> Results:
     """Return the results of these rows."""
-    table = Results(rows, columns=list(columns))
+    table = Results(numbers_known(pd.DataFrame(rows, columns=list(columns))))
     table.attrs["cautions"] = cautions
     return table

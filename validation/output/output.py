@@ -15,7 +15,7 @@ from platforms.files import writing
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
-from validation.comparison.dataframes import records
+from validation.comparison.dataframes import numbers_known, records
 from validation.comparison.metrics import published_errors, summarise
 from validation.output.fail_above import TOO_WRONG, too_wrong
 
@@ -99,7 +99,7 @@ class Output:
 
         from validation.comparison.compare import COLUMNS
 
-        return pd.DataFrame(self._rows, columns=list(COLUMNS))
+        return numbers_known(pd.DataFrame(self._rows, columns=list(COLUMNS)))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
