@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class NetworkPlan:
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
-        content = "\n".join(self.lines())
+        content = "\n".join(self.lines(None if self.machine is None else self.second_ranks))
         if self.machine is not None:
             return self._identity_on(self.machine, content)
         return {
@@ -101,15 +101,28 @@ class NetworkPlan:
         counts = [2 if isinstance(one, LateReceive) else len(one) for one in self.experiments]
         check_shape(measured, counts, energies=0)
 
-    def lines(self) -> list[str]:
-        """Return the lines of the plan in the form that netprobe reads."""
+    @property
+    def second_ranks(self) -> dict[str, int]:
+        """Second rank of each host that sends to itself: on a real machine two ranks share its memory."""
+        own = (e.source for one in self.experiments for e in _messages(one) if e.source == e.destination)
+        return {host: number for number, host in enumerate(dict.fromkeys(own), len(self.hosts))}
+
+    def lines(self, second_ranks: Mapping[str, int] | None = None) -> list[str]:
+        """Return the lines of the plan in the form that netprobe reads.
+
+        A message of a host to itself goes to the host's second rank, if there are any, else to the rank itself.
+        """
         rank = {host: i for i, host in enumerate(self.hosts)}
+        second = second_ranks or {}
         lines = []
         for one in self.experiments:
             numbers = [0 if isinstance(one, LateReceive) else len(one)]
             for e in _messages(one):
                 more = e.late_us if isinstance(e, LateReceive) else e.answer_bytes
-                numbers += [rank[e.source], rank[e.destination], e.size_bytes, more]
+                to = (
+                    second.get(e.destination, rank[e.destination]) if e.source == e.destination else rank[e.destination]
+                )
+                numbers += [rank[e.source], to, e.size_bytes, more]
             lines.append(" ".join(map(str, numbers)))
         return lines
 

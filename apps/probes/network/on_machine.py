@@ -30,9 +30,9 @@ def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: flo
         done = launch(
             machine,
             [str(program)],
-            plan.hosts,
+            [*plan.hosts, *plan.second_ranks],
             environment={"NETPROBE_PLAN": f"{{folder}}/{_PLAN}"},
-            files={_PLAN: "".join(f"{line}\n" for line in rounds.lines()).encode()},
+            files={_PLAN: "".join(f"{line}\n" for line in rounds.lines(plan.second_ranks)).encode()},
             time_limit_s=time_limit_s,
         )
     told = printed_json(done) if done.succeeded else None

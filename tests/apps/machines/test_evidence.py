@@ -54,6 +54,16 @@ def test_messages_take_time_on_a_machine_and_large_ones_more(named):
     assert measured.node_s > 0
 
 
+def test_a_host_sends_to_its_second_rank(local):
+    """Two ranks share memory: a large message takes longer than a small one, which is not so within one rank."""
+    (host,) = local.hosts
+    experiments = tuple((Exchange(host, host, size, 0),) for size in (1, 16_000_000))
+    plan = NetworkPlan(machine_platform(local), experiments, machine=local)
+    assert plan.lines(plan.second_ranks) == ["1 0 1 1 0", "1 0 1 16000000 0"]
+    (small,), (large,) = carry_out(plan).times_s
+    assert large > 2 * small > 0
+
+
 def test_plans_of_a_machine_and_of_a_simulation_have_other_identities(named):
     platform = machine_platform(named)
     plan = NetworkPlan(platform, ((Exchange("left1", "right1", 1, 0),),))
