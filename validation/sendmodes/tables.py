@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.files.writing import write_csv
 from platforms.terminal.prose import prose_lines
+from predictor.sends.send_model import Side
 from predictor.sends.tables import INTEGER_BYTES
 from validation.comparison.dataframes import records
 from validation.presentation.tables import table_of
@@ -88,23 +89,30 @@ def _sections(study: Study) -> Iterator[tuple[str, str]]:
         ),
     )
     yield (
-        "Small messages: error % of the lines, by bytes (below -100: negative time; -: simulated below 1 us)",
-        _wide(study.small, "size_bytes", "error_pct", "{:+.0f}"),
+        "Small messages: error % of the lines, by bytes (S: sender, R: receiver, Ki: 1024; below -100: negative time; -: simulated below 1 us)",
+        _wide(study.small, "size_bytes", "error_pct", "{:+.0f}", ends=("S", "R")),
     )
 
 
-def _wide(table: pd.DataFrame, columns: str, values: str, form: str) -> str:
+def _wide(table: pd.DataFrame, columns: str, values: str, form: str, *, ends: tuple[str, str] | None = None) -> str:
+    """Return a table with a line per mode and side, which ``ends`` abbreviates for wide tables."""
     wide = table.pivot(index=["mode", "side"], columns=columns, values=values)
     order = table.drop_duplicates(subset=["mode", "side"])[["mode", "side"]].itertuples(index=False, name=None)
     text = wide.loc[list(order)].map(lambda value: "-" if value != value else form.format(value))
     shown = text.reset_index().rename_axis(columns=None)
     by_heading = {_heading(name): list(shown[name]) for name in shown}
+    if ends is not None:
+        sides = [ends[side == Side.RECEIVER.value] for side in by_heading.pop("side")]
+        by_heading["mode"] = [f"{mode}, {side}" for mode, side in zip(by_heading["mode"], sides, strict=True)]
     return "\n".join(table_of(by_heading, left=("mode", "side")))
 
 
 def _heading(name: object) -> str:
-    """Return a heading; numbers of thousands are shortened."""
-    return f"{name // 1000}k" if isinstance(name, int) and name % 1000 == 0 and name else str(name)
+    """Return a heading; numbers of thousands, and of 1024, are shortened."""
+    for unit, many in (("k", 1000), ("Ki", 1024)):
+        if isinstance(name, int) and name % many == 0 and name:
+            return f"{name // many}{unit}"
+    return str(name)
 
 
 def _model_rows(study: Study) -> list[dict[str, Any]]:
