@@ -89,7 +89,8 @@ def _sections(study: Study) -> Iterator[tuple[str, str]]:
         ),
     )
     yield (
-        "Small messages: error % of the lines, by bytes (S: sender, R: receiver, Ki: 1024; below -100: negative time; -: simulated below 1 us)",
+        "Small messages: error % of the lines, by bytes (S: sender, R: receiver, Ki: 1024; below -100: negative time; "
+        "-: simulated below 1 us)",
         _wide(study.small, "size_bytes", "error_pct", "{:+.0f}", ends=("S", "R")),
     )
 
