@@ -120,7 +120,7 @@ class RunRecord:
 
     @property
     def node_seconds(self) -> float:
-        """Number of nodes in use times the run time in s, of all repeats: the cost of the run on real machines."""
+        """Number of nodes in use times the run time in s of all repeats, which is the cost on real machines."""
         time_s = self.time_s if self.measured is None else math.fsum(self.measured.repeats_s)
         return len(set(self.host)) * time_s
 

@@ -109,7 +109,7 @@ class RunSpec:
 
     @property
     def source(self) -> str:
-        """The origin of the record's times: ``simulation`` or ``measurement``."""
+        """Origin of the record's times, ``simulation`` or ``measurement``."""
         return "simulation" if self.machine is None else "measurement"
 
     def identity(self) -> dict[str, Any]:

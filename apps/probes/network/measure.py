@@ -103,7 +103,7 @@ class NetworkPlan:
 
     @property
     def second_ranks(self) -> dict[str, int]:
-        """Second rank of each host that sends to itself: on a real machine two ranks share its memory."""
+        """Second rank of each host that sends to itself, as on a real machine two ranks share its memory."""
         own = (e.source for one in self.experiments for e in _messages(one) if e.source == e.destination)
         return {host: number for number, host in enumerate(dict.fromkeys(own), len(self.hosts))}
 
