@@ -56,7 +56,7 @@ class Problem:
     broadcast: str = "ring"
     depth: int = 0  # of the look-ahead: 0 or 1
     swap: str = "exchange"
-    exchanged: float = 1.0  # rows sent at each distance of ``exchange``, in units of nb
+    exchanged: float = 0.0  # rows sent at each distance of ``exchange``, in units of nb; 0: as many as HPL sends
     polls: bool = True  # with look-ahead, a panel is looked for between messages of a swap and parts of an update
     operation: float = 0.0  # operations to charge for each of the kernel hpl; 0: products and memory, as HPL's
 
