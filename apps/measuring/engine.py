@@ -165,6 +165,7 @@ def _record(
         load_before=tuple(max(rank.load_before for rank in one.notes.ranks) for one in repeats),
         load_after=tuple(max(rank.load_after for rank in one.notes.ranks) for one in repeats),
         throttled=tuple(one.notes.throttled for one in repeats),
+        file_s=tuple(rank.file_s for rank in chosen.notes.ranks),
         calls_seen=min(rank.mpi_calls for rank in chosen.notes.ranks),
         mpi=chosen.notes.mpi,
         launcher=(*machine.launcher.command, *machine.launcher.options),

@@ -29,6 +29,7 @@ class RankNotes:
     host: str  # as it calls itself
     elapsed_s: float
     mpi_s: float
+    file_s: float  # the part of mpi_s in MPI's functions for files
     load_before: float
     load_after: float
     throttled: int
