@@ -35,7 +35,7 @@ static long number(const char *cpu, const char *name)
 
 /* A core or a package that counts its own events, which each of its processors tells. */
 typedef struct {
-  long package, core; /* -1 for the core: a package */
+  long package, die, core; /* -1 for the core: a package, or its die where it has several */
   long events;
 } Unit;
 
@@ -44,7 +44,7 @@ typedef struct {
 static size_t tell(Unit *units, size_t known, Unit told)
 {
   for (size_t i = 0; i < known; i++)
-    if (units[i].package == told.package && units[i].core == told.core) {
+    if (units[i].package == told.package && units[i].die == told.die && units[i].core == told.core) {
       if (told.events > units[i].events)
         units[i].events = told.events;
       return known;
@@ -63,13 +63,14 @@ static long counted(void)
   size_t known = 0;
   for (size_t i = 0; i < found.gl_pathc; i++) {
     const char *cpu = found.gl_pathv[i];
-    long package = number(cpu, "topology/physical_package_id"), core = number(cpu, "topology/core_id");
+    long package = number(cpu, "topology/physical_package_id"), die = number(cpu, "topology/die_id");
+    long core = number(cpu, "topology/core_id");
     long of_core = number(cpu, "thermal_throttle/core_throttle_count");
     long of_package = number(cpu, "thermal_throttle/package_throttle_count");
     if (of_core >= 0) /* a processor without a known core is one of its own */
-      known = tell(units, known, (Unit){package, core >= 0 ? core : (1L << 40) + (long)i, of_core});
+      known = tell(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
     if (of_package >= 0)
-      known = tell(units, known, (Unit){package, -1, of_package});
+      known = tell(units, known, (Unit){package, die, -1, of_package});
   }
   long sum = known ? 0 : -1;
   for (size_t i = 0; i < known; i++)
