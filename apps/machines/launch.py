@@ -22,7 +22,7 @@ from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
 from platforms.files.scratch import scratch_folder
-from platforms.simgrid.child import clean_environment, die_with_parent
+from platforms.simgrid.child import clean_environment
 
 
 @dataclass(frozen=True)
@@ -252,11 +252,14 @@ def _text(path: Path) -> str:
 
 
 def _cancel(machine: Machine, values: Mapping[str, str]) -> None:
-    """End a job that the launcher may have left with the batch system; a job that has ended is no error."""
+    """End a job that the launcher may have left with the batch system; a job that has ended is no error.
+
+    The command has a session of its own: a second Ctrl-C at the terminal does not reach it.
+    """
     if machine.launcher.cancel:
         words = [without_placeholders(word, values) for word in machine.launcher.cancel]
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
-                [*die_with_parent(), *words], stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=machine.limits.command_s, check=False,
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=machine.limits.command_s, check=False,
+                start_new_session=True,
             )  # fmt: skip
