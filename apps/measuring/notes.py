@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from platforms.wording import number_of
+
 FILE = "layer.json"
 VARIABLE = "MACHINE_LAYER_FILE"
 
@@ -77,7 +79,10 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"the layer's file lacks {err}") from err
     if len(ranks) != nranks:
-        raise ValueError(f"the layer's file has {len(ranks)} ranks")
+        raise ValueError(
+            f"the layer's file has {number_of(len(ranks), 'rank')} and not {nranks}: launcher and compiler may belong "
+            "to different MPI libraries (gridval doctor --machine tells)"
+        )
     return Notes(mpi, ranks)
 
 
