@@ -109,7 +109,7 @@ def test_the_launcher_may_run_as_root_only_where_it_does(local):
         # Open MPI 4.1: the agent's words, and then its own.
         (
             "ssh: Could not resolve hostname x: Name or service not known\n-----\nORTE was unable to reliably start"
-            " one or more daemons.\nThis usually is caused by:\n\n* not finding the required libraries and/or binaries on\n",
+            " one or more daemons.\nThis usually is caused by:\n\n* not finding the required libraries on\n",
             "ssh: Could not resolve hostname x: Name or service not known",
         ),
         (
