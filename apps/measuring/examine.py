@@ -168,14 +168,15 @@ def _probe(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str]) -> 
 def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why: str) -> Iterator[Part]:
     """Find the hosts that cannot be reached; if each can, all together cannot."""
     bad = hung = 0
-    for number, host in enumerate(list(dict.fromkeys(hosts))[:_MOST_ALONE]):
+    tried = list(dict.fromkeys(hosts))[:_MOST_ALONE]
+    for number, host in enumerate(tried):
         done = _probe(machine, layer, probe, [host])
         if isinstance(done, str) or not done.succeeded:
             bad += 1
             reason = done if isinstance(done, str) else done.why
             yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy=_remedy(reason))
             hung += not isinstance(done, str) and done.timed_out
-        if hung == number + 1 == _MOST_HUNG:
+        if hung == number + 1 == _MOST_HUNG < len(tried):
             problem = f"it has not ended on any of the first {hung} hosts; the others are not tried"
             yield Part("launcher", False, problem, remedy=_HANGS)
             return
