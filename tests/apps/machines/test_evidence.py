@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.machines.machine_platform import machine_platform
-from apps.probes.blocks.measure import carry_out
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Exchange, NetworkPlan
 from apps.programs.problem import problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
