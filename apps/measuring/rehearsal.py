@@ -47,8 +47,9 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
         time_limit_s=time_limit_s,
     )
     blocks = [(name, len(list(same))) for name, same in groupby(planned.hosts)]
+    in_turn = ", one after the other" if spec.repeats > 1 else ""
     lines = [
-        f"{spec.target}: {number_of(spec.repeats, 'run')}, one after the other; none is made now",
+        f"{spec.target}: {number_of(spec.repeats, 'run')}{in_turn}; none is made now",
         f"limit     {planned.limit_s:g} s of wall time for each",
         f"hosts     {', '.join(f'{name} x {count}' if count > 1 else name for name, count in blocks)}",
         f"command   {shlex.join(planned.command)}",

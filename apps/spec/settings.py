@@ -116,7 +116,7 @@ def resolve_efficiency(text: str, problem: Problem) -> float:
         value = float(text)
     except ValueError:
         raise OptionError(
-            f"--efficiency {text}", "neither a number nor a known word here", "Give a share in (0, 1], reference or measured"
+            f"--efficiency {text}", "neither a number nor a known word", "Give a share in (0, 1], reference or measured"
         ) from None
     check_efficiency(value, f"--efficiency {text}")
     return value

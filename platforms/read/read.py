@@ -246,7 +246,8 @@ def _host(entry: dict[str, Any], path: Path) -> Host:
     powers = _powers(entry, where)
     several = len(speeds) > 1
     pstates = tuple(map(PState, speeds, powers)) if several else ()
-    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, _memory_Bps(entry, where), _efficiencies(entry, where))
+    known = _memory_Bps(entry, where), _efficiencies(entry, where)
+    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, *known)
 
 
 def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from apps.recording.events import Recording
 from apps.results.record import RunRecord
-from apps.spec.target import Target
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, range_text, significant
 from predictor.answers.answers import Answer

@@ -39,8 +39,8 @@ class EvidenceCosts:
     def table(self) -> pd.DataFrame:
         """Return a table with the costs by app (and ``all``) and predictor.
 
-        Column evidence_node_s has the node-seconds of all evidence, wall_s the wall seconds of evidence and answers, and
-        evidence_share the ratio of the node-seconds to those of the targets' own runs, with one repeat of each run.
+        Column evidence_node_s has the node-seconds of all evidence, wall_s the wall seconds of evidence and answers,
+        and evidence_share the ratio of the node-seconds to those of the targets' own runs, each run counted once.
         """
         # Imported here for a quick start: it is slow to import.
         import pandas as pd

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from apps.calibration.machine.fit import NetworkFit, fit_network
 from apps.calibration.machine.grid_file import CalibratedNode, grid_file
-from apps.calibration.machine.kernels import efficiencies, memory_Bps
 from apps.calibration.machine.judge import Judgement, judge
+from apps.calibration.machine.kernels import efficiencies, memory_Bps
 from apps.calibration.machine.routes import Routes, routes_of
 from apps.calibration.machine.rows import Rows
 from apps.calibration.machine.sharing import Sharing, sharing_of

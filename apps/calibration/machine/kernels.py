@@ -143,5 +143,6 @@ def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
             c = ranks.get(node, 1)
             if moved >= _MOVING and c > 1 and speed.busy is not None and speed.alone > _SLOWED * speed.busy:
                 told.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
-    by_kernel = [median(rate for other, rate in told if other == name) for name in dict.fromkeys(one for one, _ in told)]
+    names = dict.fromkeys(name for name, _ in told)
+    by_kernel = [median(rate for other, rate in told if other == name) for name in names]
     return median(by_kernel) if len(by_kernel) >= _FEWEST else None

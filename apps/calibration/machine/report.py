@@ -7,15 +7,15 @@ from typing import Any
 
 from apps.calibration.machine.calibrate import MachineCalibration
 from apps.calibration.machine.judge import median_error, worst
+from apps.calibration.machine.kernels import spread
 from apps.calibration.machine.routes import Kind
 from apps.calibration.model import NEVER
-from apps.calibration.machine.kernels import spread
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
 KERNELS = (
-    "Kernels, Gop/s of a rank: median of the nodes, alone and with all cores busy; spread: from the slowest node to the "
-    "fastest, over the median; share of a core's speed in the platform:"
+    "Kernels, Gop/s of a rank: median of the nodes, alone and with all cores busy; spread: from the slowest node to "
+    "the fastest, over the median; share of a core's speed in the platform:"
 )
 REPLAY = "Replay of the measurement in SMPI; sizes, pairs and flows that were not fitted:"
 _ARRANGEMENTS = {
@@ -82,7 +82,8 @@ def _shared(found: MachineCalibration, kind: Kind) -> str:
 
 def kernel_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
     """Return the speed of every kernel on the nodes of every cluster, with a header."""
-    rows: list[tuple[str, ...]] = [("cluster", "kernel", "alone", "busy", "busy/alone", "spread", "share", "share busy")]
+    header = ("cluster", "kernel", "alone", "busy", "busy/alone", "spread", "share", "share busy")
+    rows: list[tuple[str, ...]] = [header]
     request, kernels = found.request, found.speeds.kernels
     for cluster, title in enumerate(request.clusters):
         members = request.rows.members(cluster)

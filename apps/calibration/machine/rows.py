@@ -103,7 +103,6 @@ class Rows:
         nodes = tuple(replace(node, name=new[node.name]) for node in self.nodes)
         return Rows(nodes, tuple(replace(row, first=new[row.first], second=second(row)) for row in self.rows))
 
-
     def beside(self, rows: Sequence[Row]) -> Rows:
         """Return the same with further rows, which were measured before it began."""
         later_s = max((row.at_s for row in rows), default=0.0)

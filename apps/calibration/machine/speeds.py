@@ -103,10 +103,11 @@ def _far(rows: Rows) -> list[str]:
 
 def _drifted(rows: Rows) -> list[str]:
     """Compare what was repeated early and late."""
-    begin_s, end_s = rows.of("node")[0].at_s, rows.rows[-1].at_s  # kernels may have run before
     values: dict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
-    for row in rows.of("alone", "pingpong"):
+    repeated = rows.of("alone", "pingpong")
+    for row in repeated:
         values[row.experiment, row.first, row.second, row.amount].append((row.at_s, row.time_s))
+    begin_s, end_s = min((row.at_s for row in repeated), default=0.0), rows.rows[-1].at_s  # kernels may have run before
     changes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (experiment, first, _, _), seen in values.items():
         early = [time_s for at_s, time_s in seen if at_s < begin_s + (end_s - begin_s) / 3]

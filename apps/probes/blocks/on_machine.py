@@ -23,9 +23,7 @@ from apps.probes.network.measure import Measurement
 _PLAN = "plan"
 
 
-def measure_blocks_on_machine(
-    plan: BlockPlan, machine: Machine, *, time_limit_s: float | None = None
-) -> Measurement:
+def measure_blocks_on_machine(plan: BlockPlan, machine: Machine, *, time_limit_s: float | None = None) -> Measurement:
     """Carry out a plan on a machine, each experiment up to five times; a time is the median, without energies.
 
     Processes of one host that compute at once are threads of one rank.

@@ -12,7 +12,8 @@ from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
 SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "orders.c"))
-HEADERS = (_HERE / "plan.h", _HERE / "orders.h", *(_HERE.parents[1] / "common" / one for one in ("checked.h", "work.h")))
+_COMMON = _HERE.parents[1] / "common"
+HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _COMMON / "checked.h", _COMMON / "work.h")
 
 
 def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path | None = None) -> Path:
