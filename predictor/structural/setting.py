@@ -159,9 +159,9 @@ class Setting:
 
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
-        if self._network is None or self._sizes is None:
+        ground = None if self._network is None else ground_of(self._network)  # raises why no sizes were asked for
+        if self._network is None or ground is None or self._sizes is None:
             raise ValueError(f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing")
-        ground = ground_of(self._network)
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
