@@ -71,7 +71,15 @@ def test_every_predictor_answers_on_a_machine_or_says_why_it_cannot(named_file, 
     answered = {name for name, row in rows.items() if row["predicted_s"] is not None}
     assert answered >= {"hcf", "dpgraph-known", "dpgraph-li", "blocks", "blocks-simgrid"}
     reasons = {name: row["flags"] for name, row in rows.items() if name not in answered}
-    laws = ("too few sizes", "measurements for the", "equal", "numbers of nodes", "Extra-P", "needs", "so that the rate")
+    laws = (
+        "too few sizes",
+        "measurements for the",
+        "equal",
+        "numbers of nodes",
+        "Extra-P",
+        "needs",
+        "so that the rate",
+    )
     assert all(any(law in reason for law in laws) for reason in reasons.values()), reasons
 
 

@@ -126,26 +126,7 @@ def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
             }
             for one in found.nodes
         ],
-        "kernels": {
-            name: {
-                node: {"alone_per_s": speed.alone, "busy_per_s": speed.busy} for node, speed in by_node.items()
-            }
-            for name, by_node in found.speeds.kernels.items()
-        },
-        "kernel_spread": {
-            names[cluster]: {
-                name: spread(found.speeds.kernels, name, found.request.rows.members(cluster))
-                for name, by_node in found.speeds.kernels.items()
-                if set(by_node) & set(found.request.rows.members(cluster))
-            }
-            for cluster in range(len(names))
-        },
-        "kernel_efficiency": {
-            names[one.node.cluster]: {
-                kept.kernel: {"alone": kept.alone, "busy": kept.busy} for kept in one.efficiencies
-            }
-            for one in found.nodes
-        },
+        **_kernels_json(found),
         "routes": {
             _kind_text(found, kind): {"latency_s": wire.latency_s, "bandwidth_Bps": wire.bandwidth_Bps}
             for kind, wire in found.network.wires.items()
@@ -182,6 +163,31 @@ def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
         "options": dict(found.options),
         "files": files,
     }  # fmt: skip
+
+
+def _kernels_json(found: MachineCalibration) -> dict[str, Any]:
+    """Return the speeds of kernels by node, their spread by cluster, and their shares of the platform's speeds."""
+    names, kernels, rows = found.request.clusters, found.speeds.kernels, found.request.rows
+    return {
+        "kernels": {
+            name: {node: {"alone_per_s": one.alone, "busy_per_s": one.busy} for node, one in by_node.items()}
+            for name, by_node in kernels.items()
+        },
+        "kernel_spread": {
+            names[cluster]: {
+                name: spread(kernels, name, rows.members(cluster))
+                for name, by_node in kernels.items()
+                if set(by_node) & set(rows.members(cluster))
+            }
+            for cluster in range(len(names))
+        },
+        "kernel_efficiency": {
+            names[one.node.cluster]: {
+                kept.kernel: {"alone": kept.alone, "busy": kept.busy} for kept in one.efficiencies
+            }
+            for one in found.nodes
+        },
+    }
 
 
 def _kind_text(found: MachineCalibration, kind: Kind) -> str:
