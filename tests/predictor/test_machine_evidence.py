@@ -61,7 +61,7 @@ def test_blocks_are_measured_on_the_machine_and_simulated_where_it_is_calibrated
     assert found.once_node_s == found.cost.node_s
 
 
-@pytest.mark.machine
+@pytest.mark.slow
 def test_every_predictor_answers_on_a_machine_or_says_why_it_cannot(named_file, capsys):
     """The file has three hosts in two clusters; no refusal is about the machine being none of a simulation."""
     words = ["--machine", str(named_file), "--app", "ep", "--class", "S", "--repeats", "1", "--predictor", "all"]
