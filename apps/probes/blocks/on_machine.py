@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from statistics import median
 
@@ -23,7 +24,9 @@ from apps.probes.network.measure import Measurement
 _PLAN = "plan"
 
 
-def measure_blocks_on_machine(plan: BlockPlan, machine: Machine, *, time_limit_s: float | None = None) -> Measurement:
+def measure_blocks_on_machine(
+    plan: BlockPlan, machine: Machine, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+) -> Measurement:
     """Carry out a plan on a machine, each experiment up to five times; a time is the median, without energies.
 
     Processes of one host that compute at once are threads of one rank.
@@ -32,13 +35,14 @@ def measure_blocks_on_machine(plan: BlockPlan, machine: Machine, *, time_limit_s
         KernelError: A host is not one of the machine's, or an experiment is of a disk.
         UserError: A compiler or the launcher is missing.
         SimulationError: The program does not succeed.
+        Stopped: ``stop`` was set.
     """
     for one in plan.experiments:
         if one.block in DISK_BLOCKS:
             raise KernelError(f"machine {machine.name}", "its file names no disks", "Leave out the blocks of disks")
     hosts, lines = machine_plan(plan.experiments)
     program = real_blocks(machine)
-    with alone_on(machine):
+    with alone_on(machine, stop):
         done = launch(
             machine,
             [str(program)],
@@ -46,6 +50,7 @@ def measure_blocks_on_machine(plan: BlockPlan, machine: Machine, *, time_limit_s
             environment={"BLOCKS_PLAN": f"{{folder}}/{_PLAN}"},
             files={_PLAN: "".join(f"{line}\n" for line in lines).encode()},
             time_limit_s=time_limit_s,
+            stop=stop,
         )
     told = printed_json(done) if done.succeeded else None
     if told is None:
