@@ -161,7 +161,7 @@ def _who_waits(log: str) -> str:
     return f"ranks {', '.join(others)} and {last} wait"
 
 
-_SAID = re.compile(r"^recorder: (?:(unsupported|sampled): )?(.*)$", re.MULTILINE)
+_SAID = re.compile(r"^recorder: (?:(unsupported|lacking|sampled): )?(.*)$", re.MULTILINE)
 
 
 def check_recorded(done: Finished, what: str) -> None:
@@ -177,6 +177,8 @@ def check_recorded(done: Finished, what: str) -> None:
     how, text = said.groups()
     if how == "unsupported":
         raise KernelError(what, f"the program calls {text}, which cannot be recorded", "Do without that call")
+    if how == "lacking":
+        raise KernelError(what, f"the program calls {text}, which SimGrid does not have", "Do without that call")
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)

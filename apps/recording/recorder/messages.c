@@ -5,14 +5,14 @@
 
 /* --- the events --- */
 
-static Event start_event(int kind, int mode, const Comm *comm, int partner, int tag, int64_t size_bytes)
+Event message_event(int kind, int mode, const Comm *comm, int partner, int tag, int64_t size_bytes)
 {
   return (Event){.kind = (uint8_t)kind, .mode = (uint8_t)mode, .comm = comm->id,
                  .peer = partner >= 0 ? comm->world[partner] : -1, .tag = tag, .size_bytes = size_bytes};
 }
 
 /* Records the start of an operation and gives it a number; returns the event's index. */
-static size_t start(Rank *r, Event event)
+size_t begin_operation(Rank *r, Event event)
 {
   event.request = r->operations++;
   return (size_t)(note(r, event) - r->events);
@@ -30,7 +30,7 @@ static void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
 }
 
 /* Records that operation `number`, with this event, is complete; `received` describes the message of a receive. */
-static void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
+void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
   note(r, (Event){.kind = WAIT, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
@@ -58,7 +58,7 @@ static void undo(Rank *r, const Operation *operation)
     size_t event = 0;                                                                               \
     bool noted = r && to != MPI_PROC_NULL;                                                          \
     if (noted)                                                                                      \
-      event = start(r, start_event(SEND, mode, find_comm(r, comm), to, tag, size_of(count, type))); \
+      event = begin_operation(r, message_event(SEND, mode, find_comm(r, comm), to, tag, size_of(count, type))); \
     int result = SURE(P##name(data, count, type, to, tag, comm));                                   \
     if (noted)                                                                                      \
       wait_for(r, event, r->operations - 1, NULL);                                                  \
@@ -79,10 +79,11 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
     leave(r);
     return result;
   }
+  check_not_reserved(r, from, tag, comm);
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   const Comm *among = find_comm(r, comm);
-  size_t event = start(r, start_event(RECV, STANDARD, among, from, tag, 0));
+  size_t event = begin_operation(r, message_event(RECV, STANDARD, among, from, tag, 0));
   int result = SURE(PMPI_Recv(data, count, type, from, tag, comm, status));
   arrived(r, event, among, status);
   wait_for(r, event, r->operations - 1, &r->events[event]);
@@ -99,11 +100,12 @@ typedef struct {
 
 static Exchange start_exchange(Rank *r, MPI_Comm comm, int to, int tag, int64_t size_bytes, int from, int from_tag)
 {
+  check_not_reserved(r, from, from_tag, comm);
   Exchange e = {.comm = find_comm(r, comm), .sends = to != MPI_PROC_NULL, .receives = from != MPI_PROC_NULL};
   if (e.sends)
-    e.send = start(r, start_event(SEND, STANDARD, e.comm, to, tag, size_bytes));
+    e.send = begin_operation(r, message_event(SEND, STANDARD, e.comm, to, tag, size_bytes));
   if (e.receives)
-    e.receive = start(r, start_event(RECV, STANDARD, e.comm, from, from_tag, 0));
+    e.receive = begin_operation(r, message_event(RECV, STANDARD, e.comm, from, from_tag, 0));
   return e;
 }
 
@@ -153,7 +155,7 @@ int MPI_Sendrecv_replace(void *data, int count, MPI_Datatype type, int to, int t
 
 /* --- non-blocking and persistent --- */
 
-static void remember(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent)
+Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent)
 {
   Operation *operation = new_request(r, handle);
   operation->receive = event.kind == RECV;
@@ -163,6 +165,8 @@ static void remember(Rank *r, MPI_Request handle, Event event, const Comm *comm,
   operation->number = r->operations - 1; /* of a persistent request when it is started */
   operation->start = event;
   operation->comm = comm;
+  operation->collective = false;
+  return operation;
 }
 
 #define STARTS(name, kind, mode, pointer)                                                                     \
@@ -173,12 +177,14 @@ static void remember(Rank *r, MPI_Request handle, Event event, const Comm *comm,
     Event event = {0};                                                                                        \
     size_t place = 0;                                                                                         \
     if (noted) {                                                                                              \
-      event = start_event(kind, mode, find_comm(r, comm), partner, tag, size_of(count, type));                \
-      place = start(r, event);                                                                                \
+      if (kind == RECV)                                                                                       \
+        check_not_reserved(r, partner, tag, comm);                                                            \
+      event = message_event(kind, mode, find_comm(r, comm), partner, tag, size_of(count, type));                \
+      place = begin_operation(r, event);                                                                                \
     }                                                                                                         \
     int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
     if (noted)                                                                                                \
-      remember(r, *req, event, find_comm(r, comm), place, false);                                             \
+      remember_operation(r, *req, event, find_comm(r, comm), place, false);                                             \
     leave(r);                                                                                                 \
     return result;                                                                                            \
   }
@@ -196,7 +202,7 @@ STARTS(MPI_Irecv, RECV, STANDARD, void *)
     int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
     if (r && partner != MPI_PROC_NULL) {                                                                      \
       const Comm *among = find_comm(r, comm);                                                                 \
-      remember(r, *req, start_event(kind, mode, among, partner, tag, size_of(count, type)), among, 0, true);  \
+      remember_operation(r, *req, message_event(kind, mode, among, partner, tag, size_of(count, type)), among, 0, true);  \
     }                                                                                                         \
     leave(r);                                                                                                 \
     return result;                                                                                            \
@@ -213,7 +219,7 @@ static void restart(Rank *r, MPI_Request handle)
   Operation *operation = find_request(r, handle);
   if (!operation)
     return;
-  operation->event = start(r, operation->start);
+  operation->event = begin_operation(r, operation->start);
   operation->number = r->operations - 1;
   operation->active = true;
 }
@@ -258,6 +264,11 @@ static void completed(Rank *r, MPI_Request handle, MPI_Status *status)
   Operation *operation = find_request(r, handle);
   if (!operation || !operation->active)
     return;
+  if (operation->collective) {
+    parts_completed(r, operation);
+    drop_request(r, handle);
+    return;
+  }
   int cancelled = 0;
   PMPI_Test_cancelled(status, &cancelled);
   if (cancelled) {
@@ -277,7 +288,7 @@ static void all_completed(Rank *r, int count, const MPI_Request *handles)
 {
   for (int i = 0; i < count; i++) {
     Operation *operation = find_request(r, handles[i]);
-    if (!operation || !operation->active || operation->receive)
+    if (!operation || !operation->active || operation->receive || operation->collective)
       continue;
     wait_for(r, operation->event, operation->number, NULL);
     operation->active = false;
@@ -396,7 +407,7 @@ int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
 static void probed(Rank *r, MPI_Comm comm, const MPI_Status *status)
 {
   const Comm *among = find_comm(r, comm);
-  Event event = start_event(PROBE, STANDARD, among, status->MPI_SOURCE, status->MPI_TAG, 0);
+  Event event = message_event(PROBE, STANDARD, among, status->MPI_SOURCE, status->MPI_TAG, 0);
   int bytes = 0;
   PMPI_Get_count(status, MPI_BYTE, &bytes);
   event.size_bytes = bytes;
@@ -407,6 +418,7 @@ static void probed(Rank *r, MPI_Comm comm, const MPI_Status *status)
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
   Rank *r = enter();
+  check_not_reserved(r, from, tag, comm);
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Probe(from, tag, comm, status));
@@ -421,6 +433,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
   Rank *r = enter();
+  check_not_reserved(r, from, tag, comm);
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
