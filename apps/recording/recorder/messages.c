@@ -1,4 +1,4 @@
-/* Point-to-point messages: blocking, non-blocking and persistent operations, and their completion. */
+/* Point-to-point messages: blocking and non-blocking operations, and probes. */
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ size_t begin_operation(Rank *r, Event event)
 }
 
 /* Completes a receive event with the sender, tag and size of the received message. */
-static void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
+void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
 {
   Event *receive = &r->events[event];
   int bytes = 0;
@@ -34,19 +34,6 @@ void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
   note(r, (Event){.kind = WAIT, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
-}
-
-static void undo(Rank *r, const Operation *operation)
-{
-  hash_item(r, CANCEL, (uint64_t)(r->operations - operation->number));
-  r->events[operation->event].kind = DELETED;
-  if (operation->receive)
-    return;
-  bool self = operation->start.peer == r->rank;
-  r->now.messages--;
-  r->now.bytes -= operation->start.size_bytes;
-  r->now.self_messages -= self;
-  r->now.self_bytes -= self ? operation->start.size_bytes : 0;
 }
 
 /* --- blocking --- */
@@ -153,7 +140,7 @@ int MPI_Sendrecv_replace(void *data, int count, MPI_Datatype type, int to, int t
   return result;
 }
 
-/* --- non-blocking and persistent --- */
+/* --- non-blocking --- */
 
 Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent)
 {
@@ -166,6 +153,7 @@ Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Co
   operation->start = event;
   operation->comm = comm;
   operation->collective = false;
+  operation->resend = NULL;
   return operation;
 }
 
@@ -194,213 +182,6 @@ STARTS(MPI_Ibsend, SEND, BUFFERED, const void *)
 STARTS(MPI_Issend, SEND, SYNCHRONOUS, const void *)
 STARTS(MPI_Irsend, SEND, READY, const void *)
 STARTS(MPI_Irecv, RECV, STANDARD, void *)
-
-#define PREPARES(name, kind, mode, pointer)                                                                   \
-  int name(pointer data, int count, MPI_Datatype type, int partner, int tag, MPI_Comm comm, MPI_Request *req) \
-  {                                                                                                           \
-    Rank *r = enter();                                                                                        \
-    int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
-    if (r && partner != MPI_PROC_NULL) {                                                                      \
-      const Comm *among = find_comm(r, comm);                                                                 \
-      remember_operation(r, *req, message_event(kind, mode, among, partner, tag, size_of(count, type)), among, 0, true);  \
-    }                                                                                                         \
-    leave(r);                                                                                                 \
-    return result;                                                                                            \
-  }
-
-PREPARES(MPI_Send_init, SEND, STANDARD, const void *)
-PREPARES(MPI_Bsend_init, SEND, BUFFERED, const void *)
-PREPARES(MPI_Ssend_init, SEND, SYNCHRONOUS, const void *)
-PREPARES(MPI_Rsend_init, SEND, READY, const void *)
-PREPARES(MPI_Recv_init, RECV, STANDARD, void *)
-
-static void restart(Rank *r, MPI_Request handle)
-{
-  Operation *operation = find_request(r, handle);
-  if (!operation)
-    return;
-  operation->event = begin_operation(r, operation->start);
-  operation->number = r->operations - 1;
-  operation->active = true;
-}
-
-int MPI_Start(MPI_Request *request)
-{
-  Rank *r = enter();
-  if (r)
-    restart(r, *request);
-  int result = SURE(PMPI_Start(request));
-  leave(r);
-  return result;
-}
-
-int MPI_Startall(int count, MPI_Request *requests)
-{
-  Rank *r = enter();
-  for (int i = 0; r && i < count; i++)
-    restart(r, requests[i]);
-  int result = SURE(PMPI_Startall(count, requests));
-  leave(r);
-  return result;
-}
-
-int MPI_Request_free(MPI_Request *request)
-{
-  Rank *r = enter();
-  Operation *operation = r ? find_request(r, *request) : NULL;
-  if (operation && operation->active && operation->receive)
-    fail("unsupported: MPI_Request_free of a receive that is under way");
-  if (operation)
-    drop_request(r, *request);
-  int result = SURE(PMPI_Request_free(request));
-  leave(r);
-  return result;
-}
-
-/* --- completion --- */
-
-static void completed(Rank *r, MPI_Request handle, MPI_Status *status)
-{
-  Operation *operation = find_request(r, handle);
-  if (!operation || !operation->active)
-    return;
-  if (operation->collective) {
-    parts_completed(r, operation);
-    drop_request(r, handle);
-    return;
-  }
-  int cancelled = 0;
-  PMPI_Test_cancelled(status, &cancelled);
-  if (cancelled) {
-    undo(r, operation);
-  } else {
-    if (operation->receive)
-      arrived(r, operation->event, operation->comm, status);
-    wait_for(r, operation->event, operation->number, operation->receive ? &r->events[operation->event] : NULL);
-  }
-  operation->active = false;
-  if (!operation->persistent)
-    drop_request(r, handle);
-}
-
-/* Completes the sends that SMPI reports as inactive: it forgets sends whose data has been copied. */
-static void all_completed(Rank *r, int count, const MPI_Request *handles)
-{
-  for (int i = 0; i < count; i++) {
-    Operation *operation = find_request(r, handles[i]);
-    if (!operation || !operation->active || operation->receive || operation->collective)
-      continue;
-    wait_for(r, operation->event, operation->number, NULL);
-    operation->active = false;
-    if (!operation->persistent)
-      drop_request(r, handles[i]);
-  }
-}
-
-static void *copied(const void *items, int count, size_t size)
-{
-  char *copy = malloc((size_t)(count > 0 ? count : 1) * size);
-  if (!copy)
-    fail("out of memory");
-  for (size_t i = 0; items && i < (size_t)(count > 0 ? count : 0) * size; i++)
-    copy[i] = ((const char *)items)[i];
-  return copy;
-}
-
-int MPI_Wait(MPI_Request *request, MPI_Status *status)
-{
-  Rank *r = enter();
-  if (!r)
-    return PMPI_Wait(request, status);
-  MPI_Request handle = *request;
-  MPI_Status own;
-  status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = SURE(PMPI_Wait(request, status));
-  completed(r, handle, status);
-  leave(r);
-  return result;
-}
-
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-  Rank *r = enter();
-  if (!r)
-    return PMPI_Test(request, flag, status);
-  MPI_Request handle = *request;
-  MPI_Status own;
-  status = status == MPI_STATUS_IGNORE ? &own : status;
-  int result = SURE(PMPI_Test(request, flag, status));
-  hash_item(r, CHOICE, TEST);
-  if (*flag)
-    completed(r, handle, status);
-  else
-    observe_time(r);
-  leave(r);
-  return result;
-}
-
-/* Body of calls on several requests.  `call` may use `used`, the statuses of the program, or its own if the program
- * ignores them.  `done` records the completed requests, by their `handles` from before the call. */
-#define OF_MANY(call, done)                                                    \
-  Rank *r = enter();                                                           \
-  MPI_Request *handles = r ? copied(requests, count, sizeof *requests) : NULL; \
-  MPI_Status *own = r ? copied(NULL, count, sizeof *own) : NULL;               \
-  MPI_Status *used = r && statuses == MPI_STATUSES_IGNORE ? own : statuses;    \
-  int result = SURE(call);                                                     \
-  if (r) {                                                                     \
-    done                                                                       \
-  }                                                                            \
-  free(handles);                                                               \
-  free(own);                                                                   \
-  leave(r);                                                                    \
-  return result;
-
-int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Waitall(count, requests, used), for (int i = 0; i < count; i++) completed(r, handles[i], &used[i]);)
-}
-
-int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Testall(count, requests, flag, used),
-          hash_item(r, CHOICE, TESTALL);
-          if (!*flag) observe_time(r);
-          for (int i = 0; *flag && i < count; i++) completed(r, handles[i], &used[i]);)
-}
-
-int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Waitany(count, requests, index, used),
-          hash_item(r, CHOICE, WAITANY);
-          if (*index != MPI_UNDEFINED) completed(r, handles[*index], used);
-          else all_completed(r, count, handles);)
-}
-
-int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Testany(count, requests, index, flag, used),
-          hash_item(r, CHOICE, TESTANY);
-          if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
-          else if (*flag) all_completed(r, count, handles);
-          else observe_time(r);)
-}
-
-int MPI_Waitsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Waitsome(count, requests, ndone, indices, used),
-          hash_item(r, CHOICE, WAITSOME);
-          if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
-          for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)
-}
-
-int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
-{
-  OF_MANY(PMPI_Testsome(count, requests, ndone, indices, used),
-          hash_item(r, CHOICE, TESTSOME);
-          if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
-          if (*ndone == 0) observe_time(r);
-          for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)
-}
 
 /* --- probes --- */
 

@@ -69,6 +69,7 @@ typedef struct Operation {
   bool collective; /* it consists of `parts` operations, of which `number` is the first */
   int64_t parts;
   Event start;  /* event of the next operation, for a persistent request */
+  struct Resend *resend; /* for a persistent send that is started as sends of their own (messages.c) */
   const Comm *comm;
   struct Operation *later; /* the next one with the same handle: real MPIs share one among sends that are complete */
 } Operation;
@@ -137,6 +138,10 @@ Event message_event(int kind, int mode, const Comm *comm, int partner, int tag, 
 size_t begin_operation(Rank *r, Event event); /* of an operation, which gets a number; returns the event's index */
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received);
 Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent);
+void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status); /* completes the event of a receive */
+
+/* --- persistent.c --- */
+MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */
 
 /* --- collectives.c --- */
 Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes);

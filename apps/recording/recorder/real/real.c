@@ -41,6 +41,8 @@ void inject_computation(void) {}
 
 void time_computation(void) {}
 
+bool sends_anew(void) { return false; }
+
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
