@@ -124,6 +124,7 @@ class Recording:
     # As in apps.results.inputs.Inputs; archives do not hold them.
     asks: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
+    threads: bool = False
     # Of a recording that the user gives (apps/traces); archives do not hold them.
     remarks: tuple[str, ...] = ()  # where it comes from
     cautions: tuple[str, ...] = ()  # what it leaves out or only estimates
