@@ -80,8 +80,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                 if " " in found and not found.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {found}"] = None
     unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
-    texts = (tuple(map(printable, one)) for one in (unseen, asks, varies))
-    return Inputs(files, environment, *texts, threads=threads)
+    hidden, asked, varying = (tuple(map(printable, one)) for one in (unseen, asks, varies))
+    return Inputs(files, environment, hidden, asked, varying, threads)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

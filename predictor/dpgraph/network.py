@@ -77,7 +77,7 @@ class NetworkModel:
         timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
         buffered = (size_bytes < self.protocol.detached_below_bytes) | (program.mode == Mode.BUFFERED)
         synchronous = program.mode == Mode.SYNCHRONOUS
-        one_sided = np.isin(program.mode, (Mode.PUT, Mode.GET))  # they move at once; who waits for one waits for its end
+        one_sided = np.isin(program.mode, (Mode.PUT, Mode.GET))  # these move at once; a wait is for their end
         messages = np.zeros(program.nmessages, MESSAGE)
         messages["amount_bytes"] = amount_bytes
         messages["latency_s"] = self.timing.latency_s[timing_class, segment]

@@ -199,7 +199,8 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     sends, probes = np.flatnonzero((kind == Kind.SEND) | fetched), np.flatnonzero(kind == Kind.PROBE)
     receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)
     message = np.full(len(events), -1, np.int64)
-    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~((events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)))
+    alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # nobody receives it
+    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone)
     ordered_sends = ordered_sends[_order(events, ordered_sends, rank[ordered_sends], events["peer"][ordered_sends])]
     ordered_receives = receives[_order(events, receives, events["peer"][receives], rank[receives])]
     _check(events, rank, ordered_sends, ordered_receives)
