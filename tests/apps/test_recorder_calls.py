@@ -317,8 +317,7 @@ def test_what_cannot_be_recorded_is_refused_by_name(name, body, tmp_path):
         ("MPI_Win_test", "int flag; MPI_Win_test(MPI_WIN_NULL, &flag);"),
         (
             "MPI_Ineighbor_allgather",
-            "MPI_Request r;"
-            "MPI_Ineighbor_allgather(&rank, 1, MPI_INT, &rank, 1, MPI_INT, MPI_COMM_WORLD, &r);",
+            "MPI_Request r;MPI_Ineighbor_allgather(&rank, 1, MPI_INT, &rank, 1, MPI_INT, MPI_COMM_WORLD, &r);",
         ),
         (
             "MPI_Recv before MPI_Mrecv of a message that it asks for too",
