@@ -101,14 +101,12 @@ int MPI_Init(int *argc, char ***argv)
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-  bool records = getenv("RECORDER_FOLDER"); /* one thread of each rank calls MPI: SMPI's ranks are no threads */
-  int granted = records && required > MPI_THREAD_FUNNELED ? MPI_THREAD_FUNNELED : required;
-  int result = PMPI_Init_thread(argc, argv, granted, provided);
+  int result = PMPI_Init_thread(argc, argv, required, provided);
   begin_rank();
   Rank *r = current_rank();
   if (r) {
-    r->threads = *provided = granted;
-    if (required > granted)
+    r->threads = *provided = threads_granted(required, *provided);
+    if (required > MPI_THREAD_FUNNELED)
       inputs_threads();
   }
   return result;

@@ -43,6 +43,13 @@ void time_computation(void) {}
 
 bool sends_anew(void) { return false; }
 
+int threads_granted(int asked, int provided)
+{
+  if (asked > MPI_THREAD_FUNNELED)
+    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
+  return provided;
+}
+
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
