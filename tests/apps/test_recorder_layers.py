@@ -164,3 +164,25 @@ def test_a_program_with_parallel_files_is_simulated_in_full_and_not_recorded(wit
 def test_parallel_files_need_disks(with_files):
     with pytest.raises(PlatformError, match="a host without a disk"):
         simulate(spec_of(with_files[1], 1, "10"))
+
+
+FREED = """
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+  int rank, item;
+  MPI_Request request;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Irecv(&item, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  MPI_Send(&rank, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_receive_that_is_freed_under_way_is_simulated(tmp_path):
+    (tmp_path / "freed.c").write_text(FREED)
+    assert simulate(spec_of(tmp_path / "freed.c", 2)).messages == (1, 1)
