@@ -14,8 +14,8 @@ from platforms.errors import UserError, nearest
 
 COLUMNS = ("experiment", "group", "first", "second", "amount", "time_s", "at_s")
 CALLS = ("pingpong", "send", "isend", "recv")
-EXPERIMENTS = (*CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alone", "busy", "end")
-_TIMED = (*CALLS, "latency", "flow", "alone", "busy")
+EXPERIMENTS = (*CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", "end")
+_TIMED = (*CALLS, "latency", "flow", "alltoall", "alone", "busy")
 _LONGEST_S = 1e6
 
 

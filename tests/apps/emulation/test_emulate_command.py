@@ -19,6 +19,7 @@ FREE_GRID = "examples/emulation/free.toml"
         ("grid4x2 --cpu 4711 -- true", "error: --cpu 4711: no processor that may be used. Known: "),
         ("grid4x2 --strict --write-machine m.toml", "error: --strict: judges a run, but no command is given. Write "),
         ("grid4x2 --pace free -- true", "error: --core-gflops: is missing. The free pace needs "),
+        ("grid4x2 --eager-limit 10 -- true", "error: --eager-limit 10: is out of range. Give 1024 to 1073741824 bytes"),
         ("nowhere.toml -- true", "error: nowhere.toml: "),
         ("grid4x2 --write-machine no/folder/m.toml", "error: --write-machine"),
     ],
