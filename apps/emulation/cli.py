@@ -12,7 +12,7 @@ from typing import Any
 from apps.arguments.exit_status import exit_status
 from apps.emulation.machine_description import machine_text
 from apps.emulation.running import run_on_grid
-from apps.emulation.settings import COUNTED, DISTURBED, PACES, Settings, slowed_down
+from apps.emulation.settings import COUNTED, DISTURBED, FIFO, PACES, QUEUES, Settings, slowed_down
 from apps.emulation.validity import as_json, gates, summary
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
@@ -63,6 +63,11 @@ def build_parser() -> argparse.ArgumentParser:
         help="let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
     )  # fmt: skip
     parser.add_argument(
+        "--queues", choices=QUEUES, default=FIFO,
+        help="order in which a node sends packets: fifo, first come, first served; turns, those for different nodes in "
+        "turn, as fq and fq_codel of Linux do (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--cpu", metavar="N", type=int,
         help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
     )  # fmt: skip
@@ -94,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
         if getattr(args, option):
             check_writable(f"--{option.replace('_', '-')}", getattr(args, option))
     core_flops = None if args.core_gflops is None else args.core_gflops * 1e9
-    settings = Settings(args.pace, core_flops, args.eager_limit, args.cpu)
+    settings = Settings(args.pace, core_flops, args.eager_limit, args.queues, args.cpu)
     grid = slowed_down(read_grid(args.grid) if names_file(args.grid) else named_grid(args.grid), args.slowdown)
     settings.check(grid)
     _write(args, grid)
@@ -121,7 +126,7 @@ def _write(args: argparse.Namespace, grid: Grid) -> None:
         name = str(Path(args.grid).resolve()) if names_file(args.grid) else args.grid
         words = [name, "--strict", "--pace", args.pace]
         given = {"--slowdown": args.slowdown, "--core-gflops": args.core_gflops, "--eager-limit": args.eager_limit}
-        for option, value in {**given, "--cpu": args.cpu}.items():
-            if value not in (None, 1.0):
-                words += [option, f"{value!r}"]
+        for option, value in {**given, "--cpu": args.cpu, "--queues": args.queues}.items():
+            if value not in (None, 1.0, FIFO):
+                words += [option, str(value)]
         write_text("--write-machine", args.write_machine, machine_text(grid, words))

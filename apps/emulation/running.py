@@ -39,7 +39,7 @@ def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Repor
     check_command(command[0])
     emulator, pacer = emulator_program(), pacer_library()
     with own_processor(settings.cpu) as processor, os.fdopen(os.memfd_create("grid"), "wb") as described:
-        described.write(f"pacer {pacer}\n{description(grid, processor)}".encode())
+        described.write(f"pacer {pacer}\n{description(grid, processor, settings.queues)}".encode())
         described.flush()
         os.lseek(described.fileno(), 0, os.SEEK_SET)
         report = _run(emulator, described.fileno(), command, environment(grid, settings, processor))

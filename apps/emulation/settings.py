@@ -12,6 +12,8 @@ from platforms.grids.grid import Grid, Wire
 
 COUNTED, FREE = "counted", "free"
 PACES = (COUNTED, FREE)
+FIFO, TURNS = "fifo", "turns"
+QUEUES = (FIFO, TURNS)
 MOST_NODES = 16
 MOST_NAME = 63  # characters of the name of a host that the system takes
 MTU_BYTES = 9000
@@ -34,6 +36,7 @@ class Settings:
     pace: str = COUNTED
     core_flops: float | None = None  # in free mode: of one core of this machine, flop/s
     eager_bytes: int | None = None  # Open MPI sends messages up to this size at once; None: as it is shipped
+    queues: str = FIFO  # of the nodes: first come, first served, or connections in turn
     cpu: int | None = None  # number of the processor for router and ranks; None: the last one on which no grid runs
 
     def __post_init__(self) -> None:
