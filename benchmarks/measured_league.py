@@ -11,11 +11,12 @@ import csv
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 GRIDS = ("free", "wan10")
+TUNED = ("--eager-limit", "262144", "--queues", "turns")  # of gridval emulate
 # Kernels and classes by what they tell, and then by how long they take.
 ORDER = ("is S", "ft S", "ep S", "is W", "ft W", "lu S", "mg S", "mg W", "ep W", "cg S", "cg W", "lu W")
 PREDICTORS = ("simulate", "structural", "dpgraph", "hcf-constant", "hcf", "hcf-printed")
@@ -36,12 +37,11 @@ def gridval(*words: str) -> str:
     return "" if done.returncode == 0 else next((line for line in lines if "error" in line), (lines or ["failed"])[-1])
 
 
-def prepare(folder: Path, grid: str, eager_limit: int | None, budget_s: float) -> None:
+def prepare(folder: Path, grid: str, tuned: Sequence[str], budget_s: float) -> None:
     """Write the machine file of a grid and calibrate it, unless that has been done."""
     machine, platform = folder / f"{grid}.toml", folder / f"{grid}.xml"
-    more = [] if eager_limit is None else ["--eager-limit", str(eager_limit)]
     if not machine.exists():
-        _check(gridval("emulate", f"examples/emulation/{grid}.toml", *more, "--write-machine", str(machine)))
+        _check(gridval("emulate", f"examples/emulation/{grid}.toml", *tuned, "--write-machine", str(machine)))
     if not platform.exists():
         words = ["--machine", str(machine), "--budget", f"{budget_s:g}", "--out", str(platform)]
         _check(gridval("platform", "calibrate", *words))
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("folder", metavar="FOLDER", help="where everything is kept")
     parser.add_argument("--grids", default=",".join(GRIDS), help="some of examples/emulation (default: %(default)s)")
     parser.add_argument("--classes", default="S,W", help="classes to run (default: %(default)s)")
-    parser.add_argument("--eager-limit", type=int, help="that of Open MPI, bytes (default: its own)")
+    parser.add_argument("--plain", action="store_true", help=f"emulate the grids without {' '.join(TUNED)}")
     parser.add_argument("--budget", type=float, default=120, help="of a calibration, s (default: %(default)g)")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no case after so many (default: any)")
     args = parser.parse_args()
@@ -116,8 +116,12 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     grids = tuple(args.grids.split(","))
+    kind = "plain" if args.plain else "tuned"
+    if (folder / "kind").exists() and (folder / "kind").read_text(encoding="utf-8") != kind:
+        raise SystemExit(f"error: {args.folder}: it was begun with other options. Name another folder.")
+    (folder / "kind").write_text(kind, encoding="utf-8")
     for grid in grids:
-        prepare(folder, grid, args.eager_limit, args.budget)
+        prepare(folder, grid, () if args.plain else TUNED, args.budget)
     chosen = cases(grids, tuple(args.classes.split(",")))
     for grid, size, app in chosen:
         if time.monotonic() - started > 60 * args.minutes:
