@@ -43,7 +43,7 @@ def prepare(folder: Path, grid: str, tuned: Sequence[str], budget_s: float) -> N
     if not machine.exists():
         _check(gridval("emulate", f"examples/emulation/{grid}.toml", *tuned, "--write-machine", str(machine)))
     if not platform.exists():
-        words = ["--machine", str(machine), "--budget", f"{budget_s:g}", "--out", str(platform)]
+        words = ["--machine", str(machine), "--budget", f"{budget_s:g}", "--kernels", "none", "--out", str(platform)]
         _check(gridval("platform", "calibrate", *words))
 
 

@@ -128,7 +128,7 @@ def launch(
     """
     _check(machine, hosts_of_ranks)
     launcher = find_launcher(machine)
-    limit_s = machine.limits.wall_s if time_limit_s is None else min(time_limit_s, machine.limits.wall_s)
+    limit_s = _limit_s(machine, time_limit_s)
     with scratch_folder("machine", _made(machine.folder)) as scratch:
         folder = _by_its_name(scratch)
         names = [real_name(host) for host in hosts_of_ranks]
@@ -138,6 +138,10 @@ def launch(
         values = _values(folder, names, limit_s)
         ranks = _rank_command(machine, program, folder, environment or {}, preload)
         words = _command(machine, values, ranks, folder)
+        script = _script(machine, values, ranks)
+        if script is not None:
+            (folder / "script").write_text(script)
+            (folder / "script").chmod(0o755)
         run = partial(
             run_bounded,
             [str(launcher), *words[1:]],
@@ -171,6 +175,41 @@ def _ended(machine: Machine, values: Mapping[str, str], run: Callable[[], Finish
         if not succeeded:
             _cancel(machine, values)
     return done
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A launch as it would be made, with FOLDER for its folder."""
+
+    command: tuple[str, ...]
+    script: str | None  # text of the batch script
+    hosts: tuple[str, ...]  # lines of the file of hosts, by rank
+    limit_s: float
+
+
+def planned_launch(
+    machine: Machine,
+    program: Sequence[str],
+    hosts_of_ranks: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    preload: Sequence[Path] = (),
+    time_limit_s: float | None = None,
+) -> Planned:
+    """Return what ``launch`` would start with the same arguments; nothing is started or written.
+
+    Raises:
+        KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
+        UserError: The launcher is missing.
+    """
+    _check(machine, hosts_of_ranks)
+    find_launcher(machine)
+    limit_s, folder = _limit_s(machine, time_limit_s), Path("FOLDER")
+    names = tuple(real_name(host) for host in hosts_of_ranks)
+    values = _values(folder, names, limit_s)
+    ranks = _rank_command(machine, program, folder, environment or {}, preload)
+    script = _script(machine, values, ranks)
+    return Planned(tuple(_command(machine, values, ranks, folder)), script, names, limit_s)
 
 
 def real_name(host: str) -> str:
@@ -259,15 +298,22 @@ def _rank_command(
     return ["/usr/bin/env", *settings, *program] if settings else list(program)
 
 
-def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
-    """Return the launcher's words; write the batch script, if there is one, with the program quoted for a shell."""
+def _limit_s(machine: Machine, asked_s: float | None) -> float:
+    return machine.limits.wall_s if asked_s is None else min(asked_s, machine.limits.wall_s)
+
+
+def _script(machine: Machine, values: Mapping[str, str], program: Sequence[str]) -> str | None:
+    """Return the batch script, if there is one, with the program quoted for a shell."""
     script = machine.launcher.script
-    if script is not None:
-        options = shlex.join(machine.launcher.options)
-        text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
-        path = folder / "script"
-        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}")
-        path.chmod(0o755)
+    if script is None:
+        return None
+    options = shlex.join(machine.launcher.options)
+    text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
+    return text if text.startswith("#!") else f"#!/bin/sh\n{text}"
+
+
+def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
+    """Return the launcher's words."""
     words: list[str] = []
     for word in machine.launcher.command:
         if word == PROGRAM:
