@@ -12,32 +12,45 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from predictor.dpgraph.instructions import COMPUTE, MESSAGE, SEND, WAIT_RECEIVED, Instructions, Paths
+from predictor.dpgraph.instructions import (
+    COMPUTE,
+    MARK,
+    MESSAGE,
+    SEND,
+    SLEEP,
+    WAIT_RECEIVED,
+    Instructions,
+    Loop,
+    Messages,
+    Paths,
+)
 
 
 def share_cores(
     instructions: Instructions,
-    messages: np.ndarray,
+    messages: Messages,
     paths: Paths,
     *,
     placement: Sequence[str],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int],
-) -> tuple[Instructions, np.ndarray, Paths]:
+    loop: Loop | None = None,
+) -> tuple[Instructions, Messages, Paths, Loop | None]:
     """Return the program with computations as flows on the hosts that have more ranks than cores.
 
     Args:
         instructions: What the ranks do.
-        messages: The messages of the program, of dtype MESSAGE.
+        messages: The messages of the program.
         paths: The network between the hosts.
         placement: The host of each rank.
         s_per_flop: Seconds per flop of each rank.
         cores: Number of cores of each rank's host.
+        loop: The instructions that are repeated.
     """
     ranks_of = Counter(placement)
     crowded = [ranks_of[host] > count for host, count in zip(placement, cores, strict=True)]
     if not any(crowded):
-        return instructions, messages, paths
+        return instructions, messages, paths, loop
     rank = np.repeat(np.arange(len(placement)), np.diff(instructions.first))
     shared = (instructions.code == COMPUTE) & np.array(crowded)[rank]
     hosts = {host: i for i, host in enumerate(dict.fromkeys(h for h, c in zip(placement, crowded, strict=True) if c))}
@@ -52,16 +65,29 @@ def share_cores(
     works["path"] = len(paths.bound_Bps) + host_of[rank[shared]]
 
     number = np.full(len(rank), -1, np.int64)
-    number[shared] = len(messages) + np.arange(len(works))
+    number[shared] = len(messages.kind) + np.arange(len(works))
     copies = np.where(shared, 2, 1)  # a shared computation becomes a send and a wait
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in instructions[:3])
     code[begins[:-1][shared]], code[begins[:-1][shared] + 1] = SEND, WAIT_RECEIVED
     argument[begins[:-1][shared]] = argument[begins[:-1][shared] + 1] = number[shared]
 
+    kind = np.concatenate([messages.kind, len(messages.kinds) + np.arange(len(works), dtype=np.int32)])
+    if loop is not None:
+        repeated = (np.flatnonzero(shared) >= loop.first[rank[shared]]) & (
+            np.flatnonzero(shared) < loop.last[rank[shared]]
+        )
+        is_fixed = np.concatenate([np.arange(len(messages.kind)) < loop.fixed, ~repeated])
+        order = np.argsort(~is_fixed, kind="stable")  # the messages of the loop have the highest numbers
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order))
+        with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP))
+        argument[with_message] = place[argument[with_message]]
+        kind = kind[order]
+        loop = Loop(begins[loop.first], begins[loop.last], loop.copies, int(np.count_nonzero(is_fixed)))
     return (
         Instructions(code, argument, value, begins[instructions.first]),
-        np.concatenate([messages, works]),
+        Messages(np.concatenate([messages.kinds, works]), kind),
         Paths(
             bound_Bps=np.concatenate([paths.bound_Bps, [speed[host] for host in hosts]]),
             penalty=np.concatenate([paths.penalty, np.ones(len(hosts))]),
@@ -70,4 +96,5 @@ def share_cores(
             weight=np.concatenate([paths.weight, np.ones(len(hosts))]),
             capacity_Bps=np.concatenate([paths.capacity_Bps, [total[host] for host in hosts]]),
         ),
+        loop,
     )
