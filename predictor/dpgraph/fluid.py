@@ -81,8 +81,8 @@ def evaluate(
 
     Raises:
         TypeError: An array has items of another type than its description says.
-        ValueError: The arrays do not fit one another, a message is sent or received twice, or a message of the loop is not
-            waited for in it.
+        ValueError: The arrays do not fit one another, a message is sent or received twice, or a message of the loop is
+            not waited for in it.
         MemoryError: There is not enough memory.
         UserError: The C files cannot be compiled.
     """

@@ -166,9 +166,7 @@ class Sections:
                 self._looped.pop(next(iter(self._looped)))
             loop = self._once.loop
             assert loop is not None
-            self._looped[iterations] = replace(
-                self._once, loop=loop._replace(copies=iterations - LEAST_FOR_LOOP + 1)
-            )
+            self._looped[iterations] = replace(self._once, loop=loop._replace(copies=iterations - LEAST_FOR_LOOP + 1))
         return self._looped[iterations]
 
     @cached_property

@@ -120,8 +120,8 @@ def test_marks_around_computations_are_repeated_too():
 
 
 def test_a_rank_that_runs_far_ahead_gets_room_for_its_copies():
-    # Rank 0 sends buffered messages and never waits; rank 1 computes 1 s in each iteration.  By hand: eager messages all
-    # begin at once, share the link of 250 bytes/s and come together; rank 1 then computes for n seconds.
+    # Rank 0 sends buffered messages and never waits; rank 1 computes 1 s in each iteration.  By hand: eager messages
+    # all begin at once, share the link of 250 bytes/s and come together; rank 1 then computes for n seconds.
     writer = Writer()
     for _ in range(3):
         writer.message(0, 1, 8)
