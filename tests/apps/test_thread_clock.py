@@ -22,7 +22,7 @@ class Timespec(ctypes.Structure):
 
 
 def target(app):
-    platform = materialise(named_grid("grid2x2"))
+    platform = materialise(named_grid("grid2x2", speeds_flops=[40e9, 50e9]))
     return Target(problem(app, "S"), platform, block(platform, 4))
 
 
