@@ -1,8 +1,8 @@
 """Growth of processor time and memory with the messages of a graph, and with the ranks of `structural`.
 
-Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages; a
-prediction of `structural` is that of CG D on 4 clusters, evidence included.  The growth with the ranks of a simulation is
-in scaling.py, that with the platforms in graph_speed.py.
+Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages;
+a prediction of `structural` is that of CG D on 4 clusters, evidence included.  The growth with the ranks of a
+simulation is in scaling.py, that with the platforms in graph_speed.py.
 """
 
 import argparse
