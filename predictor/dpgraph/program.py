@@ -93,10 +93,12 @@ class Program:
 
     @cached_property
     def _pair(self) -> np.ndarray:
-        return self.source.astype(np.int64) * self.nranks + self.destination
+        pair: np.ndarray = self.source.astype(np.int64) * self.nranks + self.destination
+        return pair
 
     def _marks_between(self, begin: int, end: int) -> np.ndarray:
-        return self.argument[begin:end][self.code[begin:end] == MARK]
+        marks: np.ndarray = self.argument[begin:end][self.code[begin:end] == MARK]
+        return marks
 
 
 class Sections:
