@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -22,7 +23,12 @@ from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
 from platforms.files.scratch import scratch_folder
-from platforms.simgrid.child import clean_environment, die_with_parent
+from platforms.simgrid.child import clean_environment
+
+_NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
+_COMPLAINT = re.compile(
+    r"error|\bnot\b|cannot|can't|unable|denied|refused|failed|fatal|no such|no route", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,26 @@ class Launched:
     @property
     def why(self) -> str:
         """The reason of a failure, as far as it is known."""
+        said = telling_line(self.stderr)
         if self.timed_out:
-            return f"time limit reached after {self.wall_s:.1f} s"
-        lines = [line.strip() for line in self.stderr.splitlines() if line.strip(" -*=\t")]
-        telling = [line for line in lines if "error" in line.lower() or "not " in line.lower()]
-        said = (telling or lines or ["nothing was said"])[0].rstrip(".")
-        return f"the launcher ended with status {self.status}: {said}"
+            return f"time limit reached after {self.wall_s:.1f} s{f': {said}' if said else ''}"
+        return f"the launcher ended with status {self.status}: {said or 'nothing was said'}"
+
+
+def telling_line(text: str) -> str:
+    """Return the words in an error output that say what is wrong; empty if nothing was said.
+
+    They are the first line in which a program names itself and complains, or else the first sentence that complains, or
+    else the first line.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip(" -*=\t")]
+    lines = [line for line in lines if "ORTE_ERROR_LOG" not in line] or lines  # Open MPI's trouble with its own parts
+    for line in lines:
+        if _NAMED.match(line) and _COMPLAINT.search(line):
+            return line.rstrip(".")
+    start = next((number for number, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
+    words = " ".join(lines[start : start + 3]).split()  # launchers wrap sentences over several lines
+    return " ".join(words).split(". ")[0].lstrip("* ").rstrip(".")
 
 
 def printed_json(done: Launched) -> dict[str, Any] | None:
@@ -104,7 +124,7 @@ def launch(
     """
     _check(machine, hosts_of_ranks)
     launcher = find_launcher(machine)
-    limit_s = machine.limits.wall_s if time_limit_s is None else min(time_limit_s, machine.limits.wall_s)
+    limit_s = _limit_s(machine, time_limit_s)
     with scratch_folder("machine", _made(machine.folder)) as scratch:
         folder = _by_its_name(scratch)
         names = [real_name(host) for host in hosts_of_ranks]
@@ -114,6 +134,10 @@ def launch(
         values = _values(folder, names, limit_s)
         ranks = _rank_command(machine, program, folder, environment or {}, preload)
         words = _command(machine, values, ranks, folder)
+        script = _script(machine, values, ranks)
+        if script is not None:
+            (folder / "script").write_text(script)
+            (folder / "script").chmod(0o755)
         work = working_folder(folder) if links else None
         try:
             done = run_bounded(
@@ -136,6 +160,41 @@ def launch(
     output, errors = done.output + output, done.log + errors
     shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
     return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A launch as it would be made, with FOLDER for its folder."""
+
+    command: tuple[str, ...]
+    script: str | None  # text of the batch script
+    hosts: tuple[str, ...]  # lines of the file of hosts, by rank
+    limit_s: float
+
+
+def planned_launch(
+    machine: Machine,
+    program: Sequence[str],
+    hosts_of_ranks: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    preload: Sequence[Path] = (),
+    time_limit_s: float | None = None,
+) -> Planned:
+    """Return what ``launch`` would start with the same arguments; nothing is started or written.
+
+    Raises:
+        KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
+        UserError: The launcher is missing.
+    """
+    _check(machine, hosts_of_ranks)
+    find_launcher(machine)
+    limit_s, folder = _limit_s(machine, time_limit_s), Path("FOLDER")
+    names = tuple(real_name(host) for host in hosts_of_ranks)
+    values = _values(folder, names, limit_s)
+    ranks = _rank_command(machine, program, folder, environment or {}, preload)
+    script = _script(machine, values, ranks)
+    return Planned(tuple(_command(machine, values, ranks, folder)), script, names, limit_s)
 
 
 def real_name(host: str) -> str:
@@ -224,15 +283,22 @@ def _rank_command(
     return ["/usr/bin/env", *settings, *program] if settings else list(program)
 
 
-def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
-    """Return the launcher's words; write the batch script, if there is one, with the program quoted for a shell."""
+def _limit_s(machine: Machine, asked_s: float | None) -> float:
+    return machine.limits.wall_s if asked_s is None else min(asked_s, machine.limits.wall_s)
+
+
+def _script(machine: Machine, values: Mapping[str, str], program: Sequence[str]) -> str | None:
+    """Return the batch script, if there is one, with the program quoted for a shell."""
     script = machine.launcher.script
-    if script is not None:
-        options = shlex.join(machine.launcher.options)
-        text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
-        path = folder / "script"
-        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}")
-        path.chmod(0o755)
+    if script is None:
+        return None
+    options = shlex.join(machine.launcher.options)
+    text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
+    return text if text.startswith("#!") else f"#!/bin/sh\n{text}"
+
+
+def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
+    """Return the launcher's words."""
     words: list[str] = []
     for word in machine.launcher.command:
         if word == PROGRAM:
@@ -252,11 +318,14 @@ def _text(path: Path) -> str:
 
 
 def _cancel(machine: Machine, values: Mapping[str, str]) -> None:
-    """End a job that the launcher may have left with the batch system; a job that has ended is no error."""
+    """End a job that the launcher may have left with the batch system; a job that has ended is no error.
+
+    The command has a session of its own: a second Ctrl-C at the terminal does not reach it.
+    """
     if machine.launcher.cancel:
         words = [without_placeholders(word, values) for word in machine.launcher.cancel]
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
-                [*die_with_parent(), *words], stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=machine.limits.command_s, check=False,
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=machine.limits.command_s, check=False,
+                start_new_session=True,
             )  # fmt: skip

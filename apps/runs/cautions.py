@@ -55,7 +55,7 @@ def target_cautions(target: Target) -> tuple[str, ...]:
 
 def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
-    if isinstance(plan, NetworkPlan) and plan.machine is not None:  # neither the platform nor SimGrid took part
+    if plan.machine is not None:  # neither the platform nor SimGrid took part
         return ()
     changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
     return (*_changes(changes), *_repairs(simgrid_identity()))

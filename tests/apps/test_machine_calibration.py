@@ -13,7 +13,9 @@ from apps.calibration.cli import main
 from apps.calibration.machine import command
 from apps.calibration.machine.calibrate import Request, calibrated
 from apps.calibration.machine.judge import median_error, worst
-from apps.calibration.machine.report import as_text, error_rows
+from apps.calibration.machine.page import machine_page
+from apps.calibration.machine.picture import machine_figure
+from apps.calibration.machine.report import as_json, as_text, error_rows
 from apps.calibration.machine.rows import Row, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
@@ -21,7 +23,7 @@ from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine
 from apps.probes.machine.measure import machine_program, simulated_rows
 from platforms.errors import UserError
-from platforms.read.read import read_platform
+from platforms.read.read import kept_file, read_platform
 
 OPTIONS = {
     "smpi/lat-factor": "0:1;65551:3", "smpi/bw-factor": "0:0.8;65551:1", "network/crosstraffic": "0",
@@ -307,3 +309,22 @@ def test_the_program_runs_under_a_real_mpi(tmp_path):
     rows = read_rows(done.stdout, "mpirun")
     assert [node.ranks for node in rows.nodes] == [2]
     assert {row.experiment for row in rows.rows} >= {"pingpong", "send", "isend", "recv", "flow", "alone", "busy"}
+
+
+def test_speeds_of_kernels_are_in_the_platform_the_json_the_table_and_the_page(measured):
+    # By hand: hosts of 1 and 2 Gflop/s; cg at 0.5 and mg at 0.25 Gop/s on every node.
+    kernels = [
+        Row("kernel-alone", 0, node.name, name, 1000, 1000 / speed, 1.0)
+        for name, speed in (("cg", 0.5e9), ("mg", 0.25e9))
+        for node in measured.nodes
+    ]
+    found = calibrated(request(measured.beside(kernels), core_flops=[1e9, 2e9], notes=("mg took long",)))
+    hosts = read_platform(kept_file(found.content), "made").hosts
+    assert {host.speed_flops: host.efficiencies[0].alone for host in hosts} == {1e9: 0.5, 2e9: 0.25}
+    told = as_json(found, {})
+    assert told["kernels"]["cg"][measured.nodes[0].name]["alone_per_s"] == pytest.approx(0.5e9)
+    assert told["kernel_efficiency"]["c1"]["mg"] == {"alone": pytest.approx(0.125), "busy": pytest.approx(0.125)}
+    assert "mg took long" in told["notes"]
+    text, page = as_text(found, {}, wide=True), machine_page(found, machine_figure(found))
+    assert re.search(r"c0 +cg +0.5 +- +- +0% +0.5 +0.5", text)
+    assert "<h2>Kernels</h2>" in page and "<td>cg</td>" in page

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* RTLD_DEFAULT */
+#define _GNU_SOURCE /* RTLD_DEFAULT, for work.h */
 #include "orders.h"
 #include "../../common/checked.h"
 #include <mpi.h>
@@ -6,13 +6,10 @@
 #ifdef SIMULATED
 #include <smpi/smpi.h>
 #else
-#include <dlfcn.h>
+#include "../../common/work.h"
 #endif
 
 enum { ORDER = 1, RESULT, READY, GO, DATA, ACK };
-#ifndef SIMULATED
-static const double LEAST_HELD_S = 1e-4;
-#endif
 
 static void send_to(int other, int bytes, const Process *me)
 {
@@ -141,31 +138,10 @@ static int take_part_in_flows(const Order *order, const Process *me, double *tim
 #ifdef SIMULATED
 static void compute(double operations) { smpi_execute_flops_benched(operations); }
 #else
-/* An emulated node may hold the rank for as long as so many operations take on it; tells whether it has. */
-static bool held(double operations)
-{
-  void (*pace)(double) = (void (*)(double))dlsym(RTLD_DEFAULT, "pace_operations");
-  double start = MPI_Wtime();
-  if (pace)
-    pace(operations);
-  return MPI_Wtime() - start > LEAST_HELD_S;
-}
-
 static void compute(double operations)
 {
-  enum { CHAINS = 16 }; /* independent of each other, so that several multiply-adds are under way at once */
-  double x[CHAINS];
-  volatile double kept;
-  if (held(operations))
-    return;
-  for (int i = 0; i < CHAINS; i++)
-    x[i] = i;
-  for (double done = 0; done < operations; done += 2 * CHAINS)
-    for (int i = 0; i < CHAINS; i++)
-      x[i] = x[i] * 0.999999 + 1e-6;
-  for (int i = 0; i < CHAINS; i++)
-    kept = x[i];
-  (void)kept;
+  if (!work_held(operations))
+    work_done(operations);
 }
 #endif
 
