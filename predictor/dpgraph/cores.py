@@ -74,16 +74,10 @@ def share_cores(
 
     kind = np.concatenate([messages.kind, len(messages.kinds) + np.arange(len(works), dtype=np.int32)])
     if loop is not None:
-        repeated = (np.flatnonzero(shared) >= loop.first[rank[shared]]) & (
-            np.flatnonzero(shared) < loop.last[rank[shared]]
-        )
+        at = np.flatnonzero(shared)
+        repeated = (at >= loop.first[rank[shared]]) & (at < loop.last[rank[shared]])
         is_fixed = np.concatenate([np.arange(len(messages.kind)) < loop.fixed, ~repeated])
-        order = np.argsort(~is_fixed, kind="stable")  # the messages of the loop have the highest numbers
-        place = np.empty(len(order), np.int32)
-        place[order] = np.arange(len(order))
-        with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP))
-        argument[with_message] = place[argument[with_message]]
-        kind = kind[order]
+        kind = _loop_last(code, argument, kind, is_fixed)
         loop = Loop(begins[loop.first], begins[loop.last], loop.copies, int(np.count_nonzero(is_fixed)))
     return (
         Instructions(code, argument, value, begins[instructions.first]),
@@ -98,3 +92,14 @@ def share_cores(
         ),
         loop,
     )
+
+
+def _loop_last(code: np.ndarray, argument: np.ndarray, kind: np.ndarray, is_fixed: np.ndarray) -> np.ndarray:
+    """Give the messages of the loop the highest numbers, in ``argument``; return the kinds in the new order."""
+    order = np.argsort(~is_fixed, kind="stable")
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order))
+    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP))
+    argument[with_message] = number[argument[with_message]]
+    ordered: np.ndarray = kind[order]
+    return ordered
