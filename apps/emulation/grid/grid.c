@@ -27,7 +27,10 @@ static const char *read_link(Grid *grid, const char *line)
   bool whole = sscanf(line, "link %159s %lf %lf %15s", link->name, &link->rate, &link->delay, order) == 4;
   if (!whole || link->rate <= 0 || link->delay < 0 || (strcmp(order, "fifo") && strcmp(order, "turns")))
     return "a wrong link";
-  if (!strcmp(order, "turns") && !(link->turns = calloc(1, sizeof *link->turns)))
+  if (!strcmp(order, "fifo"))
+    return NULL;
+  link->turns = calloc(1, sizeof *link->turns);
+  if (!link->turns)
     return "no memory";
   return NULL;
 }
