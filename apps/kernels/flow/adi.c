@@ -116,32 +116,33 @@ static int copy_layers(Adi *adi, int axis, bool after, bool own, double *message
   return length;
 }
 
+static int neighbour(const Adi *adi, int axis, bool after)
+{
+  return after ? adi->tiles.after[axis] : adi->tiles.before[axis];
+}
+
 /* Updates the layers around all tiles: every rank exchanges one message with the neighbour on each side of each axis. */
 static void exchange_halo(Adi *adi)
 {
   MPI_Request requests[12];
   int count = 0;
   for (int axis = 0; axis < 3; axis++)
-    for (int after = 1; after >= 0; after--)
-      if (adi->tiles.cuts[axis] > 1) {
-        int direction = 2 * axis + after, length = copy_layers(adi, axis, after, false, NULL);
-        int neighbour = after ? adi->tiles.after[axis] : adi->tiles.before[axis];
-        requests[count++] = run_start_receive(adi->run, adi->halo_in[direction], length, neighbour,
-                                              TAG_HALO + 2 * axis + !after);
-      }
+    for (int after = 1; after >= 0 && adi->tiles.cuts[axis] > 1; after--) {
+      int length = copy_layers(adi, axis, after, false, NULL), tag = TAG_HALO + 2 * axis + !after;
+      requests[count++] =
+          run_start_receive(adi->run, adi->halo_in[2 * axis + after], length, neighbour(adi, axis, after), tag);
+    }
   for (int axis = 0; axis < 3; axis++)
-    for (int after = 1; after >= 0; after--)
-      if (adi->tiles.cuts[axis] > 1) {
-        int direction = 2 * axis + after, length = copy_layers(adi, axis, after, true, adi->halo_out[direction]);
-        int neighbour = after ? adi->tiles.after[axis] : adi->tiles.before[axis];
-        requests[count++] = run_start_send_any(adi->run, adi->halo_out[direction], length, MPI_DOUBLE, neighbour,
-                                               TAG_HALO + direction);
-      }
-  run_wait_all(adi->run, count, requests);
+    for (int after = 1; after >= 0 && adi->tiles.cuts[axis] > 1; after--) {
+      double *out = adi->halo_out[2 * axis + after];
+      int length = copy_layers(adi, axis, after, true, out), tag = TAG_HALO + 2 * axis + after;
+      requests[count++] = run_start_send_any(adi->run, out, length, MPI_DOUBLE, neighbour(adi, axis, after), tag);
+    }
+  for (int i = 0; i < count; i++)
+    run_wait(adi->run, &requests[i]);
   for (int axis = 0; axis < 3; axis++)
-    for (int after = 0; after < 2; after++)
-      if (adi->tiles.cuts[axis] > 1)
-        copy_layers(adi, axis, after, false, adi->halo_in[2 * axis + after]);
+    for (int after = 0; after < 2 && adi->tiles.cuts[axis] > 1; after++)
+      copy_layers(adi, axis, after, false, adi->halo_in[2 * axis + after]);
 }
 
 static double unknowns_of(const Adi *adi)
@@ -173,7 +174,6 @@ static void compute_residual(Adi *adi)
   for (int i = 0; adi->run->verify && i < adi->tiles.count; i++)
     for (int axis = 0; axis < 3; axis++)
       residual_add(&adi->problem, &adi->tiles.tile[i].box, axis, adi->u[i], adi->v[i]);
-  charge(adi, unknowns_of(adi), 3 * RESIDUAL);
 }
 
 /* --- the solver --- */
@@ -229,37 +229,41 @@ static void solve_layer(Adi *adi, int axis, int layer, bool up, bool previous)
   }
 }
 
-/* Passes through the layers: up, with elimination, or down, with substitution. */
+/* Passes through the layers: up, with elimination, or down, with substitution.  While messages are on their way, a rank
+ * forms the equations of its next layer, or turns the variables of its last one. */
 static void pass(Adi *adi, int axis, bool up)
 {
   const Method *method = adi->method;
-  const Tiles *tiles = &adi->tiles;
-  int layers = tiles->cuts[axis], tag = (up ? TAG_UP : TAG_DOWN) + axis, numbers = up ? method->up : method->down;
-  int source = up ? tiles->before[axis] : tiles->after[axis], destination = up ? tiles->after[axis] : tiles->before[axis];
-  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int layers = adi->tiles.cuts[axis], numbers = up ? method->up : method->down;
+  int source = neighbour(adi, axis, !up), destination = neighbour(adi, axis, up), tag = (up ? TAG_UP : TAG_DOWN) + axis;
+  MPI_Request received, sent;
+  Layer here = layer_of(adi, axis, up ? 0 : layers - 1);
+  charge(adi, here.unknowns, up ? adi->form : 0);
   for (int step = 0; step < layers; step++) {
     int layer = up ? step : layers - 1 - step;
-    Layer here = layer_of(adi, axis, layer);
-    if (step > 0)
-      requests[0] = run_start_receive(adi->run, adi->in, here.lines * numbers, source, tag);
-    if (up)
-      charge(adi, here.unknowns, adi->form);
-    if (step > 0)
-      run_wait_all(adi->run, 2, requests);
+    bool is_last = step == layers - 1;
+    if (step > 0) {
+      run_wait(adi->run, &received);
+      run_wait(adi->run, &sent);
+    }
     solve_layer(adi, axis, layer, up, step > 0);
     charge(adi, here.unknowns, up ? method->eliminate : method->substitute);
-    if (step < layers - 1)
-      requests[1] = run_start_send_any(adi->run, adi->out, here.lines * numbers, MPI_DOUBLE, destination, tag);
-    if (!up) {
-      apply(adi, axis, layer, method->turn_lines);
-      charge(adi, here.unknowns, method->turn[axis]);
+    Layer next = is_last ? (Layer){0, 0} : layer_of(adi, axis, up ? layer + 1 : layer - 1);
+    if (!is_last) {
+      received = run_start_receive(adi->run, adi->in, next.lines * numbers, source, tag);
+      sent = run_start_send_any(adi->run, adi->out, here.lines * numbers, MPI_DOUBLE, destination, tag);
     }
+    if (!up)
+      apply(adi, axis, layer, method->turn_lines);
+    charge(adi, up ? next.unknowns : here.unknowns, up ? adi->form : method->turn[axis]);
+    here = next;
   }
 }
 
 static void iterate(Adi *adi)
 {
   compute_residual(adi);
+  charge(adi, unknowns_of(adi), 3 * RESIDUAL);
   combine(adi, adi->problem.dt, adi->v, 0, adi->v);
   apply(adi, 0, -1, adi->method->begin_lines);
   charge(adi, unknowns_of(adi), SCALE + adi->method->begin);
