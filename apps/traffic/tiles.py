@@ -81,9 +81,7 @@ def cut_for(nranks: int) -> Cut:
     ordered = (choice[::-1] for choice in choices)
     spared = min(ordered, key=lambda choice: sum(_cuts(square, odd, choice)))
     modulus = (nranks // square, square)
-    weight = tuple(
-        tuple(_weight(part, axis, modulus[part], odd, spared) for axis in range(3)) for part in range(2)
-    )
+    weight = tuple(tuple(_weight(part, axis, modulus[part], odd, spared) for axis in range(3)) for part in range(2))
     return Cut(_cuts(square, odd, spared), modulus, (weight[0], weight[1]))
 
 
