@@ -138,7 +138,14 @@ class _Program:
 
     def _layer(self, axis: int, layer: int) -> Flops:
         """Return the unknowns of each rank in a layer."""
-        return self._by_rank(self._unknowns.prod(axis=0), self._cut.place[axis] == layer).astype(float)
+        return self._in_layer(self._unknowns.prod(axis=0), axis, layer).astype(float)
+
+    def _in_layer(self, of_tiles: Ints, axis: int, layer: int) -> Ints:
+        """Return the sum of a number of tiles over each rank's tiles in a layer."""
+        rank, number = (
+            np.take(one.reshape(self._cut.cuts), layer, axis).ravel() for one in (self._cut.rank, of_tiles)
+        )
+        return np.bincount(rank, number, self._cut.nranks).astype(np.int64)
 
     def _lines(self, axis: int, layer: int) -> Ints:
         """Return the lines of each rank in a layer for which messages have room."""
@@ -147,4 +154,4 @@ class _Program:
         if self._method.whole:
             each = cut.cuts[across[0]] * cut.cuts[across[1]] // cut.nranks
             return np.full(cut.nranks, each * np.prod([self._n // cut.cuts[other] + 1 for other in across]))
-        return self._by_rank(self._unknowns[across].prod(axis=0), cut.place[axis] == layer)
+        return self._in_layer(self._unknowns[across].prod(axis=0), axis, layer)
