@@ -2,7 +2,7 @@
 
 The declarations are equal to the kernels' own traffic, rank by rank, which is a test.
 
-Public faces: ``traffic``, ``declares``, ``accepts``, ``steps.Traffic``.
+Public faces: ``traffic``, ``declares``, ``accepts``, ``steps.Traffic``; ``bt.METHOD`` and ``sp.METHOD``.
 """
 
 from __future__ import annotations

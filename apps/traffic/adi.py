@@ -18,7 +18,7 @@ _COMPONENTS = 5  # numbers at each point
 _HALO = 2  # layers of points
 _TAG_HALO, _TAG_UP, _TAG_DOWN = 0, 6, 9
 _LEAST, _MOST, _LEAST_OF_TILE = 6, 10000, 2  # points along an axis
-_RESIDUAL, _SCALE, _UPDATE = 134, 5, 5  # operations per unknown; the residual's along an axis
+RESIDUAL, SCALE, UPDATE = 134, 5, 5  # operations per unknown; the residual's along an axis
 Flops = npt.NDArray[np.float64]
 
 
@@ -62,7 +62,7 @@ class _Program:
     def __init__(self, method: Method, n: int, cut: Cut):
         self._method, self._n, self._cut = method, n, cut
         self._points, self._unknowns = cut.points(n), cut.unknowns(n)
-        known = 3 * _RESIDUAL + _SCALE + _UPDATE + method.begin
+        known = 3 * RESIDUAL + SCALE + UPDATE + method.begin
         for turn in method.turn:  # added up in the kernel's order, so that flops are equal to the last bit
             known += method.eliminate + method.substitute + turn
         unknowns = (n - 2.0) * (n - 2.0) * (n - 2.0)
@@ -74,12 +74,12 @@ class _Program:
         method, own = self._method, self._all_unknowns
         if halo := self._halo():
             yield halo
-        yield self._compute(own, 3 * _RESIDUAL)
-        yield self._compute(own, _SCALE + method.begin)
+        yield self._compute(own, 3 * RESIDUAL)
+        yield self._compute(own, SCALE + method.begin)
         for axis in range(3):
             yield from self._pass(axis, up=True)
             yield from self._pass(axis, up=False)
-        yield self._compute(own, _UPDATE)
+        yield self._compute(own, UPDATE)
 
     @cached_property
     def _all_unknowns(self) -> Flops:
@@ -142,9 +142,7 @@ class _Program:
 
     def _in_layer(self, of_tiles: Ints, axis: int, layer: int) -> Ints:
         """Return the sum of a number of tiles over each rank's tiles in a layer."""
-        rank, number = (
-            np.take(one.reshape(self._cut.cuts), layer, axis).ravel() for one in (self._cut.rank, of_tiles)
-        )
+        rank, number = (np.take(one.reshape(self._cut.cuts), layer, axis).ravel() for one in (self._cut.rank, of_tiles))
         return np.bincount(rank, number, self._cut.nranks).astype(np.int64)
 
     def _lines(self, axis: int, layer: int) -> Ints:
