@@ -127,7 +127,8 @@ def _exchange(rank: Rank, receives: _Ends, sends: _Sends, flops: float) -> None:
     requests = [rank.irecv(source, tag=tag) for source, tag in receives]
     for destination, size_bytes, tag in sends:
         rank.send(destination, size_bytes, tag=tag)
-    _compute(rank, flops)
+    if flops:
+        rank.compute(flops)
     for request in requests:
         rank.wait(request)
 
@@ -135,7 +136,8 @@ def _exchange(rank: Rank, receives: _Ends, sends: _Sends, flops: float) -> None:
 def _exchange_at_once(rank: Rank, receives: _Ends, sends: _Sends, flops: float) -> None:
     requests = [rank.irecv(source, tag=tag) for source, tag in receives]
     requests += [rank.isend(destination, size_bytes, tag=tag) for destination, size_bytes, tag in sends]
-    _compute(rank, flops)
+    if flops:
+        rank.compute(flops)
     for request in requests:
         rank.wait(request)
 

@@ -97,7 +97,10 @@ class _Program:
 
     def _halo(self) -> Exchange | None:
         """Return the exchange of the layers around the tiles: a message for each neighbour of a rank."""
-        cut, ranks, messages, tags, posted = self._cut, np.arange(self._cut.nranks), [], [], []
+        cut, ranks = self._cut, np.arange(self._cut.nranks)
+        messages: list[tuple[np.int64, np.int64, np.int64]] = []
+        tags: list[int] = []
+        posted: list[Ints] = []
         for axis in (axis for axis in range(3) if cut.cuts[axis] > 1):
             face = np.delete(self._points, axis, axis=0).prod(axis=0)
             first = len(tags) * cut.nranks

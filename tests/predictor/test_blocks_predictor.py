@@ -104,8 +104,10 @@ def record(platform):
 
 @pytest.mark.parametrize(
     ("app", "ranks"),
-    [("cg", 2), ("cg", 3), ("cg", 8), ("cg", 16), ("mg", 12), ("mg", 32), ("lu", 6), ("lu", 16)]
-    + [("bt", 4), ("bt", 9), ("sp", 4), ("sp", 16)],
+    [
+        *(("cg", 2), ("cg", 3), ("cg", 8), ("cg", 16), ("mg", 12), ("mg", 32), ("lu", 6), ("lu", 16)),
+        *(("bt", 4), ("bt", 9), ("sp", 4), ("sp", 16)),
+    ],
 )
 def test_an_iteration_has_the_messages_bytes_and_flops_of_the_kernel(app, ranks, record):
     described, real = one_iteration(app, ranks), record(app, ranks)

@@ -1,8 +1,7 @@
 """Descriptions of BT and SP in blocks (apps/kernels/flow/adi.c), on square numbers of ranks.
 
-On q^2 ranks the tile at place (x, y, z) belongs to the rank a + q b with a = (x - z) mod q and b = (y + z) mod q, so that
-a rank has one tile in each layer.  A tile has m = n // q points along an axis, the first r = n % q
-tiles one more.
+On q^2 ranks the tile at place (x, y, z) belongs to the rank a + q b with a = (x - z) mod q and b = (y + z) mod q, so
+that a rank has one tile in each layer.  A tile has m = n // q points along an axis, the first r = n % q tiles one more.
 
 The computation that a rank does while a message is on its way stands after the receive here.
 """
