@@ -309,7 +309,7 @@ def test_what_has_no_description_is_out_of_range_and_asks_for_nothing(platform, 
     source.write_text("int main(void) { return 0; }\n")
     cases = [
         (own_problem(read_program(source)), block(grid, 4), "it has no description in blocks"),
-        (sized_problem("himeno", 32), block(grid, 4), "Described: cg"),
+        (sized_problem("himeno", 32), block(grid, 4), "Described: bt, cg"),
         (problem("cg", "S"), block(grid, 6), "k R^2"),
         (problem("mg", "S"), block(grid, 4) * 2, "one process on each node"),
     ]
