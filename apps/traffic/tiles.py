@@ -68,7 +68,9 @@ class Cut:
 
 
 def cut_for(nranks: int) -> Cut:
-    """Return the cut with the fewest tiles along the axes, in sum.
+    """Return the cut with the fewest tiles along the axes, in sum, of those below.
+
+    Each prime factor of the number of ranks cuts the three axes as evenly as it can.
 
     Four ranks have eight tiles, two each, on opposite corners; six need 36, six each:
 
@@ -76,7 +78,7 @@ def cut_for(nranks: int) -> Cut:
     ((2, 2, 2), (6, 3, 2))
     """
     square, odd = _factors(nranks)
-    # Each prime with an odd exponent cuts two axes once more than the third, which it spares.
+    # A prime with an odd exponent cuts two axes once more than the third, which it spares.
     choices = product((2, 1, 0), repeat=len(odd))  # of the axes that are spared, the last prime's fastest
     ordered = (choice[::-1] for choice in choices)
     spared = min(ordered, key=lambda choice: sum(_cuts(square, odd, choice)))

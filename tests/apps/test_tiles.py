@@ -40,7 +40,7 @@ def test_a_square_number_of_ranks_has_the_cubes_of_its_root(side):
 
 
 @pytest.mark.parametrize(("ranks", "cuts"), [(2, (2, 2, 1)), (7, (7, 7, 1)), (8, (4, 4, 2)), (30, (15, 10, 6))])
-def test_other_numbers_have_the_fewest_cuts_that_balance(ranks, cuts):
+def test_other_numbers_have_few_cuts_that_balance(ranks, cuts):
     # The number of ranks divides the tiles of every layer: 30 divides 15 x 10, 15 x 6 and 10 x 6.
     assert cut_for(ranks).cuts == cuts
     assert all(math.prod(cuts) // cut % ranks == 0 for cut in cuts)

@@ -230,7 +230,8 @@ static void solve_layer(Adi *adi, int axis, int layer, bool up, bool previous)
 }
 
 /* Passes through the layers: up, with elimination, or down, with substitution.  While messages are on their way, a rank
- * forms the equations of its next layer, or turns the variables of its last one. */
+ * forms the equations of its next layer, or turns the variables of its last one.  (The arithmetic forms them together
+ * with the elimination; only the charge is here.) */
 static void pass(Adi *adi, int axis, bool up)
 {
   const Method *method = adi->method;

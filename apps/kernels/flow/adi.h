@@ -25,9 +25,9 @@ typedef struct {
   double all, eliminate, substitute, turn[3], begin;
   double (*official_flops)(double n); /* of an iteration */
 
-  int kept;       /* numbers that eliminate_lines() keeps at a point */
-  int up, down;   /* numbers that a tile hands to the next one for each line, in the passes up and down */
-  bool whole;     /* messages have room for n / cuts + 1 lines along each axis of a tile's layer, not only its own */
+  int kept;     /* numbers that eliminate_lines() keeps at a point */
+  int up, down; /* numbers that a tile hands to the next one for each line, in the passes up and down */
+  bool whole;   /* messages have room for n / cuts + 1 lines along each axis of a tile's layer, not only its own */
 
   /* NULL: nothing to do.  turn_lines() follows the substitution along each axis. */
   void (*begin_lines)(const Lines *lines);

@@ -93,7 +93,7 @@ Tiles tiles_cut(int n, int nranks)
   for (int i = 0; i < factors.count; i++)
     choices *= 3;
   long least = cuts_of(&factors, 0, tiles.cuts);
-  for (int choice = 1; choice < choices; choice++) { /* the fewest cuts */
+  for (int choice = 1; choice < choices; choice++) { /* the fewest tiles along the axes, in sum */
     long sum = cuts_of(&factors, choice, tiles.cuts);
     if (sum < least) {
       least = sum;
@@ -169,5 +169,3 @@ void tiles_make(Tiles *tiles, int rank)
 }
 
 void tiles_free(Tiles *tiles) { free(tiles->tile); }
-
-int tiles_longest(const Tiles *tiles, int axis) { return split_count(tiles->n, tiles->cuts[axis], 0); }

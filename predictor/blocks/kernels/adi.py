@@ -13,8 +13,6 @@ from apps.traffic.adi import RESIDUAL, SCALE, UPDATE, Method
 from predictor.blocks.application import Application, Compute, Label, Receive, Repeat, Send, Step
 
 _POINT_BYTES, _HALO = 40, 2  # five numbers; layers of points
-
-
 MOST_UNEVEN = 9  # tiles along an axis that are not all alike: sizes are sums over them, and expressions have an end
 _METHODS = {"bt": bt.METHOD, "sp": sp.METHOD}
 
