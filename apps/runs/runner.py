@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from apps.errors import Stopped
-from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions

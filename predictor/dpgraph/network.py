@@ -77,13 +77,14 @@ class NetworkModel:
         timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
         buffered = (size_bytes < self.protocol.detached_below_bytes) | (program.mode == Mode.BUFFERED)
         synchronous = program.mode == Mode.SYNCHRONOUS
+        one_sided = np.isin(program.mode, (Mode.PUT, Mode.GET))  # these move at once; a wait is for their end
         messages = np.zeros(program.nmessages, MESSAGE)
         messages["amount_bytes"] = amount_bytes
         messages["latency_s"] = self.timing.latency_s[timing_class, segment]
         messages["factor"] = self.timing.factor[timing_class, segment]
         messages["path"] = path
-        messages["detached"] = buffered & ~synchronous
-        messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous
+        messages["detached"] = buffered & ~synchronous & ~one_sided
+        messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous | one_sided
         return messages, paths
 
     def _paths(self, ways: list[Way]) -> Paths:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording
+from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording, Tag
 from platforms.errors import UserError
 from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.network.collectives import Call, steps
@@ -114,7 +114,9 @@ class Sections:
         """Pairs of ranks of which the first sends to the second."""
         found = set()
         for rank, events in enumerate(self._ranks):
+            fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
             found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
+            found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
         return found
 
     def _rank_flops(self, rank: int, iterations: int) -> float:
@@ -185,14 +187,21 @@ def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -
 
 
 def _matched(ranks: list[np.ndarray]) -> Program:
-    """Return the program of these events; the n-th receive of a pair, tag and communicator gets its n-th send."""
+    """Return the program of these events; the n-th receive of a pair, tag and communicator gets its n-th send.
+
+    A message that a rank gets out of another's window is sent and received by the rank that gets it.
+    """
     first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
     events = np.concatenate(ranks)
     rank = np.repeat(np.arange(len(ranks)), np.diff(first))
     kind = events["kind"]
-    sends, receives, probes = (np.flatnonzero(kind == which) for which in (Kind.SEND, Kind.RECV, Kind.PROBE))
+    fetched = (kind == Kind.RECV) & (events["mode"] == Mode.GET)
+    sends, probes = np.flatnonzero((kind == Kind.SEND) | fetched), np.flatnonzero(kind == Kind.PROBE)
+    receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)
     message = np.full(len(events), -1, np.int64)
-    ordered_sends = sends[_order(events, sends, rank[sends], events["peer"][sends])]
+    alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # nobody receives it
+    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone)
+    ordered_sends = ordered_sends[_order(events, ordered_sends, rank[ordered_sends], events["peer"][ordered_sends])]
     ordered_receives = receives[_order(events, receives, events["peer"][receives], rank[receives])]
     _check(events, rank, ordered_sends, ordered_receives)
     message[sends] = np.arange(len(sends))
@@ -209,6 +218,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     code = np.full(len(events), COMPUTE, np.uint8)
     for which, instruction in _CODES.items():
         code[kind == which] = instruction
+    code[fetched] = SEND
     waits = np.flatnonzero(kind == Kind.WAIT)
     posts = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.RECV))
     post_of_wait = posts[
@@ -224,8 +234,8 @@ def _matched(ranks: list[np.ndarray]) -> Program:
         argument=argument[keep].astype(np.int32),
         value=np.where(kind == Kind.COMPUTE, events["amount"], 0.0)[keep],
         first=kept[first],
-        source=rank[sends].astype(np.int32),
-        destination=events["peer"][sends].astype(np.int32),
+        source=np.where(fetched, events["peer"], rank)[sends].astype(np.int32),
+        destination=np.where(fetched, rank, events["peer"])[sends].astype(np.int32),
         size_bytes=events["size_bytes"][sends],
         mode=events["mode"][sends],
     )

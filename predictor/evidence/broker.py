@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.recording.events import Kind, Recording
 from apps.results.record import RunRecord
@@ -177,12 +178,6 @@ class Broker:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = as_carried_out(request.plan, self._settings)
-        if isinstance(plan, BlockPlan) and self._settings.machine is not None:
-            raise RefusedEvidence(
-                f"{request.target.problem} on machine {self._settings.machine.name}",
-                "the evidence asked for is blocks, which are measured in simulation alone",
-                "Use another predictor, such as dpgraph or structural",
-            )
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)
@@ -217,9 +212,7 @@ def _essence(target: Target) -> tuple[Hashable, ...]:
 def as_carried_out(plan: NetworkPlan | BlockPlan, settings: Settings) -> NetworkPlan | BlockPlan:
     """Return a plan under the settings: on their machine, unless the platform was calibrated from one.
 
-    A calibrated platform has the machine's messages already, without their noise.
+    A calibrated platform has the messages of the machine already, without their noise.
     """
     plan = replace(plan, options=settings.options)
-    if isinstance(plan, NetworkPlan) and not plan.platform.calibrated:
-        return replace(plan, machine=settings.machine)
-    return plan
+    return plan if plan.platform.calibrated else replace(plan, machine=settings.machine)

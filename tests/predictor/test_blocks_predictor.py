@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.probes.blocks.measure import carry_out
+from apps.probes.carry_out import carry_out
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.runs.simulate import simulate

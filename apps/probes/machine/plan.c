@@ -433,6 +433,21 @@ static void pass_of_flows(Plan *plan, int bytes)
   flows_among(plan, bytes);
 }
 
+/* All nodes exchange messages with all.  Nothing is fitted to these times: the platform is judged by them. */
+static void pass_of_all_to_all(Plan *plan)
+{
+  static const int sizes[] = {64, 4096, 32768, 131072};
+  if (plan->nodes < 3)
+    return;
+  for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes) && !time_is_up(plan); i++) {
+    if ((double)sizes[i] * plan->nodes > plan->largest)
+      return;
+    double time_s = carry_out_all_to_all(plan->me, plan->nodes, plan->first_of, sizes[i], 3);
+    plan->group++;
+    print_row(plan, "alltoall", plan->first_of[0], -1, sizes[i], time_s);
+  }
+}
+
 /* Computing on every node: one rank alone, and all its ranks at once. */
 static void pass_of_work(Plan *plan, double operations)
 {
@@ -487,6 +502,7 @@ void carry_out_plan(Plan *plan)
     pass_of_flows(plan, plan->largest);
     pass_of_flows(plan, plan->largest / 2);
     pass_of_flows(plan, plan->largest / 4);
+    pass_of_all_to_all(plan);
     pass_of_pairs(plan, count, pairs);
     passes += !time_is_up(plan); /* a pass counts if it is complete */
     fflush(stdout);
