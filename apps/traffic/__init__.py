@@ -18,7 +18,7 @@ from apps.programs.problem import Problem
 if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it
     from apps.traffic.steps import Traffic
 
-DECLARED = ("cg", "ep", "ft", "lu", "mg")
+DECLARED = ("cg", "dt", "ep", "ft", "lu", "mg")
 _KEPT = 256
 
 

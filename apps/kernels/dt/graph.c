@@ -43,7 +43,7 @@ static bool joined(const Graph *graph, int layer, int i, int j)
   case WHITE_HOLE:
     return j / (to / from) == i;
   default:
-    return (2 * i) % to == j - j % 2;
+    return i == j || (i ^ 1 << layer) == j;
   }
 }
 
@@ -61,8 +61,11 @@ Node graph_node(const Graph *graph, int number)
   for (int i = 0; !node.is_source && i < graph->width[layer - 1]; i++)
     if (joined(graph, layer - 1, i, place))
       node.before[node.nbefore++] = graph->first[layer - 1] + i;
-  for (int j = 0; !node.is_sink && j < graph->width[layer + 1]; j++)
-    if (joined(graph, layer, place, j))
-      node.after[node.nafter++] = graph->first[layer + 1] + j;
+  int width = node.is_sink ? 0 : graph->width[layer + 1];
+  for (int j = 0; j < width; j++) {
+    int other = graph->shape == WHITE_HOLE ? width - 1 - j : j;
+    if (joined(graph, layer, place, other))
+      node.after[node.nafter++] = graph->first[layer + 1] + other;
+  }
   return node;
 }

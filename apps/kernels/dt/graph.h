@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Black hole: from many sources, four by four, to one sink.  White hole: the same graph with its arcs turned round.
- * Shuffle: log2(sources) + 1 layers of equal width, joined by perfect shuffles. */
+ * Shuffle: log2(sources) + 1 layers of equal width; place i of layer l sends to places i and i xor 2^l. */
 typedef enum { BLACK_HOLE, WHITE_HOLE, SHUFFLE, GRAPHS } Shape;
 
 enum { MOST_LAYERS = 32, MOST_ARCS = 4 };
@@ -16,7 +16,7 @@ typedef struct {
   int nodes;
 } Graph;
 
-/* A node and its neighbours, in the order of their messages. */
+/* A node and its neighbours, in the order of their messages: in a white hole it sends to the last node first. */
 typedef struct {
   bool is_source, is_sink;
   int nbefore, before[MOST_ARCS], nafter, after[MOST_ARCS];
