@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from apps.kernels.dt.reference import FEATURES, samples_of_sources
 from apps.traffic.steps import Compute, Exchange, Step, Traffic
 from platforms.wording import number_of
 
+FEATURES = 4  # numbers of a sample
+# As in apps/kernels/dt/features.c, which says where the draws come from.
+_DRAWN = (450, 221, 928, 128, 521, 55, 614, 15, 0, 956, 0, 664, 957, 9, 95, 12)
+_SEED, _MULTIPLIER, _BITS = 314159265, 5**13, 46  # of the further draws: apps/kernels/harness/random.h
 _TAG_LENGTH, _TAG_ARRAY, _TAG_RESULT = range(3)
 _FAN = 4  # most arcs into or out of a node
+
+
+def samples_of_sources(sources: int, mean: int, deviation: int) -> list[int]:
+    """Return the number of samples of every source, at most ``deviation`` from the mean."""
+    known = [drawn % (2 * deviation) for drawn in _DRAWN[:sources]]
+    states = (_SEED * pow(_MULTIPLIER, source + 1, 2**_BITS) % 2**_BITS for source in range(len(known), sources))
+    return [mean - deviation + drawn for drawn in (*known, *(state * 2 * deviation >> _BITS for state in states))]
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:

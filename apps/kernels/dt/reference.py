@@ -7,10 +7,8 @@ from typing import Any
 
 from apps.errors import KernelError
 from apps.kernels.harness.random import advanced, states
+from apps.traffic.dt import FEATURES, samples_of_sources
 
-FEATURES = 4
-# As in features.c, which says where the draws come from.
-DRAWN = (450, 221, 928, 128, 521, 55, 614, 15, 0, 956, 0, 664, 957, 9, 95, 12)
 MOST_NUMBERS = 2**27  # drawn by all sources; 1 GB
 
 
@@ -38,10 +36,3 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
         drawn = advanced(first[: FEATURES * samples], source * most)
         total += int((drawn >> np.uint64(36)).sum())
     return {"checksum": float(paths * total)}
-
-
-def samples_of_sources(sources: int, mean: int, deviation: int) -> list[int]:
-    """Return the number of samples of every source."""
-    further = (int(state) * 2 * deviation >> 46 for state in states(sources)[len(DRAWN) :])
-    known = (drawn % (2 * deviation) for drawn in DRAWN[:sources])
-    return [mean - deviation + drawn for drawn in (*known, *further)]
