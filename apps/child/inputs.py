@@ -14,6 +14,7 @@ them, in the order in which things were first asked for:
     X  something happened that hides inputs
     H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
     V  the program has called a function whose answers change by themselves, such as a clock
+    T  the program has asked for threads that call MPI
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
+    threads = False
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
         if kind == "E":
@@ -61,6 +63,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             unseen[text] = None
         elif kind == "H":
             asks[text] = None
+        elif kind == "T":
+            threads = True
         elif kind == "V" or text in _RANDOM:
             varies[text] = None
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
@@ -76,8 +80,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                 if " " in found and not found.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {found}"] = None
     unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
-    texts = (tuple(map(printable, one)) for one in (unseen, asks, varies))
-    return Inputs(files, environment, *texts)
+    hidden, asked, varying = (tuple(map(printable, one)) for one in (unseen, asks, varies))
+    return Inputs(files, environment, hidden, asked, varying, threads)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -11,13 +11,14 @@ import socket
 import subprocess
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.child.process import run_bounded
+from apps.child.process import Finished, run_bounded
 from apps.child.run_folder import working_folder
 from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
@@ -29,6 +30,8 @@ _NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
 _COMPLAINT = re.compile(
     r"error|\bnot\b|cannot|can't|unable|denied|refused|failed|fatal|no such|no route", re.IGNORECASE
 )
+
+_MOST_RETRIES = 2  # of a run that the machine calls disturbed
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ def launch(
 
     The launcher must place the ranks by the file {hostfile}, which has the host of every rank in rank order, one per
     line; ``gridval doctor --machine`` tells whether it does.  Nothing that the launcher has started on this computer
-    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.
+    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.  A run that
+    ends with the launcher's ``retry_status`` was disturbed: it is made again, at most twice.
 
     Args:
         machine: The machine.
@@ -138,28 +142,39 @@ def launch(
         if script is not None:
             (folder / "script").write_text(script)
             (folder / "script").chmod(0o755)
-        work = working_folder(folder) if links else None
-        try:
-            done = run_bounded(
-                [str(launcher), *words[1:]],
-                folder=folder,
-                working_folder=work,
-                time_limit_s=limit_s,
-                environment=launcher_environment(folder),
-                stop=stop,
-            )
-            ended = done.status == 0 and not done.timed_out
-        except BaseException:
-            ended = False
-            raise
-        finally:
-            if not ended:
-                _cancel(machine, values)
+        run = partial(
+            run_bounded,
+            [str(launcher), *words[1:]],
+            folder=folder,
+            working_folder=working_folder(folder) if links else None,
+            time_limit_s=limit_s,
+            environment=launcher_environment(folder),
+            stop=stop,
+        )
+        done = _ended(machine, values, run)
+        for _ in range(_MOST_RETRIES):
+            if done.timed_out or done.status != machine.launcher.retry_status:
+                break
+            for name in ("output", "errors", *collect):
+                (folder / name).unlink(missing_ok=True)
+            done = _ended(machine, values, run)
         output, errors = (_text(folder / name) for name in ("output", "errors"))
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
     shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
     return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+
+
+def _ended(machine: Machine, values: Mapping[str, str], run: Callable[[], Finished]) -> Finished:
+    """Return the run after its end; a job that has not succeeded is cancelled."""
+    succeeded = False
+    try:
+        done = run()
+        succeeded = done.status == 0 and not done.timed_out
+    finally:
+        if not succeeded:
+            _cancel(machine, values)
+    return done
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ class Inputs:
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
+    threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""
@@ -38,18 +39,19 @@ class Inputs:
 
     def to_json(self) -> dict[str, Any]:
         """Return the inputs as JSON values."""
-        return {"files": self.files, "environment": self.environment}
+        more = {"threads": True} if self.threads else {}
+        return {"files": self.files, "environment": self.environment, **more}
 
 
 def from_json(told: Any) -> Inputs | None:
     """Return the inputs that ``to_json`` has written; None for anything else."""
-    if not isinstance(told, dict) or told.keys() != {"files", "environment"}:
+    if not isinstance(told, dict) or told.keys() - {"threads"} != {"files", "environment"}:
         return None
     files, environment = told["files"], told["environment"]
     if not isinstance(files, dict) or not isinstance(environment, dict):
         return None
     known = all(isinstance(one, str) for one in files.values())
-    return Inputs(files, environment) if known else None
+    return Inputs(files, environment, threads=told.get("threads") is True) if known else None
 
 
 def merged(several: Iterable[Inputs | None]) -> Inputs | None:
@@ -59,6 +61,7 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
+    threads = False
     for one in several:
         if one is None:
             return None
@@ -69,7 +72,8 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         unseen |= dict.fromkeys(one.unseen)
         asks |= dict.fromkeys(one.asks)
         varies |= dict.fromkeys(one.varies)
-    return Inputs(files, environment, tuple(unseen), tuple(asks), tuple(varies))
+        threads |= one.threads
+    return Inputs(files, environment, tuple(unseen), tuple(asks), tuple(varies), threads)
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -12,7 +12,7 @@ import pytest
 from apps.calibration.cli import main
 from apps.calibration.machine import command
 from apps.calibration.machine.calibrate import Request, calibrated
-from apps.calibration.machine.judge import median_error, worst
+from apps.calibration.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
 from apps.calibration.machine.report import as_json, as_text, error_rows
@@ -138,6 +138,26 @@ def test_the_replay_meets_sizes_pairs_and_flows_that_were_not_fitted(found):
     for what, judged in by_what.items():
         assert median_error(judged) < 2e-3, what
         assert abs(worst(judged).error) < 5e-3, what
+
+
+def test_all_to_alls_are_measured_and_judged_but_not_fitted(found, measured):
+    # By hand: the wide-area link carries 4 x 2 messages of 131,072 bytes each way, at 6.25 MB/s, after 3 x 2.5 ms.
+    time_s = measured.medians("alltoall")["a0", ""][131072]
+    assert time_s == pytest.approx(8 * (131072 + 16) / 6.25e6 + 7.5e-3, rel=0.02)
+    judged = found.judgement.by_what[ALL_TO_ALL]
+    assert [one.size_bytes for one in judged] == [64, 4096, 32768, 131072]
+    without = replace(measured, rows=tuple(row for row in measured.rows if row.experiment != "alltoall"))
+    made = calibrated(request(without))
+    assert made.content == found.content and ALL_TO_ALL not in made.judgement.by_what
+
+
+def test_slow_all_to_alls_of_messages_that_wait_are_told(measured):
+    def notes(size, measured_s):
+        return all_to_all_notes(Judgement([Judged(ALL_TO_ALL, "8 nodes", size, measured_s, 0.1)], measured), 65536)
+
+    assert len(notes(131072, 0.13)) == 1 and " 1.30 times as long " in notes(131072, 0.13)[0]
+    assert not notes(131072, 0.11)
+    assert not notes(4096, 0.13)  # an eager message
 
 
 def test_links_that_do_not_carry_both_ways_at_once_are_found(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from apps.calibration.machine.fit import NetworkFit, fit_network
 from apps.calibration.machine.grid_file import CalibratedNode, grid_file
-from apps.calibration.machine.judge import Judgement, judge
+from apps.calibration.machine.judge import Judgement, all_to_all_notes, judge
 from apps.calibration.machine.kernels import efficiencies, memory_Bps
 from apps.calibration.machine.routes import Routes, routes_of
 from apps.calibration.machine.rows import Rows
@@ -67,6 +67,7 @@ def calibrated(request: Request) -> MachineCalibration:
     content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
     judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
     told = (*request.notes, *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
+    told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
         request, routes, network, sharing, speeds, nodes, options, content, judgement, told
     )  # fmt: skip

@@ -16,8 +16,10 @@ from platforms.errors import UserError, nearest
 COLUMNS = ("experiment", "group", "first", "second", "amount", "time_s", "at_s")
 CALLS = ("pingpong", "send", "isend", "recv")
 ALONE, BUSY = "kernel-alone", "kernel-busy"  # of which ``second`` is the kernel
-EXPERIMENTS = (*CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alone", "busy", ALONE, BUSY, "end")
-_TIMED = (*CALLS, "latency", "flow", "alone", "busy", ALONE, BUSY)
+EXPERIMENTS = (
+    *CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", ALONE, BUSY, "end",
+)  # fmt: skip
+_TIMED = (*CALLS, "latency", "flow", "alltoall", "alone", "busy", ALONE, BUSY)
 _COMPUTING = ("alone", "busy", ALONE, BUSY)
 _LONGEST_S = 1e6
 

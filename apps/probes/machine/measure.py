@@ -11,7 +11,7 @@ from platforms.model.platform import Platform
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "orders.c"))
+SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c"))
 _COMMON = _HERE.parents[1] / "common"
 HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _COMMON / "checked.h", _COMMON / "work.h")
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static Event collective(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
+Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
 {
   const Comm *among = find_comm(r, comm);
   return (Event){.kind = COLLECTIVE, .op = (uint16_t)op, .comm = among->id, .tag = -1, .request = -1,
@@ -51,7 +51,7 @@ static void note_vector(Rank *r, Event event, MPI_Comm comm, const int *counts, 
   {                                                          \
     Rank *r = enter();                                       \
     if (r)                                                   \
-      note(r, collective(r, op, comm, root, size));          \
+      note(r, collective_event(r, op, comm, root, size));          \
     int result = SURE(P##name arguments);                    \
     leave(r);                                                \
     return result;                                           \
@@ -65,7 +65,18 @@ static void note_vector(Rank *r, Event event, MPI_Comm comm, const int *counts, 
 /* With MPI_IN_PLACE, the receive arguments describe a rank's own block. */
 #define BLOCK_BYTES (mine == MPI_IN_PLACE ? size_of(their_count, their_type) : size_of(count, type))
 
-UNIFORM(MPI_Barrier, (MPI_Comm comm), (comm), BARRIER, -1, 0)
+int MPI_Barrier(MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r)
+    note(r, collective_event(r, BARRIER, comm, -1, 0));
+  int result = SURE(PMPI_Barrier(comm));
+  if (r)
+    windows_synchronised(r, comm);
+  leave(r);
+  return result;
+}
+
 UNIFORM(MPI_Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm),
         BCAST, root, size_of(count, type))
 UNIFORM(MPI_Reduce, (const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
@@ -84,10 +95,10 @@ int MPI_Gatherv(MINE, void *theirs, const int *counts, const int *starts, MPI_Da
 {
   Rank *r = enter();
   if (r && rank_in(comm) == root)
-    note_vector(r, collective(r, GATHERV, comm, root, size_of(counts[root], their_type)), comm, counts, their_type,
+    note_vector(r, collective_event(r, GATHERV, comm, root, size_of(counts[root], their_type)), comm, counts, their_type,
                 NULL);
   else if (r)
-    note(r, collective(r, GATHERV, comm, root, size_of(count, type)));
+    note(r, collective_event(r, GATHERV, comm, root, size_of(count, type)));
   int result = SURE(PMPI_Gatherv(mine, count, type, theirs, counts, starts, their_type, root, comm));
   leave(r);
   return result;
@@ -98,9 +109,9 @@ int MPI_Scatterv(const void *mine, const int *counts, const int *starts, MPI_Dat
 {
   Rank *r = enter();
   if (r && rank_in(comm) == root)
-    note_vector(r, collective(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
+    note_vector(r, collective_event(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
   else if (r)
-    note(r, collective(r, SCATTERV, comm, root, size_of(their_count, their_type)));
+    note(r, collective_event(r, SCATTERV, comm, root, size_of(their_count, their_type)));
   int result = SURE(PMPI_Scatterv(mine, counts, starts, type, theirs, their_count, their_type, root, comm));
   leave(r);
   return result;
@@ -110,7 +121,7 @@ int MPI_Allgatherv(MINE, void *theirs, const int *counts, const int *starts, MPI
 {
   Rank *r = enter();
   if (r)
-    note_vector(r, collective(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
+    note_vector(r, collective_event(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
                 their_type, NULL);
   int result = SURE(PMPI_Allgatherv(mine, count, type, theirs, counts, starts, their_type, comm));
   leave(r);
@@ -123,7 +134,7 @@ int MPI_Alltoallv(const void *mine, const int *counts, const int *starts, MPI_Da
   Rank *r = enter();
   bool in_place = mine == MPI_IN_PLACE;
   if (r)
-    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
+    note_vector(r, collective_event(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
                 in_place ? their_type : type, NULL);
   int result = SURE(PMPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, their_type, comm));
   leave(r);
@@ -136,7 +147,7 @@ int MPI_Alltoallw(const void *mine, const int *counts, const int *starts, const 
   Rank *r = enter();
   bool in_place = mine == MPI_IN_PLACE;
   if (r)
-    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
+    note_vector(r, collective_event(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
                 in_place ? their_types : types);
   int result = SURE(PMPI_Alltoallw(mine, counts, starts, types, theirs, their_counts, their_starts, their_types, comm));
   leave(r);
@@ -147,7 +158,7 @@ int MPI_Reduce_scatter(const void *mine, void *theirs, const int *counts, MPI_Da
 {
   Rank *r = enter();
   if (r)
-    note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+    note_vector(r, collective_event(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
   int result = SURE(PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm));
   leave(r);
   return result;
@@ -163,7 +174,7 @@ int MPI_Reduce_scatter_block(const void *mine, void *theirs, int count, MPI_Data
       fail("out of memory");
     for (int i = 0; i < size; i++)
       counts[i] = count;
-    note_vector(r, collective(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+    note_vector(r, collective_event(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
     free(counts);
   }
   int result = SURE(PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm));

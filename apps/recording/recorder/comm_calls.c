@@ -13,8 +13,20 @@
     return result;                                            \
   }
 
-MAKES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made), comm, made)
-MAKES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made), comm, made)
+#define COPIES_COMM(name, parameters, arguments) \
+  int name parameters                            \
+  {                                              \
+    Rank *r = enter();                           \
+    int result = SURE(P##name arguments);        \
+    if (r)                                       \
+      comm_made(r, comm, *made);                 \
+    neighbours_copied(comm, *made);              \
+    leave(r);                                    \
+    return result;                               \
+  }
+
+COPIES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+COPIES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
 MAKES_COMM(MPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made), comm, made)
 MAKES_COMM(MPI_Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
            (comm, type, key, info, made), comm, made)
@@ -32,6 +44,7 @@ MAKES_COMM(MPI_Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (co
     Rank *r = enter();                \
     if (r && *comm != MPI_COMM_WORLD) \
       comm_freed(r, *comm);           \
+    neighbours_freed(*comm);          \
     int result = SURE(P##name(comm)); \
     leave(r);                         \
     return result;                    \

@@ -263,6 +263,12 @@ void inputs_by_clock(const char *name)
     write_note('V', name, NULL);
 }
 
+void inputs_threads(void)
+{
+  if (noting)
+    write_note('T', "threads", NULL);
+}
+
 bool inputs_watched(const char *name)
 {
   static const char *const names[] = {

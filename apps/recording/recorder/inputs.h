@@ -12,5 +12,6 @@ bool inputs_watched(const char *name);  /* whether inputs.c defines a function o
 void *inputs_clock(const char *name);   /* the function of clocks.c for one of the C library's, or NULL */
 void inputs_asks(const char *name);     /* the program refers to this function; notes those that tell it its hosts */
 void inputs_by_clock(const char *name); /* the program has called this function, whose answers change by themselves */
+void inputs_threads(void);              /* the program asks for more threads that call MPI than there are */
 
 #endif

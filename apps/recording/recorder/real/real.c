@@ -41,6 +41,15 @@ void inject_computation(void) {}
 
 void time_computation(void) {}
 
+bool sends_anew(void) { return false; }
+
+int threads_granted(int asked, int provided)
+{
+  if (asked > MPI_THREAD_FUNNELED)
+    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
+  return provided;
+}
+
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
@@ -55,6 +64,19 @@ void power_mark(Rank *r, int op) { (void)r, (void)op; }
 void power_write(const char *path) { (void)path; }
 
 void inputs_end(void) {}
+
+void inputs_threads(void) {}
+
+/* Windows, matched messages and graphs are refused (refused.c), so there are none. */
+void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
+
+void windows_end(Rank *r) { (void)r; }
+
+void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm) { (void)r, (void)from, (void)tag, (void)comm; }
+
+void neighbours_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
+
+void neighbours_freed(MPI_Comm comm) { (void)comm; }
 
 /* Programs in Fortran call these, whose work does not come back to the functions of C. */
 #define FORTRAN(name) \
