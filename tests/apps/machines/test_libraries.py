@@ -31,7 +31,7 @@ def test_every_kernel_is_verified(machine, name):
     kernel = named_kernel(name)
     preset = "S" if "S" in kernel.classes else next(iter(kernel.classes), "")
     asked = problem(name, preset) if kernel.size_parameter is None else sized_problem(name, 64)
-    target = Target(asked, machine_platform(machine), ("localhost",) * 2)
+    target = Target(asked, machine_platform(machine), ("localhost",) * (5 if name == "dt" else 2))
     record = simulate(Settings(machine=machine, repeats=1).spec(target))
     assert record.verified is True
 
