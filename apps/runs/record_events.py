@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from apps.errors import KernelError, SimulationError
-from apps.recording.events import Kind, Recording
+from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.engines import ENGINES
 from apps.runs.neutral import neutral_platform, recording_identity
@@ -68,7 +68,10 @@ def scaled(recording: Recording, flop_scale: float) -> Recording:
     for one in events:
         one["amount"][one["kind"] == Kind.COMPUTE] *= flop_scale
     if flop_scale == 0:
-        events = tuple(one[one["kind"] != Kind.COMPUTE] for one in events)
+        events = tuple(
+            one[~((one["kind"] == Kind.COMPUTE) | ((one["kind"] == Kind.ELAPSE) & (one["op"] == Elapse.ON_CORE)))]
+            for one in events
+        )
     return replace(recording, events=events)
 
 
@@ -113,7 +116,7 @@ def _record_on_machine(spec: RunSpec, iterations: int, time_limit_s: float | Non
     recording = run_recorded(spec, target.iterations if own else iterations, what=what, time_limit_s=time_limit_s)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
     for events in recording.events:
-        events["amount"][events["kind"] != Kind.COMPUTE] = 0
+        events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
         events["clock_s"] = 0
     recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
     return without_marks(recording) if own else recording

@@ -16,11 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, DELETED = 255 }; /* Kind */
+enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, DELETED = 255 }; /* Kind */
+enum { ON_CORE, ASLEEP }; /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY };                           /* Mode */
+enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum {                                                                     /* Op */
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
-  REDUCE_SCATTER, SCAN, EXSCAN, OPS
+  REDUCE_SCATTER, SCAN, EXSCAN, SPLIT, CREATE, OPS
 };
 /* A Mark is recorded by recorder_mark(mark) and MPI_Pcontrol(FIRST_MARK_LEVEL + mark).  The recorder itself adds BEGIN
  * after MPI_Init and END at MPI_Finalize. */
@@ -32,7 +34,7 @@ typedef struct {
   uint16_t op;
   int32_t comm, peer, tag;
   int64_t request, size_bytes;
-  double amount; /* COMPUTE: flops; other events: simulated time spent computing so far, s */
+  double amount; /* COMPUTE: flops; ELAPSE: s; other events: simulated time spent computing so far, s */
   double clock_s;
 } Event;
 
@@ -90,7 +92,6 @@ typedef struct {
   int64_t *hashed;    /* number of hashes before those of each event */
   size_t hashed_room;
   int64_t attributed; /* number of hashes that belong to events so far */
-  double explained_s; /* the part of the time since the last call that hashed calls have taken */
   int64_t *counts;
   size_t ncounts, counts_room;
   int64_t operations;
@@ -145,6 +146,10 @@ uint64_t comm_hash(int id);
 void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */
 void comm_freed(Rank *r, MPI_Comm comm);
 void write_comms(const char *path, bool hashes); /* one per line, with hashes: each after its hash */
+
+/* --- collectives.c --- */
+void note_split(Rank *r, MPI_Comm comm, int color, int key); /* its counts: the color, -1 for none, then the key */
+void note_create(Rank *r, MPI_Comm made);  /* a communicator, which may be MPI_COMM_NULL */
 
 /* --- requests.c --- */
 Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */
