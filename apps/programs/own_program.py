@@ -16,7 +16,7 @@ from pathlib import Path
 
 from apps.errors import KernelError, OptionError
 from apps.programs import python_source as python_program
-from apps.programs.libraries import libraries
+from apps.programs.libraries import exported_names, libraries
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
@@ -91,7 +91,7 @@ def read_program(
     if path.suffix == python_program.SUFFIX:
         python_program.check_program(path)
     elif path.suffix not in _COMPILERS:
-        _check_binary(content, where, real_mpi=real_mpi)
+        _check_binary(path, content, where, real_mpi=real_mpi)
     content_hash = _content_hash(path, content, _included(path))
     program = UserProgram(
         name=path.stem,
@@ -167,7 +167,7 @@ def _check_iterations(program: UserProgram) -> None:
             raise KernelError(where, "not positive", "Give at least 1")
 
 
-def _check_binary(content: bytes, where: str, *, real_mpi: bool) -> None:
+def _check_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> None:
     remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
     if not content.startswith(_ELF):
         endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
@@ -184,9 +184,8 @@ def _check_binary(content: bytes, where: str, *, real_mpi: bool) -> None:
     if b"libsimgrid.so" not in content:
         problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
         raise KernelError(where, problem, remedy)
-    entry = b"\0main\0" in content or b"\0user_main_\0" in content
     kind = int.from_bytes(content[16:18], "little" if content[5] == 1 else "big")
-    if kind != _SHARED_OBJECT or not entry:
+    if kind != _SHARED_OBJECT or not {"main", "user_main_"} & exported_names(path):
         raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
 
 

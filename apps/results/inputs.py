@@ -25,6 +25,8 @@ class Inputs:
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
+    polls: tuple[str, ...] = ()  # functions that look for messages
+    clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice by a rank
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""
@@ -59,6 +61,8 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
+    polls: dict[str, None] = {}
+    clocks: dict[str, None] = {}
     for one in several:
         if one is None:
             return None
@@ -69,7 +73,9 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         unseen |= dict.fromkeys(one.unseen)
         asks |= dict.fromkeys(one.asks)
         varies |= dict.fromkeys(one.varies)
-    return Inputs(files, environment, tuple(unseen), tuple(asks), tuple(varies))
+        polls |= dict.fromkeys(one.polls)
+        clocks |= dict.fromkeys(one.clocks)
+    return Inputs(files, environment, *map(tuple, (unseen, asks, varies, polls, clocks)))
 
 
 def state(name: str, *, listed: bool = False) -> str:

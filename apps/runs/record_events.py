@@ -8,7 +8,7 @@ from apps.errors import KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.engines import ENGINES
-from apps.runs.neutral import neutral_platform, recording_identity
+from apps.runs.neutral import kept_options, neutral_platform, recording_identity
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
@@ -52,7 +52,7 @@ def record_events(
     read: list[Inputs | None] = []
     recording = _record(spec, iterations, time_limit_s, store=store, read=read)
     inputs = None if spec.target.problem.program is None else merged(read)
-    if inputs is not None and (inputs.asks or inputs.varies):  # not kept, because the archive does not tell it
+    if inputs is not None and (inputs.asks or inputs.varies or recording.cautions):  # the archive does not tell it
         return replace(scaled(recording, spec.flop_scale), asks=inputs.asks, varies=inputs.varies)
     if kept is not None:
         events = sum(map(len, recording.events))
@@ -86,6 +86,7 @@ def _record(
     """Return the recording; the inputs of all runs that it takes are added to ``read``."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
+    from apps.runs.course import course_cautions
 
     if spec.machine is not None:
         return _record_on_machine(spec, iterations, time_limit_s)
@@ -99,8 +100,10 @@ def _record(
         if recording is not None:
             return recording
     if problem.iterative and iterations == full:
-        return _record_marked(plain, full, time_limit_s, read)
-    return without_marks(_record_once(plain, full, time_limit_s, read))
+        recording = _record_marked(plain, full, time_limit_s, read)
+    else:
+        recording = without_marks(_record_once(plain, full, time_limit_s, read))
+    return replace(recording, cautions=course_cautions(plain, recording, merged(read), time_limit_s=time_limit_s))
 
 
 def _record_on_machine(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
@@ -232,5 +235,8 @@ def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     platform = neutral_platform(spec.target.nranks)
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
-        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops)
-    return RunSpec(target, engine=default_engine(target.problem))
+        return RunSpec(
+            target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec)
+        )
+    engine = default_engine(target.problem)
+    return RunSpec(target, engine=engine, options=kept_options(spec) if engine == "smpi" else ())

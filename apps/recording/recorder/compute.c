@@ -1,5 +1,6 @@
 /* Computation injected by the program, and calls that take simulated time without computing. */
 #define _GNU_SOURCE
+#include "inputs.h"
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -124,13 +125,21 @@ SLEEPS(int, smpi_usleep, (useconds_t us), (us), us * UINT64_C(1000))
 SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest),
        (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec)
 
+/* Two readings time the whole program; with more, its course may depend on them. */
+static void read_clock(Rank *r, const char *name)
+{
+  observe_time(r);
+  if (++r->readings == 3)
+    inputs_times(name);
+}
+
 /* SMPI charges 10 ns for reading the clock; this time is not computation. */
 double MPI_Wtime(void)
 {
   Rank *r = enter();
   double now_s = PMPI_Wtime();
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return now_s;
 }
@@ -141,7 +150,7 @@ int smpi_gettimeofday(struct timeval *now, struct timezone *zone)
   Rank *r = enter();
   int result = theirs(now, zone);
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return result;
 }
@@ -152,7 +161,7 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   Rank *r = enter();
   int result = theirs(clock, now);
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return result;
 }

@@ -1,4 +1,5 @@
 /* Point-to-point messages: blocking, non-blocking and persistent operations, and their completion. */
+#include "inputs.h"
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -253,6 +254,15 @@ int MPI_Request_free(MPI_Request *request)
 
 /* --- completion --- */
 
+/* Notes, once by call, that a program looks for messages: what it finds depends on the time. */
+#define POLLS                    \
+  {                              \
+    static bool said;            \
+    if (r && !said)              \
+      inputs_polls(__func__);    \
+    said = said || r;            \
+  }
+
 static void completed(Rank *r, MPI_Request handle, MPI_Status *status)
 {
   Operation *operation = find_request(r, handle);
@@ -319,6 +329,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Test(request, flag, status));
+  POLLS
   hash_item(r, CHOICE, TEST);
   if (*flag)
     completed(r, handle, status);
@@ -352,6 +363,7 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testall(count, requests, flag, used),
+          POLLS
           hash_item(r, CHOICE, TESTALL);
           if (!*flag) observe_time(r);
           for (int i = 0; *flag && i < count; i++) completed(r, handles[i], &used[i]);)
@@ -368,6 +380,7 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
 int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testany(count, requests, index, flag, used),
+          POLLS
           hash_item(r, CHOICE, TESTANY);
           if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else if (*flag) all_completed(r, count, handles);
@@ -385,6 +398,7 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
 int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testsome(count, requests, ndone, indices, used),
+          POLLS
           hash_item(r, CHOICE, TESTSOME);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           if (*ndone == 0) observe_time(r);
@@ -410,6 +424,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Probe(from, tag, comm, status));
+  POLLS
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
   if (r && from != MPI_PROC_NULL)
@@ -424,6 +439,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
+  POLLS
   if (r)
     hash_item(r, CHOICE, IPROBE);
   if (r && *flag && from != MPI_PROC_NULL)

@@ -140,6 +140,12 @@ void recorder_mark(int moment)
   leave(r);
 }
 
+void mpi_pcontrol_(const int *level);
+void mpi_pcontrol_(const int *level) /* MPI_PCONTROL of Fortran, whose binding has no error code */
+{
+  recorder_mark(*level - FIRST_MARK_LEVEL);
+}
+
 int MPI_Pcontrol(const int level, ...) /* SMPI's own function is not implemented: it aborts */
 {
   recorder_mark(level - FIRST_MARK_LEVEL);

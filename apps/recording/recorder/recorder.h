@@ -95,6 +95,7 @@ typedef struct {
   int64_t *counts;
   size_t ncounts, counts_room;
   int64_t operations;
+  int64_t readings;   /* of the simulated clock */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */

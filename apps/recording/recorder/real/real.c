@@ -56,6 +56,8 @@ void power_write(const char *path) { (void)path; }
 
 void inputs_end(void) {}
 
+void inputs_polls(const char *name) { (void)name; }
+
 /* Programs in Fortran call these, whose work does not come back to the functions of C. */
 #define FORTRAN(name) \
   _Noreturn void name(void); \
