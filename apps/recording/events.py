@@ -84,6 +84,9 @@ class Op(IntEnum):
     CREATE = 16  # of a communicator among the members of `comm`, the new one
 
 
+# Collectives that programs call for their data; the others make communicators.
+DATA_OPS = tuple(op for op in Op if op not in (Op.SPLIT, Op.CREATE))
+
 _EVENT = (
     ("kind", "u1"),
     ("mode", "u1"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording.events import Kind, Mark, Op, Recording
+from apps.recording.events import DATA_OPS, Kind, Mark, Op, Recording
 
 if TYPE_CHECKING:
     from apps.results.record import RunRecord
@@ -59,7 +59,7 @@ def totals_of_record(record: RunRecord) -> Totals:
 
 def _of_moments(first: np.void, last: np.void) -> _Counts:
     counts = {_MESSAGES: (int(last["messages"] - first["messages"]), int(last["bytes"] - first["bytes"]))}
-    for op in Op:
+    for op in DATA_OPS:
         calls = int(last["calls"][op] - first["calls"][op])
         if calls:
             counts[op.name.lower()] = calls, int(last["call_bytes"][op] - first["call_bytes"][op])
@@ -87,10 +87,12 @@ def _counted(events: npt.NDArray[np.void], communicators: Sequence[Sequence[int]
     sent = events["size_bytes"][events["kind"] == Kind.SEND]
     counts = {_MESSAGES: (len(sent), int(sent.sum()))}
     calls = events[events["kind"] == Kind.COLLECTIVE]
-    for op in np.unique(calls["op"]):
+    for op in DATA_OPS:
         these = calls[calls["op"] == op]
+        if not len(these):
+            continue
         blocks = [len(communicators[comm]) if op == Op.ALLTOALL else 1 for comm in these["comm"]]
-        counts[Op(op).name.lower()] = len(these), int((these["size_bytes"] * blocks).sum())
+        counts[op.name.lower()] = len(these), int((these["size_bytes"] * blocks).sum())
     return counts
 
 

@@ -75,6 +75,12 @@ def check_program(spec: RunSpec) -> None:
         check_unchanged(program)
 
 
+def expected_status(spec: RunSpec) -> int:
+    """Return the exit status of a run that succeeds."""
+    program = spec.target.problem.program
+    return 0 if program is None else program.status
+
+
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
     """Fill the run's folder and return the command.
 

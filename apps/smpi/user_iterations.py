@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording.events import Kind, Mark, Op
+from apps.recording.events import DATA_OPS, Kind, Mark, Op
 from apps.recording.files import difference, no_moment, read_energies, read_events
 from apps.recording.fingerprints import (
     Cut,
@@ -124,7 +124,7 @@ def counts_of(moments: Sequence[npt.NDArray[np.void]]) -> dict[str, Any]:
                 "calls": int(max(one["calls"][op] for one in moments)),
                 "bytes": [int(one["call_bytes"][op]) for one in moments],
             }
-            for op in Op
+            for op in DATA_OPS
             if any(one["calls"][op] for one in moments)
         },
     }

@@ -13,7 +13,7 @@ import pytest
 from apps.errors import KernelError, SimulationError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
-from apps.recording.events import Kind, Mark, Mode, Op
+from apps.recording.events import Elapse, Kind, Mark, Mode, Op
 from apps.recording.files import read_events, without_clocks
 from apps.recording.recorder.library import real_recorder_library
 from apps.runs.neutral import neutral_platform
@@ -152,9 +152,10 @@ def test_every_operation_is_waited_for_once_and_after_its_start(every_call):
 def test_computation_is_what_the_program_injects_and_the_time_it_sleeps():
     for rank, events in enumerate(in_simulation().events):
         compute = events["amount"][events["kind"] == Kind.COMPUTE]
-        # smpi_execute_flops_benched, smpi_execute_benched of 1 us and MPI_Wtime between them; then 3 us of usleep.
-        assert compute[:2] == pytest.approx([1000 * (rank + 1) + 1000, 3000], rel=1e-9)
-        assert compute[2:].tolist() == ([1e6] if rank == 0 else [])
+        assert compute.tolist() == [1000 * (rank + 1), *([1e6] if rank == 0 else [])]
+        elapse = events[events["kind"] == Kind.ELAPSE]  # smpi_execute_benched of 1 us, then 3 us of usleep
+        assert elapse["amount"] == pytest.approx([1e-6, 3e-6], rel=1e-9)
+        assert elapse["op"].tolist() == [Elapse.ON_CORE, Elapse.ASLEEP]
         marks = events["op"][events["kind"] == Kind.MARK]
         assert marks.tolist() == [Mark.START, Mark.STOP]
 
