@@ -33,10 +33,21 @@ def course_cautions(
     """
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
         return ()
-    return tuple(_cautions(plain, recording, inputs, time_limit_s))
+    said = poll_cautions(inputs)
+    difference = _difference(plain, recording, time_limit_s) if inputs.polls or inputs.clocks else None
+    if difference is None:
+        return said
+    asked = (*inputs.clocks, *inputs.polls)[0]
+    depends = f"the program's course depends on the time, for which it asks by {asked}"
+    return (*said, f"{depends}: on two networks it has {difference}")
 
 
-def _cautions(plain: RunSpec, recording: Recording, inputs: Inputs, time_limit_s: float | None) -> Iterator[str]:
+def poll_cautions(inputs: Inputs | None) -> tuple[str, ...]:
+    """Return the cautions about a program that looks for messages."""
+    return () if inputs is None else tuple(_of_polls(inputs))
+
+
+def _of_polls(inputs: Inputs) -> Iterator[str]:
     polls = [name for name in inputs.polls if name != _PROBE]
     if polls:
         yield (
@@ -45,14 +56,6 @@ def _cautions(plain: RunSpec, recording: Recording, inputs: Inputs, time_limit_s
         )
     if _PROBE in inputs.polls:
         yield f"the time that SimGrid takes to look for messages in {_PROBE} (smpi/iprobe) is not predicted"
-    if inputs.polls or inputs.clocks:
-        difference = _difference(plain, recording, time_limit_s)
-        if difference is not None:
-            asked = (*inputs.clocks, *inputs.polls)[0]
-            yield (
-                f"the program's course depends on the time, for which it asks by {asked}: "
-                f"on two networks it has {difference}"
-            )
 
 
 def _difference(plain: RunSpec, recording: Recording, time_limit_s: float | None) -> str | None:

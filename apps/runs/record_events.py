@@ -86,7 +86,7 @@ def _record(
     """Return the recording; the inputs of all runs that it takes are added to ``read``."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
-    from apps.runs.course import course_cautions
+    from apps.runs.course import course_cautions, poll_cautions
 
     if spec.machine is not None:
         return _record_on_machine(spec, iterations, time_limit_s)
@@ -98,7 +98,7 @@ def _record(
     if problem.iterative and iterations < full:
         recording = _record_like_all(plain, iterations, time_limit_s, store=store, read=read)
         if recording is not None:
-            return recording
+            return replace(recording, cautions=poll_cautions(merged(read)))
     if problem.iterative and iterations == full:
         recording = _record_marked(plain, full, time_limit_s, read)
     else:
