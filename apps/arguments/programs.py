@@ -84,7 +84,7 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--program-build", metavar="COMMAND",
-        help="a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx} and {mpif90} in it "
+        help="a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx}, {mpif90} in it "
         "are replaced by the names of the compilers (docs/programs/recipes.md)",
     )  # fmt: skip
     parser.add_argument(

@@ -51,8 +51,8 @@ def _of_polls(inputs: Inputs) -> Iterator[str]:
     polls = [name for name in inputs.polls if name != _PROBE]
     if polls:
         yield (
-            f"the program looks for messages by {polls[0]}: how often it looks, and what it does meanwhile, is "
-            "taken from the recording's own network"
+            f"the program looks for messages by {polls[0]}: the time of looking (0.1 ms each in SimGrid) is not "
+            "predicted, and what it does meanwhile is that of the recording"
         )
     if _PROBE in inputs.polls:
         yield f"the time that SimGrid takes to look for messages in {_PROBE} (smpi/iprobe) is not predicted"

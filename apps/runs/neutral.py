@@ -79,4 +79,13 @@ def neutral_platform(nranks: int, *, slow: bool = False) -> Platform:
     slower = 1e3 if slow else 1.0
     node, backbone = Wire(1e11 / slower, 1e-6 * slower), Wire(1e14, 1e-6)
     cluster = GridCluster("c1", nranks, NEUTRAL_SPEED_FLOPS, node, backbone)
-    return materialise(Grid(f"neutral{nranks}{'slow' if slow else ''}", "neutral", (cluster,), "mesh", (), named_network("ideal").options))
+    return materialise(
+        Grid(
+            f"neutral{nranks}{'slow' if slow else ''}",
+            "neutral",
+            (cluster,),
+            "mesh",
+            (),
+            named_network("ideal").options,
+        )
+    )

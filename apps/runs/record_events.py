@@ -235,8 +235,6 @@ def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     platform = neutral_platform(spec.target.nranks)
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
-        return RunSpec(
-            target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec)
-        )
+        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec))
     engine = default_engine(target.problem)
     return RunSpec(target, engine=engine, options=kept_options(spec) if engine == "smpi" else ())

@@ -220,7 +220,9 @@ def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them(every_c
     rising, equal = [8, 16, 24], [16, 16, 16]
     for rank, events in enumerate(every_call.events):
         vectors = {}
-        for event in events[(events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0) & np.isin(events["op"], DATA_OPS)]:
+        for event in events[
+            (events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0) & np.isin(events["op"], DATA_OPS)
+        ]:
             begin = int(event["request"])
             vectors.setdefault(Op(event["op"]), []).append(every_call.counts[rank][begin : begin + 3].tolist())
         rooted = {1: {Op.GATHERV: [rising]}, 2: {Op.SCATTERV: [rising]}}.get(rank, {})
@@ -229,7 +231,7 @@ def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them(every_c
 
 
 def test_communicators_have_the_colors_keys_and_members_of_the_source(every_call):
-    # groups() in data/every_call.c: a split without rank 1, then three duplicates and a ring; in_simulation() makes more.
+    # groups() in data/every_call.c: a split without rank 1, its duplicate, then a duplicate of the world and a ring.
     for rank, events in enumerate(every_call.events):
         made = [event for event in events[events["kind"] == Kind.COLLECTIVE] if event["op"] in (Op.SPLIT, Op.CREATE)]
         (split,) = [event for event in made if event["op"] == Op.SPLIT]
