@@ -103,13 +103,20 @@ def summary(record: RunRecord) -> str:
             *_time(record),
             *extrapolated,
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
-            f"in MPI {record.comm_s[busiest]:.6g} s",
+            f"in MPI {record.comm_s[busiest]:.6g} s{_in_files(record, busiest)}",
             *_traffic(record),
             *([f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []),
             *_energy(record),
             f"verification  {verified}",
         )
     )
+
+
+def _in_files(record: RunRecord, rank: int) -> str:
+    """Return the part of a rank's time in MPI that files took, where a machine has measured it."""
+    if record.measured is None or not any(record.measured.file_s):
+        return ""
+    return f", {record.measured.file_s[rank]:.6g} s of it in files"
 
 
 def _time(record: RunRecord) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -22,7 +23,12 @@ from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
 from platforms.files.scratch import scratch_folder
-from platforms.simgrid.child import clean_environment, die_with_parent
+from platforms.simgrid.child import clean_environment
+
+_NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
+_COMPLAINT = re.compile(
+    r"error|\bnot\b|cannot|can't|unable|denied|refused|failed|fatal|no such|no route", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,26 @@ class Launched:
     @property
     def why(self) -> str:
         """The reason of a failure, as far as it is known."""
+        said = telling_line(self.stderr)
         if self.timed_out:
-            return f"time limit reached after {self.wall_s:.1f} s"
-        lines = [line.strip() for line in self.stderr.splitlines() if line.strip(" -*=\t")]
-        telling = [line for line in lines if "error" in line.lower() or "not " in line.lower()]
-        said = (telling or lines or ["nothing was said"])[0].rstrip(".")
-        return f"the launcher ended with status {self.status}: {said}"
+            return f"time limit reached after {self.wall_s:.1f} s{f': {said}' if said else ''}"
+        return f"the launcher ended with status {self.status}: {said or 'nothing was said'}"
+
+
+def telling_line(text: str) -> str:
+    """Return the words in an error output that say what is wrong; empty if nothing was said.
+
+    They are the first line in which a program names itself and complains, or else the first sentence that complains, or
+    else the first line.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip(" -*=\t")]
+    lines = [line for line in lines if "ORTE_ERROR_LOG" not in line] or lines  # Open MPI's trouble with its own parts
+    for line in lines:
+        if _NAMED.match(line) and _COMPLAINT.search(line):
+            return line.rstrip(".")
+    start = next((number for number, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
+    words = " ".join(lines[start : start + 3]).split()  # launchers wrap sentences over several lines
+    return " ".join(words).split(". ")[0].lstrip("* ").rstrip(".")
 
 
 def printed_json(done: Launched) -> dict[str, Any] | None:
@@ -252,11 +272,14 @@ def _text(path: Path) -> str:
 
 
 def _cancel(machine: Machine, values: Mapping[str, str]) -> None:
-    """End a job that the launcher may have left with the batch system; a job that has ended is no error."""
+    """End a job that the launcher may have left with the batch system; a job that has ended is no error.
+
+    The command has a session of its own: a second Ctrl-C at the terminal does not reach it.
+    """
     if machine.launcher.cancel:
         words = [without_placeholders(word, values) for word in machine.launcher.cancel]
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
-                [*die_with_parent(), *words], stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=machine.limits.command_s, check=False,
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=machine.limits.command_s, check=False,
+                start_new_session=True,
             )  # fmt: skip

@@ -15,6 +15,7 @@ from apps.machines.machine_file import Machine
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, unusable
 from platforms.files.locks import try_lock
+from platforms.terminal.progress import doing
 
 _STEP_S = 0.2  # interval between two tries
 _LOCKS = 64
@@ -52,6 +53,15 @@ def _locks(hosts: Iterable[str]) -> list[int]:
     return sorted({found[0] % _LOCKS for found in hashes})
 
 
+def _wait(handle: int, path: Path, machine: Machine, stop: threading.Event) -> None:
+    """Wait for a lock."""
+    while (locked := try_lock(handle)) is not True:
+        if locked is None:
+            raise UserError(f"cache folder {path.parent}", "its file system has no locks", "Use another one")
+        if stop.wait(_STEP_S):
+            raise Stopped(f"machine {machine.name}: not started, because its runner was closed")
+
+
 @contextmanager
 def _alone(path: Path, machine: Machine, stop: threading.Event) -> Iterator[None]:
     try:
@@ -59,11 +69,9 @@ def _alone(path: Path, machine: Machine, stop: threading.Event) -> Iterator[None
     except OSError as err:
         raise unusable(path.parent, err.strerror or str(err)) from err
     try:
-        while (locked := try_lock(handle)) is not True:
-            if locked is None:
-                raise UserError(f"cache folder {path.parent}", "its file system has no locks", "Use another one")
-            if stop.wait(_STEP_S):
-                raise Stopped(f"machine {machine.name}: not started, because its runner was closed")
+        if not try_lock(handle):
+            with doing(f"waiting for another run on the hosts of machine {machine.name}"):
+                _wait(handle, path, machine, stop)
         yield
     finally:
         os.close(handle)

@@ -9,10 +9,12 @@ from pathlib import Path
 from apps.errors import KernelError
 from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
+from apps.measuring.wrappers import read_calls, wrappers
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import UserProgram, check_unchanged, split_flags
 from apps.programs.problem import Problem
+from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 
 _LAYER = Path(__file__).parent / "layer"
@@ -20,7 +22,7 @@ _PROBE = Path(__file__).parent / "probe"
 _APPS = Path(__file__).parents[1]
 _COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
 _C_FLAGS = ("-std=gnu11", "-pthread")
-_LAYER_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
+_LAYER_FLAGS = ("-O1", "-std=gnu11", "-shared", "-fPIC", f"-I{_LAYER}")
 
 
 def kernel_executable(machine: Machine, kernel: Kernel) -> Path:
@@ -60,9 +62,14 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
 
 def layer_library(machine: Machine) -> Path:
     """Return the layer that measures ranks (apps/measuring/layer), compiled for the machine's MPI library."""
+    text = _wrappers()
+    folder = machine.compiled_folder or cache_folder() / "compiled"
+    source = folder / f"wrappers-{hashlib.sha256(text).hexdigest()[:24]}.c"
+    if not source.is_file() or source.read_bytes() != text:
+        write_atomically(source, text)
     return compile_once(
         "layer",
-        _layer_sources(),
+        [*_layer_sources(), source],
         compiler=[machine.compilers.c],
         flags=_LAYER_FLAGS,
         libraries=["-ldl"],
@@ -128,8 +135,14 @@ def _headers_for_real_mpi() -> list[Path]:
 
 
 @cache
+def _wrappers() -> bytes:
+    return wrappers(read_calls((_LAYER / "calls.txt").read_text())).encode()
+
+
+@cache
 def _layer_hash() -> str:
-    return _hash([*_layer_sources(), *_layer_headers()])
+    own = _hash([*_layer_sources(), *_layer_headers()])
+    return hashlib.sha256(own.encode() + _wrappers()).hexdigest()
 
 
 @cache

@@ -78,7 +78,13 @@ def run_iterations(
 
 
 def note_events(
-    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+    spec: RunSpec,
+    iterations: int,
+    notes: Path,
+    *,
+    what: str,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Run a number of iterations once, under the recorder; see apps.runs.engines.Engine.
 
@@ -86,7 +92,7 @@ def note_events(
     """
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
-    with alone_on(machine):
+    with alone_on(machine, stop):
         done = launch(
             machine,
             _program(spec, machine, iterations),
@@ -96,6 +102,7 @@ def note_events(
             collect=[f"{rank}.{one}" for rank in range(nranks) for one in RECORDED],
             links=spec.target.problem.program is not None,
             time_limit_s=time_limit_s,
+            stop=stop,
         )
     finished = Finished(done.status, done.stdout, done.stderr, done.wall_s, 0, done.timed_out)
     check_recorded(finished, what)
@@ -165,6 +172,7 @@ def _record(
         load_before=tuple(max(rank.load_before for rank in one.notes.ranks) for one in repeats),
         load_after=tuple(max(rank.load_after for rank in one.notes.ranks) for one in repeats),
         throttled=tuple(one.notes.throttled for one in repeats),
+        file_s=tuple(rank.file_s for rank in chosen.notes.ranks),
         calls_seen=min(rank.mpi_calls for rank in chosen.notes.ranks),
         mpi=chosen.notes.mpi,
         launcher=(*machine.launcher.command, *machine.launcher.options),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from apps.errors import SimulationError
 from apps.machines.launch import Launched, find_launcher, launch, launcher_environment, printed_json
@@ -22,6 +24,21 @@ from platforms.wording import number_of
 
 _MOST_AHEAD_S = 0.1  # clocks that are farther apart make dates of different hosts useless
 _MOST_ALONE = 32  # hosts that are tried one by one if they cannot be reached together
+_MOST_HUNG = 3  # hosts on which the launcher hangs before the others are given up
+_HANGS = "Try its command by hand: it may wait for a password, in a queue, or behind a firewall"
+_UNSHARED = "Let folder in the machine's file name a folder that every host sees"
+# What helps, by a pattern in the launcher's words; the first that fits.
+_REMEDIES = (
+    (
+        "resolve hostname|Name or service not known|Unknown host|Invalid node name",
+        "Correct the host's name in the file",
+    ),
+    ("Permission denied|Host key verification", "Let ssh to the host work without a password: ssh-copy-id HOST"),
+    ("No route to host|Connection (refused|timed out)", "See that the host is up and `ssh HOST true` works from here"),
+    ("ssh: not found|orted|daemons|hydra_pmi_proxy", "Install ssh here, and the same MPI library on every host"),
+    ("layer: cannot write|/(probe|layer)-\\w+.*(No such file|cannot open)", _UNSHARED),
+    ("time limit", _HANGS),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,11 @@ def examine(machine: Machine) -> Iterator[Part]:
     try:
         layer, probe = layer_library(machine), probe_program(machine)
     except UserError as err:
-        yield Part("layer", False, f"{err.where}: {err.problem}", remedy=err.remedy)
+        if "mpi.h" in err.problem:
+            problem = f"{machine.compilers.c} does not find mpi.h"
+            yield Part("compiler for C", False, problem, remedy="Name the MPI library's compiler, such as mpicc")
+        else:
+            yield Part("layer", False, f"{err.where}: {err.problem}", remedy=err.remedy)
         return
     yield Part("layer", True, f"compiled for its MPI library: {layer}")
     with alone_on(machine):
@@ -106,13 +127,17 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
         why = done if isinstance(done, str) else done.why
         yield from _alone(machine, layer, probe, asked, why)
         return
+    ranks = told["ranks"]
+    if len(ranks) != len(asked):
+        yield _other_library(machine, asked, ranks)
+        return
     count = number_of(len(set(asked)), "host")
     left_out = len(machine.hosts) - len(set(asked))
     rest = f"; {left_out} more are beyond the limit of {machine.limits.ranks} ranks" if left_out else ""
     yield Part("hosts", True, f"{count} reached with {number_of(len(asked), 'rank')} in {done.wall_s:.1f} s{rest}")
-    found = [str(one["host"]) for one in told["ranks"]]
-    yield _placement(asked, found)
-    yield _clocks(asked, [float(one["ahead_s"]) for one in told["ranks"]])
+    yield _placement(asked, [str(one["host"]) for one in ranks])
+    yield _libraries(asked, [_library(one) for one in ranks])
+    yield _clocks(asked, [float(one["ahead_s"]) for one in ranks])
     try:
         yield from _measured(parse_notes(done.files[FILE], len(asked)))
     except (KeyError, ValueError):
@@ -142,15 +167,50 @@ def _probe(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str]) -> 
 
 def _alone(machine: Machine, layer: Path, probe: Path, hosts: Sequence[str], why: str) -> Iterator[Part]:
     """Find the hosts that cannot be reached; if each can, all together cannot."""
-    bad = 0
-    for host in list(dict.fromkeys(hosts))[:_MOST_ALONE]:
+    bad = hung = 0
+    tried = list(dict.fromkeys(hosts))[:_MOST_ALONE]
+    for number, host in enumerate(tried):
         done = _probe(machine, layer, probe, [host])
         if isinstance(done, str) or not done.succeeded:
             bad += 1
             reason = done if isinstance(done, str) else done.why
-            yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy="Correct hosts, or the launcher")
+            yield Part(f"host {host}", False, f"cannot be reached: {reason}", remedy=_remedy(reason))
+            hung += not isinstance(done, str) and done.timed_out
+        if hung == number + 1 == _MOST_HUNG < len(tried):
+            problem = f"it has not ended on any of the first {hung} hosts; the others are not tried"
+            yield Part("launcher", False, problem, remedy=_HANGS)
+            return
     if not bad:
-        yield Part("hosts", False, f"each can be reached, but not together: {why}", remedy="Correct the launcher")
+        yield Part("hosts", False, f"each can be reached, but not together: {why}", remedy=_remedy(why))
+
+
+def _remedy(reason: str) -> str:
+    """Return what helps against a launcher's words."""
+    for pattern, remedy in _REMEDIES:
+        if re.search(pattern, reason):
+            return remedy
+    return "Correct hosts, or the launcher"
+
+
+def _other_library(machine: Machine, asked: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> Part:
+    """Return the fault of ranks that do not find each other: their library is not that of the launcher."""
+    compiled = f"{machine.compilers.c} compiles for {_library(ranks[0])}"
+    other = f"{machine.launcher.command[0]} belongs to another MPI library"
+    problem = f"{number_of(len(asked), 'rank')} asked for, but each finds {len(ranks)}: {compiled}, and {other}"
+    return Part("MPI library", False, problem, remedy="Name the launcher and the compilers of one MPI library")
+
+
+def _library(rank: Mapping[str, Any]) -> str:
+    """Return the version of a rank's MPI library, the first part of what it says."""
+    return " ".join(str(rank["mpi"]).split()).partition(", ")[0][:60]
+
+
+def _libraries(hosts: Sequence[str], found: Sequence[str]) -> Part:
+    for host, library in zip(hosts, found, strict=True):
+        if library != found[0]:
+            problem = f"{hosts[0]} has {found[0]}, but {host} has {library}"
+            return Part("MPI library", False, problem, remedy="Install the same MPI library on all hosts")
+    return Part("MPI library", True, found[0])
 
 
 def _placement(asked: Sequence[str], found: Sequence[str]) -> Part:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from platforms.wording import number_of
+
 FILE = "layer.json"
 VARIABLE = "MACHINE_LAYER_FILE"
 
@@ -29,6 +31,7 @@ class RankNotes:
     host: str  # as it calls itself
     elapsed_s: float
     mpi_s: float
+    file_s: float  # the part of mpi_s in MPI's functions for files
     load_before: float
     load_after: float
     throttled: int
@@ -76,7 +79,10 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"the layer's file lacks {err}") from err
     if len(ranks) != nranks:
-        raise ValueError(f"the layer's file has {len(ranks)} ranks")
+        raise ValueError(
+            f"the layer's file has {number_of(len(ranks), 'rank')} and not {nranks}: launcher and compiler may belong "
+            "to different MPI libraries (gridval doctor --machine tells)"
+        )
     return Notes(mpi, ranks)
 
 

@@ -22,6 +22,7 @@ class Measured:
     load_before: tuple[float, ...]  # largest load of a host when the repeat began, averaged over a minute; -1: unknown
     load_after: tuple[float, ...]
     throttled: tuple[int, ...]  # events of slowed processors, all hosts; -1: no host tells
+    file_s: tuple[float, ...]  # by rank: the part of its time in MPI that MPI's functions for files took
     calls_seen: int  # calls of MPI in the whole run, of the rank with the fewest
     mpi: str  # the library's own words about its version
     launcher: tuple[str, ...]  # the command with its options

@@ -41,7 +41,14 @@ class Engine(Protocol):
         """
 
     def note_events(
-        self, spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+        self,
+        spec: RunSpec,
+        iterations: int,
+        notes: Path,
+        *,
+        what: str,
+        time_limit_s: float | None = None,
+        stop: threading.Event | None = None,
     ) -> Finished:
         """Run a number of iterations and leave the ranks' events in the folder ``notes`` (apps/recording/files.py).
 
@@ -50,6 +57,7 @@ class Engine(Protocol):
         Raises:
             KernelError: The kernel or program refuses the problem, or makes a call that cannot be recorded.
             SimulationError: The run does not succeed.
+            Stopped: Another thread has set ``stop``.
         """
 
     def program_hash(self, spec: RunSpec) -> str:

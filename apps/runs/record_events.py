@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from apps.errors import KernelError, SimulationError
@@ -19,7 +20,12 @@ from platforms.simgrid.installed import check_simgrid
 
 
 def record_events(
-    spec: RunSpec, iterations: int, *, store: Store | None = None, time_limit_s: float | None = None
+    spec: RunSpec,
+    iterations: int,
+    *,
+    store: Store | None = None,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Recording:
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
@@ -31,9 +37,12 @@ def record_events(
     The recording has ``iterations`` marked iterations.  For a user's own program it may have no marks and cover a full
     run, if the program has no iterations, or if not all of them were seen to be alike (apps/runs/repetition.py).
 
+    Another thread sets ``stop`` to end a run on a machine.
+
     Raises:
         KernelError: The program refuses the problem, or makes calls that a recording cannot represent.
         SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
     """
     from apps.recording.files import from_bytes, to_bytes  # imported here because NumPy is slow to import
 
@@ -50,7 +59,10 @@ def record_events(
             except ValueError as err:
                 kept.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
-    recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+    if spec.machine is not None:
+        recording = _record_on_machine(spec, iterations, time_limit_s, stop)
+    else:
+        recording = _record(spec, iterations, time_limit_s, store=store, read=read)
     inputs = None if spec.target.problem.program is None else merged(read)
     if inputs is not None and (inputs.asks or inputs.varies or recording.cautions):  # the archive does not tell it
         return replace(scaled(recording, spec.flop_scale), asks=inputs.asks, varies=inputs.varies)
@@ -88,8 +100,6 @@ def _record(
     from apps.recording.iterations import without_marks
     from apps.runs.course import course_cautions, poll_cautions
 
-    if spec.machine is not None:
-        return _record_on_machine(spec, iterations, time_limit_s)
     check_simgrid()
     plain, problem = _on_neutral_platform(spec), spec.target.problem
     if problem.program is None:
@@ -106,7 +116,9 @@ def _record(
     return replace(recording, cautions=course_cautions(plain, recording, merged(read), time_limit_s=time_limit_s))
 
 
-def _record_on_machine(spec: RunSpec, iterations: int, time_limit_s: float | None) -> Recording:
+def _record_on_machine(
+    spec: RunSpec, iterations: int, time_limit_s: float | None, stop: threading.Event | None
+) -> Recording:
     """Return the recording of a run on the spec's machine, without its dates.
 
     Of a user's program it covers a full run: a machine does not show that iterations are alike.
@@ -116,7 +128,8 @@ def _record_on_machine(spec: RunSpec, iterations: int, time_limit_s: float | Non
 
     target, own = spec.target, spec.target.problem.program is not None
     what = f"{target.problem.on(target.nranks)} on machine {spec.machine.name if spec.machine else ''}"
-    recording = run_recorded(spec, target.iterations if own else iterations, what=what, time_limit_s=time_limit_s)
+    count = target.iterations if own else iterations
+    recording = run_recorded(spec, count, what=what, time_limit_s=time_limit_s, stop=stop)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
     for events in recording.events:
         events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
@@ -206,6 +219,7 @@ def run_recorded(
     what: str,
     time_limit_s: float | None,
     read: list[Inputs | None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Recording:
     """Return the timed events of a run of ``iterations`` iterations on the spec's own platform.
 
@@ -214,6 +228,7 @@ def run_recorded(
     Raises:
         KernelError: The program refuses the problem, or calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
     """
     # Imported here for a quick start: it is slow to import.
     from apps.recording.files import Incomplete, read_events
@@ -221,7 +236,9 @@ def run_recorded(
     with scratch_folder("recording") as folder:
         notes = folder / "notes"
         notes.mkdir()
-        done = ENGINES[spec.engine].note_events(spec, iterations, notes, what=what, time_limit_s=time_limit_s)
+        done = ENGINES[spec.engine].note_events(
+            spec, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop
+        )
         if read is not None:
             read.append(done.inputs)
         try:

@@ -142,7 +142,7 @@ class Runner:
         if key not in self._recordings:
             with doing(f"recording {spec.target}"), self._alone("recording", key):
                 self._recordings[key] = record_events(
-                    spec, iterations, store=self._store, time_limit_s=self._time_limit_s
+                    spec, iterations, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop
                 )
             if len(self._recordings) > _RECORDINGS_KEPT:
                 self._recordings.popitem(last=False)
@@ -179,7 +179,7 @@ class Runner:
                 self._store.refuse("probe", key, str(err))
             else:
                 return measured
-        made = carry_out(plan, time_limit_s=self._time_limit_s)
+        made = carry_out(plan, time_limit_s=self._time_limit_s, stop=self._stop)
         if self._store is not None:
             summary = f"{len(plan.experiments)} experiments"
             self._store.put("probe", key, identity, as_fields(made), summary=summary)

@@ -86,7 +86,13 @@ def run_iterations(
 
 
 def note_events(
-    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+    spec: RunSpec,
+    iterations: int,
+    notes: Path,
+    *,
+    what: str,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Run so many iterations, and write what the ranks did to the folder ``notes``; ``what`` names the run in errors.
 
@@ -96,7 +102,7 @@ def note_events(
         KernelError: as ``run_iterations``.
         SimulationError: as ``run_iterations``.
     """
-    return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes, what=what)[0]
+    return _run(spec, iterations, time_limit_s=time_limit_s, notes=notes, what=what, stop=stop)[0]
 
 
 def _run(

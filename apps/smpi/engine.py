@@ -77,10 +77,16 @@ def run_iterations(
 
 
 def note_events(
-    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+    spec: RunSpec,
+    iterations: int,
+    notes: Path,
+    *,
+    what: str,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Run a number of iterations under the recorder; see apps.runs.engines.Engine."""
-    return _noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s)
+    return _noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
 
 
 def note_fingerprints(

@@ -159,9 +159,12 @@ class Setting:
 
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
-        if self._network is None or self._sizes is None:
-            raise ValueError(f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing")
-        ground = ground_of(self._network)
+        missing = f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing"
+        if self._network is None:
+            raise ValueError(missing)
+        ground = ground_of(self._network)  # sizes are not measured where it shows no rate: its reason comes first
+        if self._sizes is None:
+            raise ValueError(missing)
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 

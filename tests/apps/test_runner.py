@@ -277,7 +277,7 @@ def test_a_probe_is_stored_as_a_probe_and_carried_out_once(tmp_path, monkeypatch
     plan = SimpleNamespace(identity=lambda: {"experiments": "ab12"}, experiments=(1,), check=lambda made: None)
     plan.platform = SimpleNamespace(name="small", changes=())
     calls = []
-    monkeypatch.setattr("apps.runs.runner.carry_out", lambda plan, time_limit_s: calls.append(plan) or made)
+    monkeypatch.setattr("apps.runs.runner.carry_out", lambda plan, time_limit_s, stop: calls.append(plan) or made)
     with Store(tmp_path) as store:
         with Runner(jobs=1, store=store) as runner:
             assert runner.measure(plan) == made

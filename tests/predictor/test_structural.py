@@ -184,5 +184,19 @@ def test_targets_beyond_the_model_are_refused_with_the_reason():
         assert STRUCTURAL.requests([target]) == []
 
 
+def test_a_network_without_a_rate_is_the_reason_of_a_refusal():
+    # As a disturbed machine may measure: all messages of all experiments take the same time.
+    _, evidence, targets, _ = fitted()
+    probe = next(e for e in evidence if e.request.kind == "run")
+    network = next(e for e in evidence if e.request.kind == "exchange")
+    flat = replace(network.measurement, times_s=tuple((1.0,) * len(times) for times in network.measurement.times_s))
+    disturbed = [probe, replace(network, answer=flat)]
+    assert STRUCTURAL.further(targets, disturbed) == []
+    model = STRUCTURAL.fit(disturbed)
+    asked = next(t for t in targets if t.problem == probe.request.target.problem)
+    with pytest.raises(OutOfRange, match="so that the rate is unknown"):
+        model.predict(asked)
+
+
 def test_it_is_known_by_its_name():
     assert predictor("structural") is STRUCTURAL

@@ -83,7 +83,9 @@ def test_evidence_of_repeats_is_compared_with_as_many_repeats_of_the_run():
     platform = machine_platform(read_machine(EXAMPLES / "machines" / "local.toml"))
     target = Target(problem("ep", "S"), platform, ("localhost",) * 2)
     plain = measured_record(Settings().spec(target), 2.0)
-    how = Measured("local", (2.0, 3.0, 1.0), (), 0, (0.0,) * 3, (0.0,) * 3, (-1,) * 3, 1, "MPI", ("mpirun",), "2026")
+    how = Measured(
+        "local", (2.0, 3.0, 1.0), (), 0, (0.0,) * 3, (0.0,) * 3, (-1,) * 3, (0.0,), 1, "MPI", ("mpirun",), "2026"
+    )
     record = replace(plain, measured=how)
     assert record.node_seconds == 6.0
     evidence = Evidence(EvidenceRequest("run", target), record, "e", Cost(6.0, 7.0))

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../common/checked.h"
 #include "layer.h"
 
-#ifndef COUNTERS /* a test has files of its own */
-#define COUNTERS "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count"
+#ifndef CPUS /* a test has files of its own */
+#define CPUS "/sys/devices/system/cpu/cpu[0-9]*"
 #define FIRMWARE "/sys/devices/platform/soc/soc:firmware/get_throttled"
 #endif
 
@@ -16,22 +17,66 @@ double layer_load(void)
   return getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-/* Adds up the numbers in the files of a pattern; returns -1 where there is no such file. */
-static long added_up(const char *pattern)
+/* Returns the number in a processor's file; -1 where there is none. */
+static long number(const char *cpu, const char *name)
+{
+  char path[4096];
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", cpu, name) >= sizeof path)
+    return -1;
+  FILE *file = fopen(path, "r");
+  long value = -1;
+  if (file) {
+    if (fscanf(file, "%ld", &value) != 1)
+      value = -1;
+    fclose(file);
+  }
+  return value;
+}
+
+/* A core or a package that counts its own events, which each of its processors tells. */
+typedef struct {
+  long package, die, core; /* -1 for the core: a package, or its die where it has several */
+  long events;
+} Unit;
+
+/* Adds a processor's count to its unit.  All processors of a unit tell of the same events; one that was taken offline
+ * for a while has missed some, so the largest count holds. */
+static size_t tell(Unit *units, size_t known, Unit told)
+{
+  for (size_t i = 0; i < known; i++)
+    if (units[i].package == told.package && units[i].die == told.die && units[i].core == told.core) {
+      if (told.events > units[i].events)
+        units[i].events = told.events;
+      return known;
+    }
+  units[known] = told;
+  return known + 1;
+}
+
+/* Returns the events of all cores and packages; -1 where Linux does not tell. */
+static long counted(void)
 {
   glob_t found;
-  long sum = -1;
-  if (glob(pattern, 0, NULL, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-      FILE *file = fopen(found.gl_pathv[i], "r");
-      long value;
-      if (file && fscanf(file, "%ld", &value) == 1)
-        sum = (sum < 0 ? 0 : sum) + value;
-      if (file)
-        fclose(file);
-    }
-    globfree(&found);
+  if (glob(CPUS, 0, NULL, &found) != 0)
+    return -1;
+  Unit *units = checked(malloc(2 * found.gl_pathc * sizeof *units));
+  size_t known = 0;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    const char *cpu = found.gl_pathv[i];
+    long package = number(cpu, "topology/physical_package_id"), die = number(cpu, "topology/die_id");
+    long core = number(cpu, "topology/core_id");
+    long of_core = number(cpu, "thermal_throttle/core_throttle_count");
+    long of_package = number(cpu, "thermal_throttle/package_throttle_count");
+    if (of_core >= 0) /* a processor without a known core is one of its own */
+      known = tell(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
+    if (of_package >= 0)
+      known = tell(units, known, (Unit){package, die, -1, of_package});
   }
+  long sum = known ? 0 : -1;
+  for (size_t i = 0; i < known; i++)
+    sum += units[i].events;
+  free(units);
+  globfree(&found);
   return sum;
 }
 
@@ -51,7 +96,7 @@ static Throttling raspberry(void)
 
 Throttling layer_throttling(void)
 {
-  long events = added_up(COUNTERS);
+  long events = counted();
   return events >= 0 ? (Throttling){events, false} : raspberry();
 }
 

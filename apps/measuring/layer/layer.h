@@ -8,14 +8,18 @@
 #define APPS_MEASURING_LAYER_H
 
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> /* persistent collectives */
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Collectives by kind, with the names and bytes of the records: the vector of a reduction, broadcast or scan; a rank's
- * block of a gather, scatter or allgather; everything that a rank sends in an all-to-all. */
+ * block of a gather, scatter or allgather; everything that a rank sends in an all-to-all.  Accesses to windows and files
+ * are counted in the same way. */
 typedef enum {
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
-  REDUCE_SCATTER, SCAN, EXSCAN, PUT, GET, KINDS
+  REDUCE_SCATTER, SCAN, EXSCAN, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, PUT, GET, FILE_READ, FILE_WRITE, KINDS
 } Kind;
 
 typedef struct {
@@ -31,6 +35,7 @@ enum { FIRST_MARK = 1000 };
 typedef struct {
   char host[256];
   double elapsed_s, mpi_s; /* the timed section, and the part of it inside MPI */
+  double file_s;           /* the part of mpi_s in functions that use files */
   double load_before, load_after; /* of the host, over one minute; -1: unknown */
   long throttled;                 /* events of slowed processors of the host while the program ran; -1: unknown */
   long mpi_calls;                 /* calls of MPI that were seen in the whole run */
@@ -42,15 +47,26 @@ extern _Thread_local int layer_depth; /* calls of MPI in which this thread is; t
 
 void layer_enter(void);
 void layer_leave(void);
+void layer_leave_file(void); /* the same for a function that uses files */
 void layer_begun(void);  /* MPI_Init has returned */
 void layer_ending(void); /* MPI_Finalize is about to be called: reports */
 void recorder_mark(int mark);
 
+/* --- counts of this rank (counts.c) --- */
+
+extern Counts layer_counts; /* since the program began */
+
 void layer_sent(long count, MPI_Datatype type, int destination, MPI_Comm comm);
 void layer_collective(Kind kind, long count, MPI_Datatype type);
-long layer_sum(const int *counts, MPI_Comm comm); /* of one count per member of the communicator */
 int layer_members(MPI_Comm comm);
-void layer_keep(MPI_Request request, long count, MPI_Datatype type, int destination, MPI_Comm comm); /* persistent */
+int layer_neighbours(MPI_Comm comm); /* to which this rank sends in a collective of neighbours */
+long layer_sum(const int *counts, int n);
+long layer_sum_large(const MPI_Count *counts, int n);
+long layer_bytes(const void *counts, bool large, const void *types, bool fortran, int n); /* of one type per count */
+
+/* Persistent requests: what is counted between these two calls is counted whenever the request is started. */
+void layer_prepare(void);
+void layer_kept(MPI_Request request);
 void layer_started(MPI_Request request);
 void layer_forget(MPI_Request request);
 

@@ -11,7 +11,8 @@ MPI_Comm layer_comm = MPI_COMM_NULL;
 
 static const char *const NAMES[KINDS] = {
     "barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv",
-    "alltoall", "alltoallv", "reduce_scatter", "scan", "exscan", "put", "get",
+    "alltoall", "alltoallv", "reduce_scatter", "scan", "exscan", "neighbor_allgather", "neighbor_alltoall", "put", "get",
+    "file_read", "file_write",
 };
 
 static void write_counts(FILE *file, const Counts *counts)
@@ -38,7 +39,7 @@ static void write_rank(FILE *file, const Measured *one, const double *ends_s, co
 {
   fprintf(file, "{\"host\": ");
   write_text(file, one->host);
-  fprintf(file, ", \"elapsed_s\": %.9f, \"mpi_s\": %.9f", one->elapsed_s, one->mpi_s);
+  fprintf(file, ", \"elapsed_s\": %.9f, \"mpi_s\": %.9f, \"file_s\": %.9f", one->elapsed_s, one->mpi_s, one->file_s);
   fprintf(file, ", \"load_before\": %.2f, \"load_after\": %.2f", one->load_before, one->load_after);
   fprintf(file, ", \"throttled\": %ld, \"mpi_calls\": %ld, \"section\": ", one->throttled, one->mpi_calls);
   write_counts(file, &one->section);

@@ -11,11 +11,10 @@
 _Thread_local int layer_depth;
 static _Thread_local double entered_s;
 
-static double in_mpi_s; /* since the program began */
+static double in_mpi_s, in_files_s; /* since the program began */
 static long calls;
-static Counts now;
 static bool begun, started, stopped;
-static double start_s, start_mpi_s;
+static double start_s, start_mpi_s, start_files_s;
 static Counts at_start, before_iterations;
 static Measured mine;
 static double *ends_s, *computes_s; /* by iteration, since the start */
@@ -43,122 +42,22 @@ void layer_leave(void)
     in_mpi_s += clock_s() - entered_s;
 }
 
-/* --- counts --- */
-
-static long bytes_of(long count, MPI_Datatype type)
+void layer_leave_file(void)
 {
-  int size;
-  PMPI_Type_size(type, &size);
-  return count * size;
-}
-
-static void message(long bytes, bool to_itself)
-{
-  now.messages++;
-  now.bytes += bytes;
-  if (to_itself) {
-    now.self_messages++;
-    now.self_bytes += bytes;
-  }
-}
-
-static bool is_self(int destination, MPI_Comm comm)
-{
-  int between_groups, rank;
-  PMPI_Comm_test_inter(comm, &between_groups);
-  PMPI_Comm_rank(comm, &rank);
-  return !between_groups && rank == destination;
-}
-
-void layer_sent(long count, MPI_Datatype type, int destination, MPI_Comm comm)
-{
-  if (layer_depth == 1 && destination != MPI_PROC_NULL)
-    message(bytes_of(count, type), is_self(destination, comm));
-}
-
-void layer_collective(Kind kind, long count, MPI_Datatype type)
-{
-  if (layer_depth != 1)
-    return;
-  now.calls[kind]++;
-  if (count > 0)
-    now.call_bytes[kind] += bytes_of(count, type);
-}
-
-int layer_members(MPI_Comm comm)
-{
-  int between_groups, members;
-  PMPI_Comm_test_inter(comm, &between_groups);
-  if (between_groups)
-    PMPI_Comm_remote_size(comm, &members);
-  else
-    PMPI_Comm_size(comm, &members);
-  return members;
-}
-
-long layer_sum(const int *counts, MPI_Comm comm)
-{
-  long sum = 0;
-  for (int member = 0, members = counts ? layer_members(comm) : 0; member < members; member++)
-    sum += counts[member];
-  return sum;
-}
-
-/* --- persistent sends --- */
-
-typedef struct {
-  MPI_Request request;
-  long bytes;
-  bool to_itself, used;
-} Persistent;
-static Persistent *persistent;
-static size_t npersistent;
-
-static Persistent *kept(MPI_Request request)
-{
-  for (size_t i = 0; i < npersistent; i++)
-    if (persistent[i].used && persistent[i].request == request)
-      return &persistent[i];
-  return NULL;
-}
-
-void layer_keep(MPI_Request request, long count, MPI_Datatype type, int destination, MPI_Comm comm)
-{
-  if (layer_depth != 1 || destination == MPI_PROC_NULL)
-    return;
-  size_t place = 0;
-  while (place < npersistent && persistent[place].used)
-    place++;
-  if (place == npersistent) {
-    persistent = checked(realloc(persistent, (npersistent + 1) * sizeof *persistent));
-    npersistent++;
-  }
-  persistent[place] = (Persistent){request, bytes_of(count, type), is_self(destination, comm), true};
-}
-
-void layer_started(MPI_Request request)
-{
-  const Persistent *found = layer_depth == 1 ? kept(request) : NULL;
-  if (found)
-    message(found->bytes, found->to_itself);
-}
-
-void layer_forget(MPI_Request request)
-{
-  Persistent *found = kept(request);
-  if (found)
-    found->used = false;
+  double before_s = in_mpi_s;
+  layer_leave();
+  in_files_s += in_mpi_s - before_s;
 }
 
 /* --- the section --- */
 
 static Counts since(const Counts *before)
 {
-  Counts made = {now.messages - before->messages, now.bytes - before->bytes,
-                 now.self_messages - before->self_messages, now.self_bytes - before->self_bytes, {0}, {0}};
+  Counts made = {layer_counts.messages - before->messages, layer_counts.bytes - before->bytes,
+                 layer_counts.self_messages - before->self_messages, layer_counts.self_bytes - before->self_bytes, {0}, {0}};
   for (int kind = 0; kind < KINDS; kind++) {
-    made.calls[kind] = now.calls[kind] - before->calls[kind];
-    made.call_bytes[kind] = now.call_bytes[kind] - before->call_bytes[kind];
+    made.calls[kind] = layer_counts.calls[kind] - before->calls[kind];
+    made.call_bytes[kind] = layer_counts.call_bytes[kind] - before->call_bytes[kind];
   }
   return made;
 }
@@ -166,8 +65,9 @@ static Counts since(const Counts *before)
 static void start(void)
 {
   mine.iterations = 0;
-  at_start = before_iterations = now;
+  at_start = before_iterations = layer_counts;
   start_mpi_s = in_mpi_s;
+  start_files_s = in_files_s;
   start_s = clock_s();
 }
 
@@ -175,6 +75,7 @@ static void stop(void)
 {
   mine.elapsed_s = clock_s() - start_s;
   mine.mpi_s = in_mpi_s - start_mpi_s;
+  mine.file_s = in_files_s - start_files_s;
   mine.section = since(&at_start);
 }
 
@@ -200,7 +101,7 @@ void recorder_mark(int mark)
     started = true;
     start();
   } else if (mark == MARK_FIRST_ITERATION && !stopped)
-    before_iterations = now;
+    before_iterations = layer_counts;
   else if (mark == MARK_ITERATION && !stopped)
     iteration();
   else if (mark == MARK_STOP && !stopped) {

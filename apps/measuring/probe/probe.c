@@ -1,5 +1,5 @@
-/* Says on which host each rank is and how far its clock is from that of rank 0, as one line of JSON on rank 0's
- * standard output (apps/measuring/examine.py). */
+/* Says on which host each rank is, how far its clock is from that of rank 0, and which MPI library it has, as one line of
+ * JSON on rank 0's standard output (apps/measuring/examine.py). */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,10 +49,14 @@ int main(int argc, char **argv)
   int rank, nranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-  char host[256] = "";
+  char host[256] = "", version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length;
   gethostname(host, sizeof host - 1);
+  MPI_Get_library_version(version, &length);
+  version[strcspn(version, "\n")] = '\0'; /* MPICH goes on with its configuration */
   if (rank != 0) {
     MPI_Send(host, sizeof host, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    MPI_Send(version, sizeof version, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     answer();
   } else {
     printf("{\"ranks\": [");
@@ -60,11 +64,14 @@ int main(int argc, char **argv)
       double ahead = 0;
       if (one > 0) {
         MPI_Recv(host, sizeof host, MPI_CHAR, one, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(version, sizeof version, MPI_CHAR, one, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         ahead = ahead_s(one);
       }
       printf("%s{\"host\": ", one ? ", " : "");
       write_text(stdout, host);
-      printf(", \"ahead_s\": %.6f}", ahead);
+      printf(", \"ahead_s\": %.6f, \"mpi\": ", ahead);
+      write_text(stdout, version);
+      printf("}");
     }
     printf("]}\n");
     fflush(stdout);

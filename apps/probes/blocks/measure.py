@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,21 +135,25 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
     return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
 
 
-def carry_out(plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = None) -> Measurement:
+def carry_out(
+    plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+) -> Measurement:
     """Carry out any plan, in simulation or on its machine, and return its result.
 
     Args:
         plan: The plan.
         time_limit_s: Wall time that each simulation may take, s; None: any.
+        stop: Another thread sets it to end measuring on a machine.
 
     Raises:
         UserError: The options do not fit, or a host cannot be used.
         SimulationError: A simulation does not succeed.
+        Stopped: ``stop`` was set.
     """
     if isinstance(plan, BlockPlan):
         return measure_blocks(plan, time_limit_s=time_limit_s)
     if plan.machine is not None:
-        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s)
+        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s, stop=stop)
     return measure(plan, time_limit_s=time_limit_s)
 
 

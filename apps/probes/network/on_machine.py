@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from statistics import median
 
@@ -14,7 +15,9 @@ from apps.probes.network.measure import REPEATS, Measurement, NetworkPlan, node_
 _PLAN = "plan"
 
 
-def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: float | None = None) -> Measurement:
+def measure_on_machine(
+    plan: NetworkPlan, machine: Machine, *, time_limit_s: float | None = None, stop: threading.Event | None = None
+) -> Measurement:
     """Carry out a plan on a machine: all experiments one after the other, then again; a time is the median.
 
     The first messages between two hosts make a connection, and take longer for it; the median leaves them out.
@@ -23,10 +26,11 @@ def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: flo
         KernelError: A host is not one of the machine's.
         UserError: A compiler or the launcher is missing.
         SimulationError: The program does not succeed.
+        Stopped: ``stop`` was set.
     """
     program = real_netprobe(machine)
     rounds = replace(plan, experiments=plan.experiments * REPEATS)
-    with alone_on(machine):
+    with alone_on(machine, stop):
         done = launch(
             machine,
             [str(program)],
@@ -34,6 +38,7 @@ def measure_on_machine(plan: NetworkPlan, machine: Machine, *, time_limit_s: flo
             environment={"NETPROBE_PLAN": f"{{folder}}/{_PLAN}"},
             files={_PLAN: "".join(f"{line}\n" for line in rounds.lines(plan.second_ranks)).encode()},
             time_limit_s=time_limit_s,
+            stop=stop,
         )
     told = printed_json(done) if done.succeeded else None
     if told is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from apps.errors import KernelError
-from apps.machines.launch import launch
+from apps.machines.launch import launch, telling_line
 from apps.machines.machine_file import Launcher
 from platforms.errors import UserError
 
@@ -99,3 +99,30 @@ def test_the_launcher_may_run_as_root_only_where_it_does(local):
     launcher = Launcher(("/usr/bin/env", "-u", "NOTHING", "/bin/sh", "-c", "echo $OMPI_ALLOW_RUN_AS_ROOT", "{program}"))
     done = launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"])
     assert done.stdout.strip() == ("1" if os.geteuid() == 0 else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("-----\n* a line\n", "a line"),
+        # Open MPI 4.1: the agent's words, and then its own.
+        (
+            "ssh: Could not resolve hostname x: Name or service not known\n-----\nORTE was unable to reliably start"
+            " one or more daemons.\nThis usually is caused by:\n\n* not finding the required libraries on\n",
+            "ssh: Could not resolve hostname x: Name or service not known",
+        ),
+        (
+            "[vm:1] [[2,0],0] ORTE_ERROR_LOG: Data unpack had inadequate space in file help.c\n------\n"
+            "A requested component was not found, or was unable to be opened.  This\nmeans that this component is\n",
+            "A requested component was not found, or was unable to be opened",
+        ),
+        ("Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction\n",
+         "Primary job terminated normally, but 1 process returned a non-zero exit code"),
+        # Slurm 22.05
+        ("srun: job 5 queued\nsrun: error: Unable to create step for job 5: Node is down\n",
+         "srun: error: Unable to create step for job 5: Node is down"),
+    ],
+)  # fmt: skip
+def test_the_words_that_say_what_is_wrong_are_found(text, expected):
+    assert telling_line(text) == expected

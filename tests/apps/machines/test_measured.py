@@ -11,8 +11,8 @@ from apps.store.codec import as_fields, from_fields
 def measured(times_s):
     count = len(times_s)
     return Measured(
-        "m", times_s, far_repeats(times_s), median_repeat(times_s), (0.0,) * count, (0.0,) * count, (-1,) * count, 9,
-        "MPI", ("mpirun",), "2026-01-01T00:00:00+00:00",
+        "m", times_s, far_repeats(times_s), median_repeat(times_s), (0.0,) * count, (0.0,) * count, (-1,) * count,
+        (0.0, 0.5), 9, "MPI", ("mpirun",), "2026-01-01T00:00:00+00:00",
     )  # fmt: skip
 
 

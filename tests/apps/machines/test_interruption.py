@@ -1,0 +1,128 @@
+"""Runs on a machine that are interrupted: their processes end, their jobs are cancelled, finished runs are kept."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from apps.errors import Stopped
+from apps.machines.launch import launch
+from apps.machines.machine_file import Launcher
+from apps.machines.machine_platform import machine_platform
+from apps.probes.network.measure import Exchange, NetworkPlan
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.store import Store
+
+WAIT_S = 60
+SLEEPS = """
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  if (access("FOLDER/first", F_OK) == 0) { /* the second run never ends */
+    (void)!symlink("anything", "FOLDER/second");
+    sleep(86399);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def wait_until(condition):
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+def running(words):
+    """Tell whether a process with these words in its command line runs."""
+    return words in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def hanging(local, tmp_path):
+    """A machine whose launcher hangs, as a job that waits in a queue does, and notes its start and the cancelling."""
+    script = f"touch {tmp_path}/started; exec sleep 86398"
+    cancel = ("/bin/sh", "-c", f'echo "$0" >> {tmp_path}/cancelled', "{job}")
+    return replace(local, launcher=Launcher(("/bin/sh", "-c", script, "{job}", "{program}"), cancel=cancel))
+
+
+def record(runner, machine):
+    target = Target(problem("ep", "S"), machine_platform(machine), machine.hosts)
+    return runner.record(Settings(machine=machine, repeats=1).spec(target))
+
+
+def recording(runner, machine):
+    target = Target(problem("ep", "S"), machine_platform(machine), machine.hosts)
+    return runner.recording(Settings(machine=machine).spec(target), 1)
+
+
+def exchange(runner, machine):
+    (host,) = machine.hosts
+    plan = NetworkPlan(machine_platform(machine), ((Exchange(host, host, 1, 0),),), machine=machine)
+    return runner.measure(plan)
+
+
+@pytest.mark.parametrize("work", [record, recording, exchange])
+def test_whatever_a_runner_does_on_a_machine_ends_when_the_runner_is_closed(hanging, tmp_path, work):
+    raised = []
+
+    def do(runner):
+        try:
+            work(runner, hanging)
+        except Stopped as err:
+            raised.append(err)
+
+    with Runner(jobs=1) as runner:
+        thread = threading.Thread(target=do, args=(runner,))
+        thread.start()
+        wait_until((tmp_path / "started").exists)
+    thread.join(WAIT_S)
+    assert len(raised) == 1
+    assert not running("sleep 86398")
+    assert (tmp_path / "cancelled").read_text().startswith("gridval-")
+
+
+def test_an_interrupt_ends_mpirun_with_its_ranks_and_keeps_what_was_finished(local, tmp_path):
+    source = tmp_path / "slow.c"
+    source.write_text(SLEEPS.replace("FOLDER", str(tmp_path)))
+    words = [sys.executable, "-m", "apps.run", "--machine", str(local.path), "--program", str(source), "--repeats", "1"]
+    words += ["--store", str(tmp_path / "store"), "--ranks-per-host", "2"]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+    (tmp_path / "first").touch()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        wait_until((tmp_path / "second").is_symlink)
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=WAIT_S)
+    assert command.returncode == 130
+    assert said.startswith("interrupted") and "Traceback" not in said
+    assert not running("/slow-") and not running("mpirun -np 2 --hostfile")
+    with Store(tmp_path / "store", read_only=True) as store:
+        assert [entry.kind for entry in store.entries()] == ["measurement"]
+
+
+def test_a_second_interrupt_does_not_reach_the_command_that_cancels(hanging, tmp_path):
+    """A terminal sends Ctrl-C to all processes of the foreground group."""
+    cancel = ("/bin/sh", "-c", f"ps -o sid= -p $$ > {tmp_path}/session", "{job}")
+    machine = replace(hanging, launcher=replace(hanging.launcher, cancel=cancel))
+    stop = threading.Event()
+
+    def when_started():
+        wait_until((tmp_path / "started").exists)
+        stop.set()
+
+    threading.Thread(target=when_started).start()
+    with pytest.raises(Stopped):
+        launch(machine, ("x",), machine.hosts, stop=stop)
+    assert int((tmp_path / "session").read_text()) != os.getsid(0)
