@@ -88,7 +88,9 @@ def as_expected(done: Finished, status: int, what: str) -> Finished:
 def readable(log: str) -> list[str]:
     """Return the lines of a SimGrid log without settings, backtraces and the recorder's own notes."""
     noted = recorders_words(log)
-    noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED")
-    noise += ("SMPI process did not return 0", "Execution failed with code")
+    noise = (
+        *("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED"),
+        *("SMPI process did not return 0", "Execution failed with code"),
+    )
     lines = (line for line in log.splitlines() if line.strip() and not any(word in line for word in noise))
     return [line for line in lines if line not in noted]

@@ -30,7 +30,7 @@ class Kind(IntEnum):
 
 
 class Elapse(IntEnum):
-    """How a rank passes the seconds of an ELAPSE."""
+    """Way in which a rank passes the seconds of an ELAPSE."""
 
     ON_CORE = 0  # it computes (smpi_execute_benched)
     ASLEEP = 1
