@@ -22,7 +22,7 @@ from platforms.command import EXIT_STATUSES, CommandParser
 _RUNS = 3
 _PRESET = "A"  # larger than present caches; the reference shares are of this class too
 # Iterations that are enough to time kernels whose iterations are alike; other kernels run in full.
-_ITERATIONS = {"lu": 20, "himeno": 20, "fem": 50}
+_ITERATIONS = {"bt": 10, "sp": 20, "lu": 20, "himeno": 20, "fem": 50}
 
 
 def calibrated_problem(kernel_name: str) -> Problem | None:

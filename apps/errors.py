@@ -7,6 +7,10 @@ class KernelError(UserError):
     """A kernel or program, class, size or number of ranks that cannot be run."""
 
 
+class Unrecorded(KernelError):
+    """A program that makes a call for which a recording has no event."""
+
+
 class OptionError(UserError):
     """An option or setting of a run that is wrong, or that does not go with the others."""
 

@@ -230,8 +230,6 @@ def _check_of_machine(args: argparse.Namespace) -> None:
     if args.machine is not None:
         if args.timeline is not None:
             raise OptionError(TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
-        if args.dry_run:
-            raise OptionError("--dry-run", "counts simulations, and does not go with --machine", "Drop one")
         if args.no_store and (args.store is not None or args.reuse):
             raise OptionError("--no-store", f"does not go with {'--reuse' if args.reuse else '--store'}", "Drop one")
         return
@@ -263,6 +261,21 @@ def _measured(args: argparse.Namespace, spec: RunSpec, time_limit_s: float | Non
     return record
 
 
+def _kept(args: argparse.Namespace, spec: RunSpec) -> RunRecord | None:
+    """Return the record of an earlier run on the machine; None if the store has none, or there is no store."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.engines import run_identity
+    from apps.store import Store
+    from apps.store.database import DATABASE
+    from platforms.files.caching import cache_folder
+
+    folder = cache_folder() / "store" if args.store is None else Path(args.store)
+    if not (folder / DATABASE).exists():
+        return None
+    with Store(folder, read_only=True) as store:
+        return store.get_record(run_identity(spec), inexact=True, quiet=True)
+
+
 def _run(args: argparse.Namespace) -> int:
     _check_of_machine(args)
     time_limit_s = wall_limit_from_arguments(args)
@@ -290,7 +303,15 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _say_plan(args: argparse.Namespace, spec: RunSpec) -> int:
-    """Print what would be simulated: the run, and once more under the recorder for a timeline."""
+    """Print what would be run on a machine, or simulated: once more under the recorder for a timeline."""
+    if spec.machine is not None:
+        # Imported here for a quick start: it is slow to import.
+        from apps.measuring.rehearsal import planned_run
+
+        if args.reuse and _kept(args, spec) is not None:
+            print("--reuse   the store has a record of this run, which would be taken: nothing would be started")
+        print("\n".join(planned_run(spec, wall_limit_from_arguments(args))))
+        return 0
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline
 

@@ -79,6 +79,13 @@ class Evidence:
     cost: Cost
 
     @property
+    def once_node_s(self) -> float:
+        """Its node-seconds, of a run on a real machine those of one repeat, as a recording is made once."""
+        if not isinstance(self.answer, RunRecord) or self.answer.measured is None:
+            return self.cost.node_s
+        return self.cost.node_s / len(self.answer.measured.repeats_s)
+
+    @property
     def record(self) -> RunRecord:
         """The answer to a request of kind ``run`` or ``simulation``.
 

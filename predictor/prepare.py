@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from apps.arguments.exit_status import exit_status
 from apps.child.keeper.program import keeper_program
 from apps.recording.recorder.library import recorder_library
+from apps.smpi.thread_clock import thread_clock_library
 from platforms.command import CommandParser
 from platforms.files.caching import cache_folder
 from platforms.grids.scenario import named_grid
@@ -31,6 +32,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     evaluate.LIBRARY.compiled,
     keeper_program,
     recorder_library,
+    thread_clock_library,
 )
 
 

@@ -31,7 +31,8 @@ def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool
     parser.add_argument(
         "--efficiency", default="reference", metavar="E", type=str.lower,
         help="share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions "
-        "of one real core), or measured (on this machine, by python -m apps.calibrate)",
+        "of one real core), measured (on this machine, by python -m apps.calibrate), or platform (that of the kernel "
+        "on a platform calibrated from a machine)",
     )  # fmt: skip
     computations = COMPUTE if programs else KERNEL_COMPUTE
     timed = "; measured times a program of your own on this machine, so that results vary from run to run"

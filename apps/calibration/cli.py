@@ -38,13 +38,14 @@ _FIT_RANKS = 4
 _LATENCY_US = 10.0
 _ALLTOALL = "ring"  # the pairwise exchange of Open MPI before 4.1, for 3000 bytes or more
 _BUDGET_S = 120.0
+_KERNELS = "all"
 _NEEDED = "needed"
 _ONE_CLUSTER: dict[str, float | str | None] = {"cluster": _NEEDED, "nodes": _NEEDED, "cores": 1, "core_gflops": _NEEDED}
 # Options that belong to some of the kinds of measured times, with their defaults.
 _OWN: dict[str, dict[str, float | str | None]] = {
     "p2p": {**_ONE_CLUSTER, "hold_out": _HOLD_OUT, "async_small_thresh": None, "send_is_detached_thresh": None},
     "patterns": {**_ONE_CLUSTER, "fit_ranks": _FIT_RANKS, "latency_us": _LATENCY_US, "alltoall": _ALLTOALL},
-    "machine": {"core_gflops": None, "hold_out": _HOLD_OUT, "budget": _BUDGET_S},
+    "machine": {"core_gflops": None, "hold_out": _HOLD_OUT, "budget": _BUDGET_S, "kernels": _KERNELS},
     "measured": {"cluster": "machine", "cores": 1, "core_gflops": None, "hold_out": _HOLD_OUT},
 }
 
@@ -63,6 +64,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--budget", metavar="SECONDS", type=float,
         help=f"with --machine: time that measuring may take (default: {_BUDGET_S:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kernels", metavar="NAME,...",
+        help="with --machine: kernels whose speed is measured on every node, alone and with all cores busy, in a third "
+        f"of the budget; all or none (default: {_KERNELS})",
     )  # fmt: skip
     parser.add_argument(
         "--measured", metavar="FILE.csv",
@@ -249,6 +255,12 @@ def _is_name(text: str) -> bool:
 def _check_kind(args: argparse.Namespace) -> None:
     """Check that the options belong to the kind of measured times, and set the defaults of those that do."""
     kinds = [kind for kind in _OWN if getattr(args, kind) is not None]
+    if kinds == ["p2p", "patterns"]:
+        problem = (
+            "their times are of different runs and sizes, and each gives a link another rate: --p2p by factors of the "
+            "size, with links that nothing slows down, --patterns without factors, with links that flows share"
+        )
+        raise UserError("--p2p, --patterns", problem, "Give one of them; --machine and --measured fit both together")
     if len(kinds) != 1:
         problem = "none is given" if not kinds else f"{' and '.join(f'--{kind}' for kind in kinds)} are given"
         raise UserError(", ".join(f"--{kind}" for kind in _OWN), problem, "Give one of them")

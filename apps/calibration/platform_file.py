@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from apps.calibration.model import HEADER_BYTES, NEVER, Model
 from apps.calibration.segments import Curve
-from platforms.grids.xml import HEADER, number_text
+from platforms.grids.xml import number_text, root_element, written_root
 
 _LEAST_FACTOR = 1e-3  # of latency: SimGrid shares links by it, and 0 would starve a message
 
@@ -53,12 +53,7 @@ def platform_file(cluster: Cluster, model: Model, options: dict[str, str], prove
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
-    root = etree.Element("platform", version="4.1")
-    for line in provenance:
-        root.append(etree.Comment(f" {line.replace('--', '- -')} "))
-    config = etree.SubElement(root, "config")
-    for key, value in options.items():
-        etree.SubElement(config, "prop", id=key, value=value)
+    root = root_element(options, provenance)
     zone = etree.SubElement(root, "zone", id=f"{cluster.name}.zone", routing="Full")
     etree.SubElement(
         zone,
@@ -72,7 +67,7 @@ def platform_file(cluster: Cluster, model: Model, options: dict[str, str], prove
         bw=f"{number_text(model.bandwidth_Bps)}Bps",
         lat=f"{number_text(model.latency_s / 2)}s",
     )
-    return HEADER + etree.tostring(root, pretty_print=True)
+    return written_root(root)
 
 
 def _overheads(curve: Curve) -> str:

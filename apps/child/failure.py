@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 
 from apps.child.process import Finished
-from apps.errors import KernelError, SimulationError
+from apps.errors import KernelError, SimulationError, Unrecorded
 
 _EXCEPTION = re.compile(r"Uncaught exception [\w:]+(?: by \S+)?: (.*)")
 _PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
@@ -170,14 +170,15 @@ def _who_waits(log: str) -> str:
     return f"ranks {', '.join(others)} and {last} wait"
 
 
-_SAID = re.compile(r"^recorder: (?:(unsupported|sampled): )?(.*)$", re.MULTILINE)
+_SAID = re.compile(r"^recorder: (?:(unsupported|lacking|sampled): )?(.*)$", re.MULTILINE)
 
 
 def check_recorded(done: Finished, what: str) -> None:
     """Check that the recorder did not stop the program.
 
     Raises:
-        KernelError: The program makes a call that cannot be recorded.
+        Unrecorded: The program makes a call that cannot be recorded.
+        KernelError: The program makes a call that SimGrid lacks, or times itself.
         SimulationError: The recorder stopped for another reason.
     """
     said = _SAID.search(done.log)
@@ -185,7 +186,9 @@ def check_recorded(done: Finished, what: str) -> None:
         return
     how, text = said.groups()
     if how == "unsupported":
-        raise KernelError(what, f"the program calls {text}, which cannot be recorded", "Do without that call")
+        raise Unrecorded(what, f"the program calls {text}, which cannot be recorded", "Do without that call")
+    if how == "lacking":
+        raise KernelError(what, f"the program calls {text}, which SimGrid does not have", "Do without that call")
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)

@@ -20,6 +20,7 @@ _NO_WAY = re.compile(
     r"(You're trying to send data from .* between these two hosts|There can't be route in an Empty zone)"
 )
 _SHELLS = 126  # the first exit status that a shell gives a meaning of its own
+_NO_DISK = "Trying to open file on a diskless host"
 _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 
 
@@ -56,7 +57,7 @@ def check_success(done: Finished, what: str) -> None:
     Raises:
         SimulationError: The run did not succeed.
         OptionError: A SimGrid option does not exist.
-        PlatformError: There is no route for a message.
+        PlatformError: There is no route for a message, or no disk for a file.
     """
     bad_option = _BAD_OPTION.search(done.log)
     if bad_option:
@@ -67,6 +68,9 @@ def check_success(done: Finished, what: str) -> None:
     if no_way:
         remedy = "Correct the platform file (loopback_bw and loopback_lat of a <cluster> let hosts send to themselves)"
         raise PlatformError(what, f"SimGrid says: {no_way[1]}", remedy)
+    if _NO_DISK in done.log:
+        remedy = "Give each host a <disk> with the properties mount and content (docs/programs/calls.md)"
+        raise PlatformError(what, "the program opens a parallel file on a host without a disk", remedy)
     failed = failure(done)
     if failed is not None:
         raise SimulationError(f"{what}: {failed.text}", done.log, done.output)

@@ -12,7 +12,7 @@ from typing import Any
 from apps.arguments.exit_status import exit_status
 from apps.emulation.machine_description import machine_text
 from apps.emulation.running import run_on_grid
-from apps.emulation.settings import COUNTED, PACES, Settings, slowed_down
+from apps.emulation.settings import COUNTED, DISTURBED, FIFO, PACES, QUEUES, Settings, slowed_down
 from apps.emulation.validity import as_json, gates, summary
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
@@ -59,12 +59,22 @@ def build_parser() -> argparse.ArgumentParser:
         "--core-gflops", metavar="G", type=float, help="with --pace free: speed of a core of this machine, in Gflop/s"
     )
     parser.add_argument(
+        "--eager-limit", metavar="BYTES", type=int,
+        help="let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--queues", choices=QUEUES, default=FIFO,
+        help="order in which a node sends packets: fifo, first come, first served; turns, those for different nodes in "
+        "turn, as fq and fq_codel of Linux do (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--cpu", metavar="N", type=int,
         help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
     )  # fmt: skip
     parser.add_argument(
-        "--strict", action="store_true", help="end with exit status 1 where a gate fails, instead of a caution"
-    )
+        "--strict", action="store_true",
+        help=f"end with exit status {DISTURBED} where a gate fails, instead of a caution",
+    )  # fmt: skip
     parser.add_argument("--validity", metavar="FILE.json", help="write the gates and what router and pacers did")
     parser.add_argument("--write-machine", metavar="FILE.toml", help="write the machine file that runs on this grid")
     parser.add_argument(
@@ -89,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
         if getattr(args, option):
             check_writable(f"--{option.replace('_', '-')}", getattr(args, option))
     core_flops = None if args.core_gflops is None else args.core_gflops * 1e9
-    settings = Settings(args.pace, core_flops, args.cpu)
+    settings = Settings(args.pace, core_flops, args.eager_limit, args.queues, args.cpu)
     grid = slowed_down(read_grid(args.grid) if names_file(args.grid) else named_grid(args.grid), args.slowdown)
     settings.check(grid)
     _write(args, grid)
@@ -106,7 +116,7 @@ def _run(args: argparse.Namespace) -> int:
             print(f"{'error' if args.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
     if args.validity:
         write_text("--validity", args.validity, json.dumps(as_json(report, found), indent=2) + "\n")
-    return report.status or int(refused)
+    return report.status or (DISTURBED if refused else 0)
 
 
 def _write(args: argparse.Namespace, grid: Grid) -> None:
@@ -115,7 +125,8 @@ def _write(args: argparse.Namespace, grid: Grid) -> None:
     if args.write_machine:
         name = str(Path(args.grid).resolve()) if names_file(args.grid) else args.grid
         words = [name, "--strict", "--pace", args.pace]
-        for option, value in (("--slowdown", args.slowdown), ("--core-gflops", args.core_gflops), ("--cpu", args.cpu)):
-            if value not in (None, 1.0):
-                words += [option, f"{value!r}"]
+        given = {"--slowdown": args.slowdown, "--core-gflops": args.core_gflops, "--eager-limit": args.eager_limit}
+        for option, value in {**given, "--cpu": args.cpu, "--queues": args.queues}.items():
+            if value not in (None, 1.0, FIFO):
+                words += [option, str(value)]
         write_text("--write-machine", args.write_machine, machine_text(grid, words))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import permutations
 
-from apps.emulation.settings import MTU_BYTES, QUEUE_BYTES, TICK_S, WINDOW_BYTES
+from apps.emulation.settings import FIFO, MTU_BYTES, QUEUE_BYTES, TICK_S, WINDOW_BYTES
 from platforms.grids.grid import Grid
 
 FRONT = "front"  # name of the node in which the command runs
-_FRONT_LINK = ("front link", 1e9, 10e-6)
 _NETWORK = "198.18.0."  # for benchmarks of networks; the addresses exist inside the grid only
 
 
@@ -39,6 +38,9 @@ class EmulatedLinks:
         return min(self.links[number].rate_bit_s for number in self.paths[source, destination])
 
 
+_FRONT_LINK = EmulatedLink("front link", 1e9, 10e-6)
+
+
 def emulated_links(grid: Grid) -> EmulatedLinks:
     """Return the links of a grid and its paths: those of the simulated platform, by the same names.
 
@@ -58,15 +60,22 @@ def emulated_links(grid: Grid) -> EmulatedLinks:
     return EmulatedLinks(hosts, tuple(links), paths)
 
 
-def description(grid: Grid, processor: int) -> str:
-    """Return the text that tells the emulator of a grid; apps/emulation/grid/grid.h describes it."""
+def description(grid: Grid, processor: int, queues: str = FIFO) -> str:
+    """Return the text that tells the emulator of a grid; apps/emulation/grid/grid.h describes it.
+
+    Args:
+        grid: The grid.
+        processor: Number of the processor of router and ranks.
+        queues: Order in which the first link of a packet, its node's own, serves connections.
+    """
     emulated = emulated_links(grid)
     slots = {host: cluster.cores for cluster in grid.clusters for host in cluster.host_names}
     lines = [f"mtu {MTU_BYTES}", f"window {WINDOW_BYTES}", f"queue {QUEUE_BYTES}", f"tick {TICK_S!r}"]
     lines += [f"cpu {processor}", f"node {FRONT} {_NETWORK}1 0"]
     lines += [f"node {host} {_NETWORK}{number} {slots[host]}" for number, host in enumerate(emulated.hosts, 2)]
-    lines += [_link(link.name, link.rate_bit_s, link.delay_s) for link in emulated.links]
-    lines.append(_link(*_FRONT_LINK))
+    own = {path[0] for path in emulated.paths.values()}
+    lines += [_link(link, queues if number in own else FIFO) for number, link in enumerate(emulated.links)]
+    lines.append(_link(_FRONT_LINK, FIFO))
     node = {host: number for number, host in enumerate(emulated.hosts, 1)}
     for number in node.values():
         lines += [f"path 0 {number} {len(emulated.links)}", f"path {number} 0 {len(emulated.links)}"]
@@ -75,5 +84,5 @@ def description(grid: Grid, processor: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _link(name: str, rate_bit_s: float, delay_s: float) -> str:
-    return f"link {name.replace(' ', '_')} {rate_bit_s!r} {delay_s!r}"
+def _link(link: EmulatedLink, order: str) -> str:
+    return f"link {link.name.replace(' ', '_')} {link.rate_bit_s!r} {link.delay_s!r} {order}"

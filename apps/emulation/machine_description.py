@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from apps.emulation.links import emulated_links
 from apps.emulation.running import PACER
+from apps.emulation.settings import DISTURBED
 from platforms.grids.grid import Grid
 
 _MPIRUN = ("mpirun", "-np", "{ranks}", "--hostfile", "{hostfile}", "--map-by", "seq", "{options}", "{program}")
@@ -30,6 +31,7 @@ def machine_text(grid: Grid, emulate: Sequence[str]) -> str:
         "[launcher]",
         f"command = {json.dumps(command)}",
         'version = ["mpirun", "--version"]',
+        f"retry_status = {DISTURBED}  # a gate refused the run",
         "",
         "[compilers]",
         'c = "mpicc"',

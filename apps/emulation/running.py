@@ -39,7 +39,7 @@ def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Repor
     check_command(command[0])
     emulator, pacer = emulator_program(), pacer_library()
     with own_processor(settings.cpu) as processor, os.fdopen(os.memfd_create("grid"), "wb") as described:
-        described.write(f"pacer {pacer}\n{description(grid, processor)}".encode())
+        described.write(f"pacer {pacer}\n{description(grid, processor, settings.queues)}".encode())
         described.flush()
         os.lseek(described.fileno(), 0, os.SEEK_SET)
         report = _run(emulator, described.fileno(), command, environment(grid, settings, processor))
@@ -72,6 +72,7 @@ def _run(emulator: Path, described: int, command: Sequence[str], variables: dict
 def environment(grid: Grid, settings: Settings, processor: int) -> dict[str, str]:
     """Return the environment of the command: this process's, and what Open MPI and the pacer have to know."""
     speeds = settings.node_speeds(grid)
+    limits = ("eager_limit", "rndv_eager_limit", "max_send_size") if settings.eager_bytes is not None else ()
     return {
         **os.environ,
         "GRIDVAL_PACE": settings.pace,
@@ -91,6 +92,9 @@ def environment(grid: Grid, settings: Settings, processor: int) -> dict[str, str
         "OMPI_MCA_pml": "ob1",
         "OMPI_MCA_btl": "tcp,self",
         "OMPI_MCA_btl_tcp_if_include": "tun0",
+        # Connections are opened by MPI_Init; otherwise the first message of each pair would wait for its connection.
+        "OMPI_MCA_mpi_preconnect_mpi": "1",
+        **{f"OMPI_MCA_btl_tcp_{limit}": str(settings.eager_bytes) for limit in limits},
     }
 
 

@@ -12,11 +12,15 @@ from platforms.grids.grid import Grid, Wire
 
 COUNTED, FREE = "counted", "free"
 PACES = (COUNTED, FREE)
+FIFO, TURNS = "fifo", "turns"
+QUEUES = (FIFO, TURNS)
 MOST_NODES = 16
 MOST_NAME = 63  # characters of the name of a host that the system takes
 MTU_BYTES = 9000
 WINDOW_BYTES = 1 << 20  # of TCP
 QUEUE_BYTES = 64_000_000  # may wait for a link: more than the windows of the largest grids let through
+LEAST_EAGER_BYTES, MOST_EAGER_BYTES = 1024, 1 << 30  # of MPI
+DISTURBED = 75  # exit status of a run that a gate refuses: another one may be valid (EX_TEMPFAIL)
 TICK_S = 200e-6  # between two looks of the router at the devices
 _MOST_SHARE = 0.9  # of the processor, that all nodes together may take in free mode
 
@@ -31,6 +35,8 @@ class Settings:
 
     pace: str = COUNTED
     core_flops: float | None = None  # in free mode: of one core of this machine, flop/s
+    eager_bytes: int | None = None  # Open MPI sends messages up to this size at once; None: as it is shipped
+    queues: str = FIFO  # of the nodes: first come, first served, or connections in turn
     cpu: int | None = None  # number of the processor for router and ranks; None: the last one on which no grid runs
 
     def __post_init__(self) -> None:
@@ -40,6 +46,9 @@ class Settings:
             raise OptionError("--core-gflops", problem, remedy)
         if self.core_flops is not None and not 0 < self.core_flops < math.inf:
             raise OptionError("--core-gflops", f"{self.core_flops / 1e9:g} is not a speed", "Give a positive number")
+        if self.eager_bytes is not None and not LEAST_EAGER_BYTES <= self.eager_bytes <= MOST_EAGER_BYTES:
+            remedy = f"Give {LEAST_EAGER_BYTES} to {MOST_EAGER_BYTES} bytes"
+            raise OptionError(f"--eager-limit {self.eager_bytes}", "is out of range", remedy)
         usable = sorted(os.sched_getaffinity(0))
         if self.cpu is not None and self.cpu not in usable:
             raise OptionError(f"--cpu {self.cpu}", "no processor that may be used", f"Known: {_numbers(usable)}")

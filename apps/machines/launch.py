@@ -11,13 +11,14 @@ import socket
 import subprocess
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apps.child.process import run_bounded
+from apps.child.process import Finished, run_bounded
 from apps.child.run_folder import working_folder
 from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
@@ -29,6 +30,8 @@ _NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
 _COMPLAINT = re.compile(
     r"error|\bnot\b|cannot|can't|unable|denied|refused|failed|fatal|no such|no route", re.IGNORECASE
 )
+
+_MOST_RETRIES = 2  # of a run that the machine calls disturbed
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ def launch(
 
     The launcher must place the ranks by the file {hostfile}, which has the host of every rank in rank order, one per
     line; ``gridval doctor --machine`` tells whether it does.  Nothing that the launcher has started on this computer
-    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.
+    outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.  A run that
+    ends with the launcher's ``retry_status`` was disturbed: it is made again, at most twice.
 
     Args:
         machine: The machine.
@@ -124,7 +128,7 @@ def launch(
     """
     _check(machine, hosts_of_ranks)
     launcher = find_launcher(machine)
-    limit_s = machine.limits.wall_s if time_limit_s is None else min(time_limit_s, machine.limits.wall_s)
+    limit_s = _limit_s(machine, time_limit_s)
     with scratch_folder("machine", _made(machine.folder)) as scratch:
         folder = _by_its_name(scratch)
         names = [real_name(host) for host in hosts_of_ranks]
@@ -134,28 +138,78 @@ def launch(
         values = _values(folder, names, limit_s)
         ranks = _rank_command(machine, program, folder, environment or {}, preload)
         words = _command(machine, values, ranks, folder)
-        work = working_folder(folder) if links else None
-        try:
-            done = run_bounded(
-                [str(launcher), *words[1:]],
-                folder=folder,
-                working_folder=work,
-                time_limit_s=limit_s,
-                environment=launcher_environment(folder),
-                stop=stop,
-            )
-            ended = done.status == 0 and not done.timed_out
-        except BaseException:
-            ended = False
-            raise
-        finally:
-            if not ended:
-                _cancel(machine, values)
+        script = _script(machine, values, ranks)
+        if script is not None:
+            (folder / "script").write_text(script)
+            (folder / "script").chmod(0o755)
+        run = partial(
+            run_bounded,
+            [str(launcher), *words[1:]],
+            folder=folder,
+            working_folder=working_folder(folder) if links else None,
+            time_limit_s=limit_s,
+            environment=launcher_environment(folder),
+            stop=stop,
+        )
+        done = _ended(machine, values, run)
+        for _ in range(_MOST_RETRIES):
+            if done.timed_out or done.status != machine.launcher.retry_status:
+                break
+            for name in ("output", "errors", *collect):
+                (folder / name).unlink(missing_ok=True)
+            done = _ended(machine, values, run)
         output, errors = (_text(folder / name) for name in ("output", "errors"))
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
     shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
     return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+
+
+def _ended(machine: Machine, values: Mapping[str, str], run: Callable[[], Finished]) -> Finished:
+    """Return the run after its end; a job that has not succeeded is cancelled."""
+    succeeded = False
+    try:
+        done = run()
+        succeeded = done.status == 0 and not done.timed_out
+    finally:
+        if not succeeded:
+            _cancel(machine, values)
+    return done
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A launch as it would be made, with FOLDER for its folder."""
+
+    command: tuple[str, ...]
+    script: str | None  # text of the batch script
+    hosts: tuple[str, ...]  # lines of the file of hosts, by rank
+    limit_s: float
+
+
+def planned_launch(
+    machine: Machine,
+    program: Sequence[str],
+    hosts_of_ranks: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    preload: Sequence[Path] = (),
+    time_limit_s: float | None = None,
+) -> Planned:
+    """Return what ``launch`` would start with the same arguments; nothing is started or written.
+
+    Raises:
+        KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
+        UserError: The launcher is missing.
+    """
+    _check(machine, hosts_of_ranks)
+    find_launcher(machine)
+    limit_s, folder = _limit_s(machine, time_limit_s), Path("FOLDER")
+    names = tuple(real_name(host) for host in hosts_of_ranks)
+    values = _values(folder, names, limit_s)
+    ranks = _rank_command(machine, program, folder, environment or {}, preload)
+    script = _script(machine, values, ranks)
+    return Planned(tuple(_command(machine, values, ranks, folder)), script, names, limit_s)
 
 
 def real_name(host: str) -> str:
@@ -244,15 +298,22 @@ def _rank_command(
     return ["/usr/bin/env", *settings, *program] if settings else list(program)
 
 
-def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
-    """Return the launcher's words; write the batch script, if there is one, with the program quoted for a shell."""
+def _limit_s(machine: Machine, asked_s: float | None) -> float:
+    return machine.limits.wall_s if asked_s is None else min(asked_s, machine.limits.wall_s)
+
+
+def _script(machine: Machine, values: Mapping[str, str], program: Sequence[str]) -> str | None:
+    """Return the batch script, if there is one, with the program quoted for a shell."""
     script = machine.launcher.script
-    if script is not None:
-        options = shlex.join(machine.launcher.options)
-        text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
-        path = folder / "script"
-        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}")
-        path.chmod(0o755)
+    if script is None:
+        return None
+    options = shlex.join(machine.launcher.options)
+    text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
+    return text if text.startswith("#!") else f"#!/bin/sh\n{text}"
+
+
+def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str], folder: Path) -> list[str]:
+    """Return the launcher's words."""
     words: list[str] = []
     for word in machine.launcher.command:
         if word == PROGRAM:

@@ -21,7 +21,7 @@ PLACEHOLDERS = ("ranks", "nodes", "hostfile", "hosts", "job", "wall_s", "wall_mi
 _KEYS: dict[str, Sequence[str]] = {
     "": ("name", "source", "folder", "preload", "launcher", "compilers", "environment", "limits", "clusters",
          "network", "between_clusters"),
-    "launcher": ("command", "options", "script", "cancel", "version"),
+    "launcher": ("command", "options", "script", "cancel", "version", "retry_status"),
     "compilers": ("c", "cxx", "fortran", "flags"),
     "limits": ("wall_s", "ranks", "command_s"),
     "clusters": ("name", "hosts", "cores", "gflops"),
@@ -32,6 +32,7 @@ _RANGE = re.compile(r"(?P<before>[^\[\]]*)\[(?P<first>\d{1,6})-(?P<last>\d{1,6})
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _MOST_HOSTS = 10_000
+_MOST_STATUS = 255
 _WALL_S, _RANKS, _COMMAND_S = 3600.0, 4096, 60.0  # limits that hold where the file gives none
 
 
@@ -44,6 +45,7 @@ class Launcher:
     script: str | None = None  # text of the batch script whose file replaces {script}
     cancel: tuple[str, ...] = ()  # command that ends a job that the launcher has left behind, with {job}
     version: tuple[str, ...] = ()  # command that prints the version of MPI
+    retry_status: int | None = None  # with which it ends if a run was disturbed and is to be made again
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,15 @@ def _launcher(table: CheckedTable) -> Launcher:
         problem = "options are given, but neither command nor script has a word {options}"
         raise PlatformError(table.where, problem, "Write it where they belong")
     version = tuple(_words(table, "version")) or (command[0], "--version")
-    return Launcher(command, options, script, tuple(_words(table, "cancel")), version)
+    return Launcher(command, options, script, tuple(_words(table, "cancel")), version, _retry_status(table))
+
+
+def _retry_status(table: CheckedTable) -> int | None:
+    status = table.integer("retry_status", 0)
+    if table.has("retry_status") and not 1 <= status <= _MOST_STATUS:
+        problem = f"retry_status = {status} is no exit status of a failure"
+        raise PlatformError(table.where, problem, f"Give 1 to {_MOST_STATUS}, or leave it out")
+    return status or None
 
 
 def _words(table: CheckedTable, key: str, *, needed: bool = False) -> list[str]:

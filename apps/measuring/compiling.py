@@ -21,20 +21,27 @@ _LAYER = Path(__file__).parent / "layer"
 _PROBE = Path(__file__).parent / "probe"
 _APPS = Path(__file__).parents[1]
 _COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
+_SOLO = Path(__file__).with_name("solo.h")
 _C_FLAGS = ("-std=gnu11", "-pthread")
 _LAYER_FLAGS = ("-O1", "-std=gnu11", "-shared", "-fPIC", f"-I{_LAYER}")
 
 
-def kernel_executable(machine: Machine, kernel: Kernel) -> Path:
-    """Return a kernel compiled by the machine's C compiler."""
+def kernel_executable(machine: Machine, kernel: Kernel, *, solo: bool = False) -> Path:
+    """Return a kernel compiled by the machine's C compiler.
+
+    Args:
+        machine: The machine.
+        kernel: The kernel.
+        solo: Every rank runs the kernel for itself, as the only rank of it (solo.h).
+    """
     include = _REAL_MPI / "include"
     return compile_once(
-        kernel.name,
+        f"solo-{kernel.name}" if solo else kernel.name,
         [*kernel.sources, *sorted(_REAL_MPI.glob("*.c"))],
         compiler=[machine.compilers.c],
-        flags=[*machine.compilers.flags, *_C_FLAGS, f"-I{include}"],
+        flags=[*machine.compilers.flags, *_C_FLAGS, f"-I{include}", *(["-include", str(_SOLO)] if solo else [])],
         libraries=["-lm", "-ldl"],
-        headers=[*kernel.headers, *_headers_for_real_mpi()],
+        headers=[*kernel.headers, *_headers_for_real_mpi(), *([_SOLO] if solo else [])],
         folder=machine.compiled_folder,
     )
 
@@ -52,7 +59,7 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
             remedy = "Build it with the machine's own compiler, or give the source"
             raise KernelError(f"--program {program.path}", "it was not built for a real MPI library", remedy)
         return program.path
-    compiler = _compiler(machine, program)
+    compiler = compiler_of(machine, program)
     flags, libraries = split_flags(program.flags)
     return compile_once(
         program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
@@ -103,12 +110,13 @@ def code_hash(machine: Machine, problem: Problem) -> str:
         code, compiler = f"{kernel_hash(named_kernel(problem.name))} {_real_mpi_hash()}", machine.compilers.c
     else:
         code = program.content_hash
-        compiler = _compiler(machine, program) if program.is_source else machine.compilers.c
+        compiler = compiler_of(machine, program) if program.is_source else machine.compilers.c
     tools = [*compiler_stamps(find_compiler(compiler)), *compiler_stamps(find_launcher(machine))]
     return hashlib.sha256(repr((code, _layer_hash(), tools)).encode()).hexdigest()
 
 
-def _compiler(machine: Machine, program: UserProgram) -> str:
+def compiler_of(machine: Machine, program: UserProgram) -> str:
+    """Return the machine's compiler for the language of a program; raise KernelError if it has none."""
     suffix, own = program.path.suffix, machine.compilers
     language, compiler = (
         ("C", own.c) if suffix == ".c" else ("Fortran", own.fortran) if suffix[1:2] in "fF" else ("C++", own.cxx)

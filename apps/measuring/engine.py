@@ -99,7 +99,7 @@ def note_events(
             spec.target.placement,
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
-            collect=[f"{rank}.{one}" for rank in range(nranks) for one in RECORDED],
+            collect=[*(f"{rank}.{one}" for rank in range(nranks) for one in RECORDED), "communicators"],  # of one rank
             links=spec.target.problem.program is not None,
             time_limit_s=time_limit_s,
             stop=stop,

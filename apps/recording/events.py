@@ -43,6 +43,20 @@ class Mode(IntEnum):
     BUFFERED = 1
     SYNCHRONOUS = 2
     READY = 3
+    PUT = 4  # a message into a window moves at once: its RECV, if it has one, is noted where the target waits for it
+    GET = 5  # a RECV out of a window, whose message moves at once and has no SEND
+
+
+class Tag(IntEnum):
+    """Tags of messages that SMPI makes of other calls; those of a program are not negative."""
+
+    NONBLOCKING = -2000  # minus the Op: of a non-blocking collective
+    FENCED = -3000  # of a PUT for which the target's synchronisation waits
+    LOCKED = -3001  # of a PUT for which at most its origin waits: it has no RECV
+    POST = -3002  # from a target to its origins
+    COMPLETE = -3003  # from an origin to its targets
+    FETCH = -3004  # of a GET
+    LOCKED_FETCH = -3005  # of a GET under a lock
 
 
 class Reduction(IntEnum):
@@ -131,6 +145,7 @@ class Recording:
     # As in apps.results.inputs.Inputs; archives do not hold them.
     asks: tuple[str, ...] = ()
     varies: tuple[str, ...] = ()
+    threads: bool = False
     # Of a recording that the user gives (apps/traces); archives do not hold them.
     remarks: tuple[str, ...] = ()  # where it comes from
     cautions: tuple[str, ...] = ()  # what it leaves out or only estimates

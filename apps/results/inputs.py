@@ -27,6 +27,7 @@ class Inputs:
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
     polls: tuple[str, ...] = ()  # functions that look for messages
     clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice by a rank
+    threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""
@@ -40,18 +41,19 @@ class Inputs:
 
     def to_json(self) -> dict[str, Any]:
         """Return the inputs as JSON values."""
-        return {"files": self.files, "environment": self.environment}
+        more = {"threads": True} if self.threads else {}
+        return {"files": self.files, "environment": self.environment, **more}
 
 
 def from_json(told: Any) -> Inputs | None:
     """Return the inputs that ``to_json`` has written; None for anything else."""
-    if not isinstance(told, dict) or told.keys() != {"files", "environment"}:
+    if not isinstance(told, dict) or told.keys() - {"threads"} != {"files", "environment"}:
         return None
     files, environment = told["files"], told["environment"]
     if not isinstance(files, dict) or not isinstance(environment, dict):
         return None
     known = all(isinstance(one, str) for one in files.values())
-    return Inputs(files, environment) if known else None
+    return Inputs(files, environment, threads=told.get("threads") is True) if known else None
 
 
 def merged(several: Iterable[Inputs | None]) -> Inputs | None:
@@ -63,6 +65,7 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     varies: dict[str, None] = {}
     polls: dict[str, None] = {}
     clocks: dict[str, None] = {}
+    threads = False
     for one in several:
         if one is None:
             return None
@@ -75,7 +78,9 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         varies |= dict.fromkeys(one.varies)
         polls |= dict.fromkeys(one.polls)
         clocks |= dict.fromkeys(one.clocks)
-    return Inputs(files, environment, *map(tuple, (unseen, asks, varies, polls, clocks)))
+        threads |= one.threads
+    hidden, asked, varying = tuple(unseen), tuple(asks), tuple(varies)
+    return Inputs(files, environment, hidden, asked, varying, tuple(polls), tuple(clocks), threads)
 
 
 def state(name: str, *, listed: bool = False) -> str:

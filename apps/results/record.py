@@ -125,6 +125,11 @@ class RunRecord:
         return len(set(self.host)) * time_s
 
     @property
+    def once_node_s(self) -> float:
+        """Number of nodes in use times the run time in s of one repeat: the mean of all repeats."""
+        return self.node_seconds / (1 if self.measured is None else len(self.measured.repeats_s))
+
+    @property
     def used_energy_j(self) -> float | None:
         """Energy of the hosts that ran ranks, J; None if one of them has no watts."""
         if self.energy_j is None or not self.energy_j.keys() >= set(self.host):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import NetworkPlan
 from apps.programs.own_program import UserProgram
-from apps.recording.events import Kind, Mark, Recording
+from apps.recording.events import Kind, Mark, Recording, Tag
 from apps.results.cautions import MEASURED
 from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
@@ -21,6 +21,10 @@ from apps.spec.target import Target
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
+_LOCKED = (
+    "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
+    "other at a window, which predictions from a recording leave out"
+)
 _BUSY = 0.5  # load of a host above which others use it
 _REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
 
@@ -55,7 +59,7 @@ def target_cautions(target: Target) -> tuple[str, ...]:
 
 def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
-    if isinstance(plan, NetworkPlan) and plan.machine is not None:  # neither the platform nor SimGrid took part
+    if plan.machine is not None:  # neither the platform nor SimGrid took part
         return ()
     changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
     return (*_changes(changes), *_repairs(simgrid_identity()))
@@ -70,6 +74,7 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         yield _no_computation(program)
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
+        yield from _threads(record.inputs.threads)
     if extrapolated is not None:
         yield extrapolated
     about_iterations = iterations_caution(record)
@@ -108,6 +113,10 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     if recording.asks:
         yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
     yield from _varying(recording.varies)
+    yield from _threads(recording.threads)
+    locked = (Tag.LOCKED, Tag.LOCKED_FETCH)
+    if any((events["tag"] == tag).any() for events in recording.events for tag in locked):
+        yield _LOCKED
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
@@ -117,6 +126,11 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:
         yield from _repairs(simgrid_identity())
+
+
+def _threads(asked: bool) -> Iterator[str]:
+    if asked:
+        yield "the program asks for threads that call MPI: it was granted MPI_THREAD_FUNNELED, one thread of each rank"
 
 
 def _varying(names: Sequence[str]) -> Iterator[str]:

@@ -191,6 +191,7 @@ def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
         "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
         "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
         "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of both sweeps
+        **dict.fromkeys(("bt", "sp"), 6 * math.sqrt(ranks)),  # on a square number of ranks
         "ep": 6 * math.log2(ranks),  # three all-reduce sums over trees
         "ft": ranks,  # all-to-all
     }.get(target.problem.name, 100)

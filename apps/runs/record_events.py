@@ -64,8 +64,9 @@ def record_events(
     else:
         recording = _record(spec, iterations, time_limit_s, store=store, read=read)
     inputs = None if spec.target.problem.program is None else merged(read)
-    if inputs is not None and (inputs.asks or inputs.varies or recording.cautions):  # the archive does not tell it
-        return replace(scaled(recording, spec.flop_scale), asks=inputs.asks, varies=inputs.varies)
+    if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
+        told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
+        return scaled(told, spec.flop_scale)  # not kept, because the archive does not tell it
     if kept is not None:
         events = sum(map(len, recording.events))
         kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
-from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording

@@ -116,23 +116,28 @@ def _exchange_parts(step: Exchange, nranks: int) -> _Parts:
     for message in range(count) if step.posted is None else step.posted.tolist():
         receives[destinations[message]].append((sources[message], tags[message]))
     play = _exchange_at_once if step.at_once else _exchange
+    meanwhile = [0.0] * nranks if step.meanwhile is None else step.meanwhile.tolist()
     return [
-        partial(play, receives=own, sends=sent) if own or sent else None
-        for own, sent in zip(receives, sends, strict=True)
+        partial(play, receives=own, sends=sent, flops=flops) if own or sent or flops else None
+        for own, sent, flops in zip(receives, sends, meanwhile, strict=True)
     ]
 
 
-def _exchange(rank: Rank, receives: _Ends, sends: _Sends) -> None:
+def _exchange(rank: Rank, receives: _Ends, sends: _Sends, flops: float) -> None:
     requests = [rank.irecv(source, tag=tag) for source, tag in receives]
     for destination, size_bytes, tag in sends:
         rank.send(destination, size_bytes, tag=tag)
+    if flops:
+        rank.compute(flops)
     for request in requests:
         rank.wait(request)
 
 
-def _exchange_at_once(rank: Rank, receives: _Ends, sends: _Sends) -> None:
+def _exchange_at_once(rank: Rank, receives: _Ends, sends: _Sends, flops: float) -> None:
     requests = [rank.irecv(source, tag=tag) for source, tag in receives]
     requests += [rank.isend(destination, size_bytes, tag=tag) for destination, size_bytes, tag in sends]
+    if flops:
+        rank.compute(flops)
     for request in requests:
         rank.wait(request)
 

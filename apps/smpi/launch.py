@@ -15,6 +15,7 @@ from apps.programs.kernel import named_kernel
 from apps.programs.libraries import private_libraries
 from apps.programs.own_program import check_unchanged, executable
 from apps.smpi.memorybus.library import bus_library
+from apps.smpi.thread_clock import thread_clock_library
 from apps.spec.engine_options import check_host_names, trace_options
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import is_plain
@@ -103,6 +104,8 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
     write_host_file(folder / "hosts", spec.target.placement)
     # Only the program itself loads these libraries, not smpirun or other commands that it starts.
     first = [] if recorder is None else [recorder]
+    if spec.target.problem.program is None:
+        first.append(thread_clock_library())
     wrapper = [*die_with_parent(), *loaded_first(folder, *first, called=name)]
     traces = trace_options(spec.options, spec.target.platform.options, folder)
     return _command(

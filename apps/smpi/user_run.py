@@ -18,7 +18,7 @@ from apps.child.outages import failures_explained
 from apps.child.process import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, Finished, run_bounded
 from apps.child.run_folder import environment, keep_output, working_folder
 from apps.child.verdict import as_expected, check_success
-from apps.errors import NoIterations, SimulationError
+from apps.errors import NoIterations, SimulationError, Unrecorded
 from apps.recording.files import Incomplete, difference, no_moment, read_moments
 from apps.recording.recorder.library import recorder_library
 from apps.results.energy import counted
@@ -64,7 +64,7 @@ def run_user_iterations(
     full run without marks has no iterations.
 
     Raises:
-        KernelError: The program makes a call that cannot be recorded.
+        KernelError: The program makes a call that SimGrid lacks.
         SimulationError: The run does not succeed; every rank must reach MPI_Finalize.
         NoIterations: Fewer iterations than all were asked for, and they cannot be told apart.
         Stopped: ``stop`` was set.
@@ -89,7 +89,10 @@ def run_user_iterations(
         if spec.keep_output is not None:
             keep_output(spec.keep_output, done, work)
         check_program(spec)
-        check_recorded(done, what)
+        try:
+            check_recorded(done, what)
+        except Unrecorded as err:
+            raise NoIterations(what, f"{err.problem}, so that its iterations cannot be told apart", _REMEDY) from err
         with failures_explained(spec.target.changes, done):
             done = as_expected(done, expected_status(spec), what)
             check_success(done, what)

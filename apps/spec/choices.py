@@ -10,6 +10,7 @@ MOST_REPEATS = 1000
 KERNEL_COMPUTE = ("injected", "none")
 COMPUTE = ("injected", "measured", "none")  # "measured" is for the user's own programs alone
 ITERATION_POLICIES = ("steady", "full")
+PLATFORM_EFFICIENCY = "platform"  # the share that the platform gives of each host and kernel
 PLATFORM_MEMORY = "platform"  # each host's memory bus has the bandwidth that the platform gives
 # The most iterations of a method that iterates until it converges; a run that needs more has failed.
 MOST_ITERATIONS = 20_000

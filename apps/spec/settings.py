@@ -9,8 +9,9 @@ from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
-from apps.spec.choices import ITERATION_POLICIES, MACHINE, PLATFORM_MEMORY, REPEATS
+from apps.spec.choices import ITERATION_POLICIES, MACHINE, PLATFORM_EFFICIENCY, PLATFORM_MEMORY, REPEATS
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
+from apps.spec.platform_efficiency import platform_efficiency
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 
@@ -20,7 +21,7 @@ class Settings:
     """Settings of runs of any target; they are the same for the truth and for the evidence."""
 
     compute: str = "injected"
-    efficiency: str = "reference"  # a number, "reference" or "measured"; the last two depend on the kernel
+    efficiency: str = "reference"  # a number, "reference", "measured" or "platform"; the words depend on the kernel
     iterations: str | int | None = None  # as in RunSpec; None: steady where it is allowed, else full
     options: tuple[tuple[str, str], ...] = ()
     host_speed_flops: float | None = None  # of this computer, for "measured"; None: the kept measurement
@@ -39,7 +40,7 @@ class Settings:
             target=target,
             mode=mode,
             compute=self.compute,
-            efficiency=resolve_efficiency(self.efficiency, target.problem),
+            efficiency=self._efficiency(target),
             iterations=default if self.iterations is None else self.iterations,
             options=self.options,
             host_speed_flops=self._host_speed_flops(),
@@ -62,6 +63,11 @@ class Settings:
             machine=machine,
             repeats=self.repeats,
         )
+
+    def _efficiency(self, target: Target) -> float:
+        if self.efficiency != PLATFORM_EFFICIENCY:
+            return resolve_efficiency(self.efficiency, target.problem)
+        return platform_efficiency(target, memory_bus=self.memory_bus, bytes_per_flop=self.bytes_per_flop)
 
     def _host_speed_flops(self) -> float | None:
         if self.compute != "measured" or self.host_speed_flops is not None:

@@ -2,7 +2,7 @@
 
 The declarations are equal to the kernels' own traffic, rank by rank, which is a test.
 
-Public faces: ``traffic``, ``declares``, ``accepts``, ``steps.Traffic``.
+Public faces: ``traffic``, ``declares``, ``accepts``, ``steps.Traffic``; ``bt.METHOD`` and ``sp.METHOD``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from apps.programs.problem import Problem
 if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it
     from apps.traffic.steps import Traffic
 
-DECLARED = ("cg", "ep", "ft", "lu", "mg")
+DECLARED = ("bt", "cg", "ep", "ft", "lu", "mg", "sp")
 _KEPT = 256
 
 

@@ -30,7 +30,8 @@ class Compute:
 class Exchange:
     """Every rank posts its receives (MPI_Irecv), sends its messages, then waits for its receives one after the other.
 
-    Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for after the receives).
+    Messages are sent one after the other (MPI_Send), or ``at_once`` (MPI_Isend, waited for after the receives).  A rank
+    may compute ``meanwhile``, after its sends and before it waits.
     """
 
     source: npt.NDArray[np.int32]  # i4, one per message; messages of one source are in the order in which it sends them
@@ -41,6 +42,7 @@ class Exchange:
     # i8: the messages, by their indices, in an order in which every destination posts its receives.  None: that of the
     # messages.
     posted: npt.NDArray[np.int64] | None = None
+    meanwhile: npt.NDArray[np.float64] | None = None  # f8, flops by rank; None: no rank computes
 
     @classmethod
     def of(
@@ -175,6 +177,7 @@ def totals(nranks: int, steps: Iterable[Step]) -> Totals:
         if isinstance(step, Compute):
             flops += times * step.flops
         elif isinstance(step, Exchange):
+            flops += times * (0 if step.meanwhile is None else step.meanwhile)
             own = step.source == step.destination
             for prefix, chosen in (("", slice(None)), ("self_", own)):
                 who, size_bytes = step.source[chosen], step.size_bytes[chosen]

@@ -143,4 +143,6 @@ class _Walk:
                 else:
                     self._now[s] = end_s
             arrived[d] = max(arrived[d], end_s)
+        if steps.meanwhile[item] >= 0:
+            self._compute(steps.meanwhile[item])
         self._now = [max(pair) for pair in zip(self._now, arrived, strict=True)]

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -159,16 +159,24 @@ class Grid:
         No SimGrid process is started, so that thousands of grids can be examined.
         """
         cluster_of = {host: cluster for cluster in self.clusters for host in cluster.host_names}
-        return [self._route(cluster_of[a], a, cluster_of[b], b) for a, b in pairs]
+        up, down = (_host_links(cluster_of, direction) for direction in ("UP", "DOWN"))
+        inner: dict[tuple[str, str], tuple[Link, ...]] = {}  # by clusters: the links that all their routes share
+        found = []
+        for a, b in pairs:
+            here, there = cluster_of[a], cluster_of[b]
+            ends = here.name, there.name
+            if ends not in inner:
+                inner[ends] = self._between(here, there)
+            links = (up[a], *inner[ends], down[b])
+            found.append(Route(a, b, sum([link.latency_s for link in links]), links))
+        return found
 
-    def _route(self, here: GridCluster, a: str, there: GridCluster, b: str) -> Route:
-        up, down = f"{here.name}_link_{a.rpartition('-')[2]}_UP", f"{there.name}_link_{b.rpartition('-')[2]}_DOWN"
-        links = [Link(up, here.node.bandwidth_Bps, here.node.latency_s, "shared"), _backbone(here)]
-        if here is not there:
-            links += [link.as_crossed(forward=forward) for link, forward in self.wan_route(here.name, there.name)]
-            links.append(_backbone(there))
-        links.append(Link(down, there.node.bandwidth_Bps, there.node.latency_s, "shared"))
-        return Route(a, b, sum(link.latency_s for link in links), tuple(links))
+    def _between(self, here: GridCluster, there: GridCluster) -> tuple[Link, ...]:
+        """Return the links between two nodes of these clusters, without those of the nodes."""
+        if here is there:
+            return (_backbone(here),)
+        wide = [link.as_crossed(forward=forward) for link, forward in self.wan_route(here.name, there.name)]
+        return (_backbone(here), *wide, _backbone(there))
 
     def wan_route(self, first: str, second: str) -> tuple[tuple[WanLink, bool], ...]:
         """Return the wide-area links between two clusters, in order from the first to the second.
@@ -181,6 +189,19 @@ class Grid:
             return (by_ends[first, None], True), (by_ends[second, None], False)
         forward = (first, second) in by_ends
         return ((by_ends[(first, second) if forward else (second, first)], forward),)
+
+
+def _host_links(cluster_of: Mapping[str, GridCluster], direction: str) -> dict[str, Link]:
+    """Return the link of each host in a direction, by host."""
+    return {
+        host: Link(
+            f"{cluster.name}_link_{host.rpartition('-')[2]}_{direction}",
+            cluster.node.bandwidth_Bps,
+            cluster.node.latency_s,
+            "shared",
+        )
+        for host, cluster in cluster_of.items()
+    }
 
 
 def _backbone(cluster: GridCluster) -> Link:

@@ -1,10 +1,39 @@
 """Write a grid as a SimGrid platform file.  All units become text here."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from platforms.grids.grid import ROOT_ZONE, Grid, GridCluster, Wire
 
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
 HEADER = b'<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+
+
+def root_element(options: Mapping[str, str], provenance: Sequence[str]) -> _Element:
+    """Return the root of a platform file: its provenance as comments, and SimGrid's options as <config>."""
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    root = etree.Element("platform", version="4.1")
+    for line in provenance:
+        root.append(etree.Comment(f" {line.replace('--', '- -')} "))
+    config = etree.SubElement(root, "config")
+    for key, value in options.items():
+        etree.SubElement(config, "prop", id=key, value=value)
+    return root
+
+
+def written_root(root: _Element) -> bytes:
+    """Return the content of a platform file, from its root."""
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    return HEADER + etree.tostring(root, pretty_print=True)
 
 
 def platform_xml(grid: Grid) -> bytes:

@@ -38,6 +38,15 @@ class PState:
 
 
 @dataclass(frozen=True)
+class KernelEfficiency:
+    """Shares of the speed of a host's core that a kernel sustains, each in (0, 1]."""
+
+    kernel: str
+    alone: float  # on one core, while the others are idle
+    busy: float  # on each core, while all compute
+
+
+@dataclass(frozen=True)
 class Host:
     """A node of the platform, at the frequency level at which runs begin."""
 
@@ -47,6 +56,7 @@ class Host:
     power: Power | None = None  # None: the platform gives no watts
     pstates: tuple[PState, ...] = ()  # all levels, including the initial one, in the file's order; (): only one level
     memory_Bps: float | None = None  # byte/s between its cores and its memory; None: the platform gives no value
+    efficiencies: tuple[KernelEfficiency, ...] = ()  # of kernels that were measured on it
 
     @property
     def node_flops(self) -> float:

@@ -119,6 +119,8 @@ static void print_host(const s4u::Host& host)
   put_text_or_null(host.get_property("wattage_per_state"));
   put(", \"memory\": ");
   put_text_or_null(host.get_property("memory_bandwidth"));
+  put(", \"efficiencies\": ");
+  put_text_or_null(host.get_property("kernel_efficiency"));
   put("}");
 }
 

@@ -22,7 +22,7 @@ from platforms.files.caching import cache_folder, read_checked, write_atomically
 from platforms.files.scratch import scratch_folder
 from platforms.grids.grid import Grid
 from platforms.grids.xml import platform_xml
-from platforms.model.platform import Change, Host, Link, Platform, Power, PState, Route
+from platforms.model.platform import Change, Host, KernelEfficiency, Link, Platform, Power, PState, Route
 from platforms.read.clusters import by_kind
 from platforms.read.content import content_of, kept_copy
 from platforms.read.xml_check import check_platform_xml
@@ -35,6 +35,7 @@ _HELPER = Path(__file__).with_name("describe.cpp")
 _REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(?:Uncaught exception [\w:]+(?: by \S+)?: )?(.+)")
 _EMPTY_REASONS = ("Current backtrace:", "Backtrace:")
 _IN_CONFIG = re.compile(r"-> .*ETag\w*_config\b")  # in the backtrace: the error lies in <config>
+_EFFICIENCY = re.compile(r"([a-z0-9_-]+)=([0-9.e-]*[0-9]):([0-9.e-]*[0-9])")
 _POINTER = re.compile(r"\s*\(0x[0-9a-f]+\)")
 
 
@@ -245,7 +246,8 @@ def _host(entry: dict[str, Any], path: Path) -> Host:
     powers = _powers(entry, where)
     several = len(speeds) > 1
     pstates = tuple(map(PState, speeds, powers)) if several else ()
-    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, _memory_Bps(entry, where))
+    known = _memory_Bps(entry, where), _efficiencies(entry, where)
+    return Host(entry["name"], speeds[at], entry["cores"], powers[at], pstates, *known)
 
 
 def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:
@@ -259,6 +261,22 @@ def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:
         problem = f"memory_bandwidth {text!r} is not a positive number"
         raise PlatformError(where, problem, "Give byte/s of the node, without a unit")
     return value
+
+
+def _efficiencies(entry: dict[str, Any], where: str) -> tuple[KernelEfficiency, ...]:
+    """Return the value of the property kernel_efficiency: ``KERNEL=ALONE:BUSY``, separated by blanks."""
+    found = []
+    for word in (entry["efficiencies"] or "").split():
+        match = _EFFICIENCY.fullmatch(word)
+        try:
+            shares = [float(one) for one in match.groups()[1:]] if match else []
+        except ValueError:
+            shares = []
+        if match is None or not shares or not all(0 < one <= 1 for one in shares):
+            problem = f"kernel_efficiency has {word!r}, which is not KERNEL=ALONE:BUSY with shares in (0, 1]"
+            raise PlatformError(where, problem, "Write for example cg=0.12:0.05")
+        found.append(KernelEfficiency(match[1], *shares))
+    return tuple(found)
 
 
 def _powers(entry: dict[str, Any], where: str) -> list[Power | None]:

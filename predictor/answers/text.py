@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from apps.recording.events import Recording
 from apps.results.record import RunRecord
-from apps.spec.target import Target
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, range_text, significant
 from predictor.answers.answers import Answer
@@ -43,10 +42,10 @@ def _wrapped(text: str, *, first: bool) -> list[str]:
     return prose_lines(text, indent=_INDENT) if not first else prose_lines(text, indent=_INDENT, first="")
 
 
-def evidence_share(prediction: Prediction, target: Target, repeats: int = 1) -> float:
-    """Return the node-seconds of a prediction's evidence over those of ``repeats`` predicted runs."""
-    run_s = repeats * prediction.time_s
-    return prediction.cost.node_s / (target.nodes * run_s) if run_s > 0 else 0.0
+def evidence_share(answer: Answer, prediction: Prediction) -> float:
+    """Return the node-seconds of the evidence, with one repeat of each run, over those of one predicted run."""
+    once_s = sum(one.once_node_s for one in answer.evidence) if _repeats(answer) > 1 else prediction.cost.node_s
+    return once_s / (answer.target.nodes * prediction.time_s) if prediction.time_s > 0 else 0.0
 
 
 def _repeats(answer: Answer) -> int:
@@ -144,8 +143,8 @@ def _energy(prediction: Prediction) -> Iterator[str]:
 
 def _cost(prediction: Prediction, answer: Answer) -> str:
     target, repeats = answer.target, _repeats(answer)
-    share, cost = evidence_share(prediction, target, repeats), prediction.cost
-    run = "the predicted run" if repeats == 1 else f"{repeats} repeats of the predicted run"
+    share, cost = evidence_share(answer, prediction), prediction.cost
+    run = "the predicted run" if repeats == 1 else "the predicted run, each made once"
     if share > 1:
         recorded = target.problem.program is not None and target.problem.program.recorded
         of_run = f"{significant(share)} times {run}"

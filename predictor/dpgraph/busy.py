@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.recording.events import Mark
-from predictor.dpgraph.instructions import COMPUTE, MARK
+from apps.recording.events import Elapse, Mark
+from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP
 from predictor.dpgraph.program import Program
 
 if TYPE_CHECKING:
@@ -21,14 +21,18 @@ _BEGIN, _END = 100, 101  # numbers of marks that apps.recording.events.Mark does
 def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
     """Return the program with a mark before and after every computation of these ranks; marks take no time."""
     rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
-    watched = (program.code == COMPUTE) & np.isin(rank, ranks)
+    on_core = (program.code == SLEEP) & (program.argument == Elapse.ON_CORE)
+    watched = ((program.code == COMPUTE) | on_core) & np.isin(rank, ranks)
     copies = np.where(watched, 3, 1)
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in (program.code, program.argument, program.value))
     before = begins[:-1][watched]
     for at, mark in ((before, _BEGIN), (before + 2, _END)):
         code[at], argument[at], value[at] = MARK, mark, 0.0
-    return replace(program, code=code, argument=argument, value=value, first=begins[program.first])
+    loop = program.loop
+    if loop is not None:
+        loop = loop._replace(first=begins[loop.first], last=begins[loop.last])
+    return replace(program, code=code, argument=argument, value=value, first=begins[program.first], loop=loop)
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,10 @@ class BusyTime:
         """Return the busy time of the host with these ranks, from the marks of ``watch_computation``."""
         spans = []
         for rank in ranks:
-            marks = run.marks[rank]
-            dates_s = run.marks_s[rank][: len(marks)]
+            marks, dates_s = run.marks[rank], run.marks_s[rank]
             spans.append(np.stack((dates_s[marks == _BEGIN], dates_s[marks == _END]), axis=1))
         first = run.marks[ranks[0]]
-        ends_s = run.marks_s[ranks[0]][: len(first)][first == Mark.ITERATION]
+        ends_s = run.marks_s[ranks[0]][first == Mark.ITERATION]
         return cls(_union(np.concatenate(spans)), float(run.start_s[list(ranks)].min()), ends_s)
 
     def total_s(self) -> float:

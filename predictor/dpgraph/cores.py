@@ -12,32 +12,45 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from predictor.dpgraph.instructions import COMPUTE, MESSAGE, SEND, WAIT_RECEIVED, Instructions, Paths
+from predictor.dpgraph.instructions import (
+    COMPUTE,
+    MARK,
+    MESSAGE,
+    SEND,
+    SLEEP,
+    WAIT_RECEIVED,
+    Instructions,
+    Loop,
+    Messages,
+    Paths,
+)
 
 
 def share_cores(
     instructions: Instructions,
-    messages: np.ndarray,
+    messages: Messages,
     paths: Paths,
     *,
     placement: Sequence[str],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int],
-) -> tuple[Instructions, np.ndarray, Paths]:
+    loop: Loop | None = None,
+) -> tuple[Instructions, Messages, Paths, Loop | None]:
     """Return the program with computations as flows on the hosts that have more ranks than cores.
 
     Args:
         instructions: What the ranks do.
-        messages: The messages of the program, of dtype MESSAGE.
+        messages: The messages of the program.
         paths: The network between the hosts.
         placement: The host of each rank.
         s_per_flop: Seconds per flop of each rank.
         cores: Number of cores of each rank's host.
+        loop: The instructions that are repeated.
     """
     ranks_of = Counter(placement)
     crowded = [ranks_of[host] > count for host, count in zip(placement, cores, strict=True)]
     if not any(crowded):
-        return instructions, messages, paths
+        return instructions, messages, paths, loop
     rank = np.repeat(np.arange(len(placement)), np.diff(instructions.first))
     shared = (instructions.code == COMPUTE) & np.array(crowded)[rank]
     hosts = {host: i for i, host in enumerate(dict.fromkeys(h for h, c in zip(placement, crowded, strict=True) if c))}
@@ -52,16 +65,23 @@ def share_cores(
     works["path"] = len(paths.bound_Bps) + host_of[rank[shared]]
 
     number = np.full(len(rank), -1, np.int64)
-    number[shared] = len(messages) + np.arange(len(works))
+    number[shared] = len(messages.kind) + np.arange(len(works))
     copies = np.where(shared, 2, 1)  # a shared computation becomes a send and a wait
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in instructions[:3])
     code[begins[:-1][shared]], code[begins[:-1][shared] + 1] = SEND, WAIT_RECEIVED
     argument[begins[:-1][shared]] = argument[begins[:-1][shared] + 1] = number[shared]
 
+    kind = np.concatenate([messages.kind, len(messages.kinds) + np.arange(len(works), dtype=np.int32)])
+    if loop is not None:
+        at = np.flatnonzero(shared)
+        repeated = (at >= loop.first[rank[shared]]) & (at < loop.last[rank[shared]])
+        is_fixed = np.concatenate([np.arange(len(messages.kind)) < loop.fixed, ~repeated])
+        kind = _loop_last(code, argument, kind, is_fixed)
+        loop = Loop(begins[loop.first], begins[loop.last], loop.copies, int(np.count_nonzero(is_fixed)))
     return (
         Instructions(code, argument, value, begins[instructions.first]),
-        np.concatenate([messages, works]),
+        Messages(np.concatenate([messages.kinds, works]), kind),
         Paths(
             bound_Bps=np.concatenate([paths.bound_Bps, [speed[host] for host in hosts]]),
             penalty=np.concatenate([paths.penalty, np.ones(len(hosts))]),
@@ -70,4 +90,16 @@ def share_cores(
             weight=np.concatenate([paths.weight, np.ones(len(hosts))]),
             capacity_Bps=np.concatenate([paths.capacity_Bps, [total[host] for host in hosts]]),
         ),
+        loop,
     )
+
+
+def _loop_last(code: np.ndarray, argument: np.ndarray, kind: np.ndarray, is_fixed: np.ndarray) -> np.ndarray:
+    """Give the messages of the loop the highest numbers, in ``argument``; return the kinds in the new order."""
+    order = np.argsort(~is_fixed, kind="stable")
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order))
+    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP))
+    argument[with_message] = number[argument[with_message]]
+    ordered: np.ndarray = kind[order]
+    return ordered

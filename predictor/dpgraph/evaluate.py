@@ -54,13 +54,14 @@ def execute(
     """
     messages, paths = network.carry(program, placement)
     instructions = _on_cores(program, np.asarray(s_per_flop, float))
+    loop = program.loop
     if cores is not None:
-        instructions, messages, paths = share_cores(
-            instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores
+        instructions, messages, paths, loop = share_cores(
+            instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores, loop=loop
         )
-    marks = tuple(program.marks)
-    marks_s = np.full((program.nranks, max(1, *map(len, marks))), np.nan)
-    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s)
+    marks = program.marks
+    marks_s = np.full(marks.shape, np.nan)
+    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop)
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
@@ -109,7 +110,7 @@ def estimate(
     tried = FIRST_TRY
     while True:
         tried = iterations if iterations < LEAST_ITERATIONS else min(tried, iterations)
-        program = sections.program(tried if sections.iterations else None)
+        program = sections.looped(tried) if sections.iterations else sections.program()
         if watched:
             program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
         run = execute(program, network, placement, s_per_flop, cores)

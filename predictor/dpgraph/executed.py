@@ -13,15 +13,17 @@ from apps.recording.events import Mark
 class Execution:
     """An evaluated program.  Times in s, one entry per rank."""
 
-    marks: tuple[np.ndarray, ...]  # apps.recording.events.Mark, by rank
+    marks: np.ndarray  # ranks x marks: apps.recording.events.Mark, -1 behind the last one of a rank
     marks_s: np.ndarray  # ranks x marks: dates of the marks
     end_s: np.ndarray
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""
-        if mark not in self.marks[0]:
+        found = self.marks == mark
+        if not found[0].any():
             return otherwise
-        return np.array([row[np.flatnonzero(m == mark)[0]] for m, row in zip(self.marks, self.marks_s, strict=True)])
+        dates_s: np.ndarray = self.marks_s[np.arange(len(found)), found.argmax(axis=1)]
+        return dates_s
 
     @property
     def start_s(self) -> np.ndarray:
@@ -36,6 +38,6 @@ class Execution:
     @property
     def iteration_s(self) -> np.ndarray:
         """Ends of the iterations since the start of the timed section, s, as an array of ranks x iterations."""
-        rows = [row[: len(m)][m == Mark.ITERATION] for m, row in zip(self.marks, self.marks_s, strict=True)]
-        since_start_s: np.ndarray = np.array(rows) - self.start_s[:, None]
+        ends_s = self.marks_s[self.marks == Mark.ITERATION].reshape(len(self.marks), -1)
+        since_start_s: np.ndarray = ends_s - self.start_s[:, None]
         return since_start_s

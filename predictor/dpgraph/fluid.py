@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from predictor.dpgraph.instructions import MESSAGE, Instructions, Paths
+from predictor.dpgraph.instructions import MESSAGE, Instructions, Loop, Messages, Paths
 from predictor.native.layout import Layout
 from predictor.native.library import Library
 
@@ -34,13 +34,16 @@ _MORE = 1  # result of graph_run: events remain
 _RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
 
 INPUT = Layout(
-    "ranks instructions messages paths crossings links marks",
+    "ranks instructions messages kinds paths crossings links marks",
     {
         "code": ("u1", "instructions"),
         "argument": ("i4", "instructions"),
         "value": ("f8", "instructions"),
         "first": ("i8", "ranks+1"),
-        "message": (MESSAGE, "messages"),
+        "loop_first": ("i8", "ranks"),
+        "loop_last": ("i8", "ranks"),
+        "kind": ("i4", "messages"),
+        "message": (MESSAGE, "kinds"),
         "bound_Bps": ("f8", "paths"),
         "penalty": ("f8", "paths"),
         "path_first": ("i8", "paths+1"),
@@ -51,35 +54,46 @@ INPUT = Layout(
         "marks_s": ("f8", "ranks marks"),
         "end_s": ("f8", "ranks"),
     },
-    written=frozenset(["message", "marks_s", "end_s"]),
+    written=frozenset(["marks_s", "end_s"]),
 )
 
 
 def evaluate(
-    instructions: Instructions, messages: np.ndarray, paths: Paths, s_per_flop: np.ndarray, marks_s: np.ndarray
+    instructions: Instructions,
+    messages: Messages,
+    paths: Paths,
+    s_per_flop: np.ndarray,
+    marks_s: np.ndarray,
+    loop: Loop | None = None,
 ) -> np.ndarray:
     """Execute the instructions of all ranks.
 
     Args:
         instructions: The instructions.
-        messages: The messages, of dtype MESSAGE; their dates and waiting ranks are written.
+        messages: The messages.
         paths: The network.
         s_per_flop: Seconds per flop of each rank.
         marks_s: Ranks x marks: filled with the dates of each rank's marks, s.
+        loop: The instructions that are repeated; None: each is executed once.
 
     Returns:
         The date at which each rank ends, s; NaN for ranks that wait for ever.
 
     Raises:
         TypeError: An array has items of another type than its description says.
-        ValueError: The arrays do not fit one another, or a message is sent or received twice.
+        ValueError: The arrays do not fit one another, a message is sent or received twice, or a message of the loop is
+            not waited for in it.
         MemoryError: There is not enough memory.
         UserError: The C files cannot be compiled.
     """
     end_s = np.empty(len(instructions.first) - 1)
+    loop = Loop(instructions.first[:-1], instructions.first[:-1], 0, len(messages.kind)) if loop is None else loop
     given = INPUT.filled(
         **instructions._asdict(),
-        message=messages,
+        loop_first=loop.first,
+        loop_last=loop.last,
+        kind=messages.kind,
+        message=messages.kinds,
         bound_Bps=paths.bound_Bps,
         penalty=paths.penalty,
         path_first=paths.first,
@@ -91,7 +105,7 @@ def evaluate(
         end_s=end_s,
     )
     graph = ctypes.c_void_p()
-    LIBRARY.call("graph_open", given, ctypes.byref(graph))
+    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, ctypes.byref(graph))
     try:
         while LIBRARY.call("graph_run", graph, _RATES) == _MORE:
             pass

@@ -26,7 +26,18 @@ class Instructions(NamedTuple):
     first: np.ndarray  # i8, ranks + 1
 
 
-# One row per message, so that the data of a message share one line of the processor's cache.
+class Loop(NamedTuple):
+    """The instructions that are repeated: rank r executes ``first[r]`` to ``last[r]`` so many times.
+
+    A loop has messages of its own, which are new in every copy: those from number ``fixed`` on.
+    """
+
+    first: np.ndarray  # i8, by rank
+    last: np.ndarray  # i8, by rank
+    copies: int
+    fixed: int
+
+
 MESSAGE = np.dtype(
     [
         ("amount_bytes", "f8"),  # >= 0: amount that crosses the links
@@ -35,15 +46,16 @@ MESSAGE = np.dtype(
         ("path", "i4"),
         ("detached", "u1"),  # the sender does not wait for the message
         ("eager", "u1"),  # the message begins without waiting for the receiver
-        # The fields below are written by fluid.evaluate().
-        ("sent_s", "f8"),  # date at which the send was posted
-        ("received_s", "f8"),  # date at which the receive was posted
-        ("done_s", "f8"),  # date at which the message arrived
-        ("sender", "i4"),  # rank that waits until the message is sent, -1: none
-        ("receiver", "i4"),  # rank that waits until the message arrives, -1: none; -2 - rank if that rank probes for it
     ],
     align=True,
 )
+
+
+class Messages(NamedTuple):
+    """The messages of a program.  Many are of one kind, and the kinds are few enough to stay near the processor."""
+
+    kinds: np.ndarray  # MESSAGE
+    kind: np.ndarray  # i4, by message: its row of `kinds`
 
 
 class Paths(NamedTuple):

@@ -69,8 +69,10 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
     _check_represented(by_pair.values())
     ways = {}
     for pair, route in by_pair.items():
-        names = dict.fromkeys(name for name in route.link_names if name in capacity)
-        crossed = {name: float(route.link_names.count(name)) for name in names}
+        crossed: dict[str, float] = {}
+        for link in route.links:
+            if link.name in capacity:
+                crossed[link.name] = crossed.get(link.name, 0.0) + 1.0
         if back:
             for link in by_pair[pair[::-1]].links:
                 if link.name in capacity:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording.events import Mode
-from predictor.dpgraph.instructions import MESSAGE, Paths
+from predictor.dpgraph.instructions import MESSAGE, Messages, Paths
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
@@ -58,33 +58,34 @@ class NetworkModel:
         """Return the same network with links that are never shared."""
         return replace(self, ways={pair: replace(way, links={}) for pair, way in self.ways.items()})
 
-    def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[np.ndarray, Paths]:
-        """Return the program's messages on this network, of dtype MESSAGE, and its paths.
+    def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[Messages, Paths]:
+        """Return the program's messages on this network, and its paths.
 
         Raises:
             KeyError: A pair of hosts that exchange messages has no way.
         """
-        pairs, pair_of = program.pairs
+        pairs, kinds = program.pairs, program.kinds
         hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
         known: dict[tuple[str, str], int] = {}
         path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)
         ways = [self.ways[pair] for pair in known]
         paths = self._paths(ways)
-        path = path_of_pair[pair_of] if len(pairs) else np.empty(0, np.int32)
-        size_bytes = program.size_bytes.astype(float)
+        path = path_of_pair[kinds.pair] if len(pairs) else np.empty(0, np.int32)
+        size_bytes = kinds.size_bytes.astype(float)
         amount_bytes = size_bytes + self.protocol.envelope_bytes
         segment = np.searchsorted(self.timing.above_bytes, amount_bytes, side="left") - 1
         timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
-        buffered = (size_bytes < self.protocol.detached_below_bytes) | (program.mode == Mode.BUFFERED)
-        synchronous = program.mode == Mode.SYNCHRONOUS
-        messages = np.zeros(program.nmessages, MESSAGE)
+        buffered = (size_bytes < self.protocol.detached_below_bytes) | (kinds.mode == Mode.BUFFERED)
+        synchronous = kinds.mode == Mode.SYNCHRONOUS
+        one_sided = np.isin(kinds.mode, (Mode.PUT, Mode.GET))  # these move at once; a wait is for their end
+        messages = np.zeros(len(size_bytes), MESSAGE)
         messages["amount_bytes"] = amount_bytes
         messages["latency_s"] = self.timing.latency_s[timing_class, segment]
         messages["factor"] = self.timing.factor[timing_class, segment]
         messages["path"] = path
-        messages["detached"] = buffered & ~synchronous
-        messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous
-        return messages, paths
+        messages["detached"] = buffered & ~synchronous & ~one_sided
+        messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous | one_sided
+        return Messages(messages, kinds.kind), paths
 
     def _paths(self, ways: list[Way]) -> Paths:
         names = {name: i for i, name in enumerate(self.capacity_Bps)}

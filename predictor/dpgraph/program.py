@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
-from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
+from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT, Loop
 from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
 _COLLECTIVE_TAG = -1000
 _PROGRAMS_KEPT = 4
+_LOOPED_KEPT = 16  # they share most of their arrays
+LEAST_FOR_LOOP = 3  # iterations: the first, the one that is repeated, and the last
 _WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # operations whose sent sizes are in `counts`
+
+
+class Kinds(NamedTuple):
+    """The kinds of a program's messages, and the kind of each message."""
+
+    pair: np.ndarray  # i8, by kind: index of Program.pairs
+    size_bytes: np.ndarray  # i8, by kind
+    mode: np.ndarray  # u1, by kind: apps.recording.events.Mode
+    kind: np.ndarray  # i4, by message
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,7 @@ class Program:
     destination: np.ndarray  # i4, by message
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
+    loop: Loop | None = None  # the instructions that are repeated
 
     @property
     def nranks(self) -> int:
@@ -46,15 +60,47 @@ class Program:
         return len(self.source)
 
     @cached_property
-    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of ranks that exchange messages, as source x ranks + destination, and each message's place in them."""
-        return np.unique(self.source.astype(np.int64) * self.nranks + self.destination, return_inverse=True)
+    def pairs(self) -> np.ndarray:
+        """Pairs of ranks that exchange messages, as source x ranks + destination."""
+        return np.unique(self._pair)
 
     @cached_property
-    def marks(self) -> list[np.ndarray]:
-        """The marks of each rank, in order."""
-        rows = [slice(a, b) for a, b in zip(self.first, self.first[1:], strict=False)]
-        return [self.argument[row][self.code[row] == MARK] for row in rows]
+    def kinds(self) -> Kinds:
+        """The kinds of messages: those of one kind agree in their pair, size and mode."""
+        order = np.lexsort((self.mode, self.size_bytes, self._pair))
+        columns = [column[order] for column in (self._pair, self.size_bytes, self.mode)]
+        begins = np.ones(len(order), bool)
+        if len(order):
+            begins[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+        kind = np.empty(len(order), np.int32)
+        kind[order] = np.cumsum(begins) - 1
+        pair, size_bytes, mode = (column[begins] for column in columns)
+        return Kinds(np.searchsorted(self.pairs, pair), size_bytes, mode, kind)
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """The marks of each rank, in order, as ranks x marks; behind a rank's last one, -1."""
+        rows = []
+        for rank in range(self.nranks):
+            parts = [self._marks_between(self.first[rank], self.first[rank + 1])]
+            if self.loop is not None:
+                borders = self.first[rank], self.loop.first[rank], self.loop.last[rank], self.first[rank + 1]
+                head, body, tail = (self._marks_between(a, b) for a, b in itertools.pairwise(borders))
+                parts = [head, np.tile(body, self.loop.copies), tail]
+            rows.append(np.concatenate(parts))
+        marks = np.full((self.nranks, max(1, *map(len, rows))), -1, np.int32)
+        for rank, row in enumerate(rows):
+            marks[rank, : len(row)] = row
+        return marks
+
+    @cached_property
+    def _pair(self) -> np.ndarray:
+        pair: np.ndarray = self.source.astype(np.int64) * self.nranks + self.destination
+        return pair
+
+    def _marks_between(self, begin: int, end: int) -> np.ndarray:
+        marks: np.ndarray = self.argument[begin:end][self.code[begin:end] == MARK]
+        return marks
 
 
 class Sections:
@@ -83,6 +129,7 @@ class Sections:
             raise UserError("recording", problem, "Mark each iteration on every rank")
         self.iterations = counts.pop()  # number of recorded iterations; 0: the program has none
         self._programs: dict[int, Program] = {}
+        self._looped: dict[int, Program] = {}
 
     def program(self, iterations: int | None = None) -> Program:
         """Return the program with a number of iterations; None: the recorded number.
@@ -102,11 +149,39 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            return _matched(self._ranks)
+            return _matched(self._ranks)[0]
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
-        return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])
+        return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])[0]
+
+    def looped(self, iterations: int) -> Program:
+        """Return the program with a number of iterations, of which those that are copies are a loop.
+
+        The program does the same as ``program``, but takes little memory however many iterations there are.  Where
+        messages go from one iteration to the next, or are not waited for, no iteration is in a loop.
+
+        Raises:
+            UserError: As ``program``.
+        """
+        if iterations == self.iterations or min(iterations, self.iterations) < LEAST_FOR_LOOP or self._once is None:
+            return self.program(iterations)
+        if iterations not in self._looped:
+            if len(self._looped) == _LOOPED_KEPT:
+                self._looped.pop(next(iter(self._looped)))
+            loop = self._once.loop
+            assert loop is not None
+            self._looped[iterations] = replace(self._once, loop=loop._replace(copies=iterations - LEAST_FOR_LOOP + 1))
+        return self._looped[iterations]
+
+    @cached_property
+    def _once(self) -> Program | None:
+        """The program whose loop is executed once; None: its iterations cannot be a loop."""
+        parts = [self._unrolled(rank, LEAST_FOR_LOOP) for rank in range(len(self._ranks))]
+        program, place = _matched(parts)
+        begins = np.concatenate([[0], np.cumsum([len(events) for events in parts])])[:-1]
+        borders = [begins + [ends[at] for ends in self._ends] for at in (0, 1)]
+        return looped_once(program, place[borders[0]], place[borders[1]])
 
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
@@ -123,7 +198,9 @@ class Sections:
         """Pairs of ranks of which the first sends to the second."""
         found = set()
         for rank, events in enumerate(self._ranks):
+            fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
             found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
+            found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
         return found
 
     def _amount(self, rank: int, iterations: int, which: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -232,15 +309,49 @@ def _messages_of(
     return np.array(rows, dtype=EVENT), number
 
 
-def _matched(ranks: list[np.ndarray]) -> Program:
-    """Return the program of these events; the n-th receive of a pair, tag and communicator gets its n-th send."""
+def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Program | None:
+    """Return the program with the instructions from ``first`` to ``last`` of each rank as a loop that is executed once.
+
+    The messages of the loop get the highest numbers.  None: they are not its own, or it does not wait for all of them.
+    """
+    inside = np.zeros(len(program.code) + 1, np.int8)
+    np.add.at(inside, first, 1)
+    np.add.at(inside, last, -1)
+    inside = np.cumsum(inside[:-1]).astype(bool)
+    of_message = ~np.isin(program.code, (COMPUTE, MARK, SLEEP))
+    within, outside, waited = (
+        np.bincount(program.argument[of_message & which], minlength=program.nmessages) > 0
+        for which in (inside, ~inside, inside & (program.code == WAIT_RECEIVED))
+    )
+    if (within & outside).any() or (within & ~waited).any():
+        return None
+    order = np.argsort(within, kind="stable")
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order))
+    argument = program.argument.copy()
+    argument[of_message] = number[argument[of_message]]
+    changed = {name: getattr(program, name)[order] for name in ("source", "destination", "size_bytes", "mode")}
+    loop = Loop(first, last, 1, int(np.count_nonzero(~within)))
+    return replace(program, argument=argument, loop=loop, **changed)
+
+
+def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
+    """Return the program of these events, and the number of instructions before each event.
+
+    The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
+    window is sent and received by the rank that gets it.
+    """
     first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
     events = np.concatenate(ranks)
     rank = np.repeat(np.arange(len(ranks)), np.diff(first))
     kind = events["kind"]
-    sends, receives, probes = (np.flatnonzero(kind == which) for which in (Kind.SEND, Kind.RECV, Kind.PROBE))
+    fetched = (kind == Kind.RECV) & (events["mode"] == Mode.GET)
+    sends, probes = np.flatnonzero((kind == Kind.SEND) | fetched), np.flatnonzero(kind == Kind.PROBE)
+    receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)
     message = np.full(len(events), -1, np.int64)
-    ordered_sends = sends[_order(events, sends, rank[sends], events["peer"][sends])]
+    alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # nobody receives it
+    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone)
+    ordered_sends = ordered_sends[_order(events, ordered_sends, rank[ordered_sends], events["peer"][ordered_sends])]
     ordered_receives = receives[_order(events, receives, events["peer"][receives], rank[receives])]
     _check(events, rank, ordered_sends, ordered_receives)
     message[sends] = np.arange(len(sends))
@@ -257,6 +368,7 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     code = np.full(len(events), COMPUTE, np.uint8)
     for which, instruction in _CODES.items():
         code[kind == which] = instruction
+    code[fetched] = SEND
     waits = np.flatnonzero(kind == Kind.WAIT)
     posts = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.RECV))
     post_of_wait = posts[
@@ -268,16 +380,17 @@ def _matched(ranks: list[np.ndarray]) -> Program:
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
     kept = np.concatenate([[0], np.cumsum(keep)])
-    return Program(
+    program = Program(
         code=code[keep],
         argument=argument[keep].astype(np.int32),
         value=np.where(timed, events["amount"], 0.0)[keep],
         first=kept[first],
-        source=rank[sends].astype(np.int32),
-        destination=events["peer"][sends].astype(np.int32),
+        source=np.where(fetched, events["peer"], rank)[sends].astype(np.int32),
+        destination=np.where(fetched, rank, events["peer"])[sends].astype(np.int32),
         size_bytes=events["size_bytes"][sends],
         mode=events["mode"][sends],
     )
+    return program, kept
 
 
 _CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP}

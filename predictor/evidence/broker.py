@@ -9,9 +9,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
-from apps.recording.events import Kind, Recording
+from apps.recording.events import Elapse, Kind, Recording
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
@@ -159,6 +160,7 @@ class Broker:
         if math.isnan(node_s):  # simulated: what computing it would take on the target's nodes
             node_s = sum(
                 float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+                + float(events["amount"][(events["kind"] == Kind.ELAPSE) & (events["op"] == Elapse.ON_CORE)].sum())
                 for host, events in zip(request.target.placement, recording.events, strict=True)
             )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}
@@ -177,12 +179,6 @@ class Broker:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
         plan = as_carried_out(request.plan, self._settings)
-        if isinstance(plan, BlockPlan) and self._settings.machine is not None:
-            raise RefusedEvidence(
-                f"{request.target.problem} on machine {self._settings.machine.name}",
-                "the evidence asked for is blocks, which are measured in simulation alone",
-                "Use another predictor, such as dpgraph or structural",
-            )
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)
@@ -217,9 +213,7 @@ def _essence(target: Target) -> tuple[Hashable, ...]:
 def as_carried_out(plan: NetworkPlan | BlockPlan, settings: Settings) -> NetworkPlan | BlockPlan:
     """Return a plan under the settings: on their machine, unless the platform was calibrated from one.
 
-    A calibrated platform has the machine's messages already, without their noise.
+    A calibrated platform has the messages of the machine already, without their noise.
     """
     plan = replace(plan, options=settings.options)
-    if isinstance(plan, NetworkPlan) and not plan.platform.calibrated:
-        return replace(plan, machine=settings.machine)
-    return plan
+    return plan if plan.platform.calibrated else replace(plan, machine=settings.machine)

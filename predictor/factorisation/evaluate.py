@@ -56,7 +56,7 @@ class Problem:
     broadcast: str = "ring"
     depth: int = 0  # of the look-ahead: 0 or 1
     swap: str = "exchange"
-    exchanged: float = 1.0  # rows sent at each distance of ``exchange``, in units of nb
+    exchanged: float = 0.0  # rows sent at each distance of ``exchange``, in units of nb; 0: as many as HPL sends
     polls: bool = True  # with look-ahead, a panel is looked for between messages of a swap and parts of an update
     operation: float = 0.0  # operations to charge for each of the kernel hpl; 0: products and memory, as HPL's
 
@@ -93,9 +93,9 @@ def evaluate(problem: Problem, machine: Machine) -> Evaluated:
         where = f"hpl on {problem.rows} x {problem.columns} ranks"
         raise UserError(where, f"the machine has {len(machine.node)}", "Describe every rank of the grid")
     whole = [problem.n, problem.nb, problem.rows, problem.columns, BROADCASTS.index(problem.broadcast), problem.depth]
-    whole += [SWAPS.index(problem.swap), int(problem.polls), machine.curves.eager_bytes]
+    whole += [SWAPS.index(problem.swap), int(problem.polls), machine.curves.eager_bytes, machine.curves.detached_bytes]
     real = [machine.node_Bps, machine.memory_Bps, machine.gemm_call_s, machine.copy_s_per_byte]
-    real += [machine.panel_s_per_byte, machine.cache_bytes, problem.exchanged, problem.operation]
+    real += [machine.panel_s_per_byte, machine.cache_bytes, problem.exchanged, problem.operation, machine.back]
     found = Evaluated(np.zeros(ranks), np.zeros(ranks))
     given = _PROBLEM.filled(
         whole=np.array(whole, np.int64),

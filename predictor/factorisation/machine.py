@@ -18,7 +18,8 @@ class Curves:
     """Times of messages by size, in segments; sizes ascend from 0.
 
     A message below ``eager_bytes`` takes ``sender`` of its sender, is on its way for the time on the wire, and takes
-    ``receiver`` of its receiver.  A larger one takes the time on the wire of both, from the moment when both are ready.
+    ``receiver`` of its receiver.  One below ``detached_bytes`` does so too, but is on its way only once its receiver is
+    ready.  A larger one takes the time on the wire of both, from the moment when both are ready.
     """
 
     between: tuple[Segment, ...]  # on the wire, between two nodes
@@ -26,13 +27,15 @@ class Curves:
     sender: tuple[Segment, ...] = ()
     receiver: tuple[Segment, ...] = ()
     eager_bytes: int = 65536
+    detached_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
     """The nodes, speeds and messages of an evaluation.
 
-    The last five describe HPL with a tuned BLAS; with their defaults arithmetic has no cost but its operations.
+    Those from ``gemm_call_s`` to ``cache_bytes`` describe HPL with a tuned BLAS; with their defaults arithmetic has no
+    cost but its operations.
     """
 
     node: np.ndarray  # i8, by rank
@@ -44,6 +47,7 @@ class Machine:
     copy_s_per_byte: float = 0.0  # of rows that are interchanged
     panel_s_per_byte: float = 0.0  # of what the factorisation of a panel moves to and from memory
     cache_bytes: float = field(default=math.inf)  # of a core: smaller parts of a panel are not moved to memory
+    back: float = 0.0  # share of its rate that a message between nodes takes of the other direction of their links
 
     def __post_init__(self) -> None:
         for name in ("node_Bps", "memory_Bps", "cache_bytes"):

@@ -29,6 +29,7 @@ class Layout:
         self.counts = counts.split()
         self.arrays = {name: (np.dtype(kind), dimensions.split()) for name, (kind, dimensions) in arrays.items()}
         self.written = written
+        self._lengths = {name: [_length(one) for one in of] for name, (_, of) in self.arrays.items()}
         fields = [(name, ctypes.c_int64) for name in self.counts] + [(name, ctypes.c_void_p) for name in self.arrays]
         self._type = type("Filled", (ctypes.Structure,), {"_fields_": fields})
 
@@ -46,7 +47,7 @@ class Layout:
             array = arrays[name]
             if array.dtype != kind:
                 raise TypeError(f"array {name} has items of type {array.dtype}, not {kind}")
-            if not _fits(array.shape, dimensions, counts):
+            if not _fits(array.shape, self._lengths[name], counts):
                 raise ValueError(
                     f"array {name} has the shape {array.shape}, not ({', '.join(dimensions)}) with {counts}"
                 )
@@ -57,14 +58,18 @@ class Layout:
         return made
 
 
-def _fits(shape: tuple[int, ...], dimensions: list[str], counts: dict[str, int]) -> bool:
+def _length(dimension: str) -> tuple[str, int]:
+    """Return the name of a dimension's count, "" for none, and the number that comes on top of it."""
+    name, _, added = dimension.partition("+")
+    return ("", int(name)) if name.isdecimal() else (name, int(added or 0))
+
+
+def _fits(shape: tuple[int, ...], lengths: list[tuple[str, int]], counts: dict[str, int]) -> bool:
     """Return whether a shape agrees with the counts known so far; add those that it shows."""
-    if len(shape) != len(dimensions):
+    if len(shape) != len(lengths):
         return False
-    for length, dimension in zip(shape, dimensions, strict=True):
-        name, _, added = dimension.partition("+")
-        more = int(added or 0)
-        wanted = int(name) if name.isdecimal() else counts.setdefault(name, length - more) + more
+    for length, (name, more) in zip(shape, lengths, strict=True):
+        wanted = counts.setdefault(name, length - more) + more if name else more
         if length != wanted or length < more:
             return False
     return True

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 _LEAST_POINTS = 3  # least number of points of a line
+_ON_LINES = 0.5  # share of points on exact lines below which the times are taken to be noisy
+_MOST_SCATTER = 0.25  # median relative error of lines through noisy points, above which there are none
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,33 @@ def pieces(size_bytes: np.ndarray, time_s: np.ndarray, *, tolerance: float = 3e-
             pieces_.append(Piece(since, until - 1, float(start), float(slope)))
         since = until
     return pieces_
+
+
+def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
+    """Return the lines through points of a simulation or of a real machine; none if they lie on no lines.
+
+    Times of a simulation are exact: see ``pieces``.  Those of a machine scatter: they get the lines of a calibration
+    (apps/calibration/segments.py), on which no byte takes less time than at the highest rate seen.
+
+    Args:
+        size_bytes: The sizes, ascending.
+        time_s: The time of each size, > 0.
+    """
+    exact = pieces(size_bytes, time_s)
+    if sum(1 + one.last - one.first for one in exact) >= _ON_LINES * len(size_bytes):
+        return exact
+    # Imported here for a quick start: it is slow to import.
+    from apps.calibration.segments import fitted
+
+    curve = fitted(size_bytes, time_s, least_per_byte_s=float(np.min(time_s / size_bytes)))
+    if np.median(np.abs(curve.at(size_bytes) / time_s - 1)) > _MOST_SCATTER:
+        return exact
+    starts = [int(np.searchsorted(size_bytes, one.from_bytes)) for one in curve.segments]
+    ends = [*starts[1:], len(size_bytes)]
+    return [
+        Piece(start, end - 1, one.base_s, one.per_byte_s)
+        for one, start, end in zip(curve.segments, starts, ends, strict=True)
+    ]
 
 
 def _reach(size_bytes: np.ndarray, time_s: np.ndarray, since: int, tolerance: float) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
-from predictor.network.segments import Piece, pieces
+from predictor.network.segments import Piece, measured_pieces
 
 LARGE_BYTES = 8_000_000  # size of messages under load, whose time is long against latencies
 _RATIO = 1.05  # ratio of consecutive sizes
@@ -296,7 +296,7 @@ def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
 
 def _line(a: str, b: str, time_s: np.ndarray) -> list[Piece]:
     """Return the pieces of the times from host a to host b; raise OutOfRange if there are none or one does not rise."""
-    line = pieces(np.array(sizes_bytes(), float), time_s) if (time_s > 0).all() else []
+    line = measured_pieces(np.array(sizes_bytes(), float), time_s) if (time_s > 0).all() else []
     if not line:
         problem = "no three of their times lie on a line, so that latency and rate are unknown"
     elif not all(piece.s_per_byte > 0 for piece in line):

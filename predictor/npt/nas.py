@@ -74,7 +74,8 @@ def runs_on(asked: Problem, ranks: int) -> bool:
     >>> [runs_on(problem("lu", "S"), ranks) for ranks in (6, 7, 8)]
     [True, False, True]
     """
-    if asked.program is None and asked.name in NAS and not nas_fits(asked, ranks):
+    known = asked.program is None and (asked.name in NAS or declares(asked))
+    if known and not nas_fits(asked, ranks):
         return False
     return asked.allows(ranks)
 

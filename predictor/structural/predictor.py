@@ -2,7 +2,8 @@
 
 Evidence: a run on one node per cluster, as for HCF, which shows the time of an operation on each cluster's nodes;
 messages between a few of the target's nodes, which show latency and rate of each kind of path and the shared links; and
-messages of the program's own sizes between two nodes.  No run has as many ranks as the target.
+messages of the program's own sizes between two nodes.  No run has as many ranks as the target.  HPL is followed panel
+by panel instead (panels.py).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from platforms.model.placement import probe_placement
 from platforms.model.platform import Platform
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, one_per_platform
+from predictor.structural.panels import NAME as PANELS
+from predictor.structural.panels import PanelSetting, alone, check_panels, few, follows, line_request
 
 if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.structural.setting import Setting
@@ -35,6 +38,7 @@ class StructuralModel:
 
     name: str
     settings: Mapping[tuple[Problem, str], Setting]
+    panels: Mapping[tuple[Problem, str], PanelSetting]  # by the problem of the probe
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """Return the recurrence's time.
@@ -48,7 +52,12 @@ class StructuralModel:
                 more ranks than cores, several ranks are all on one host, or the network's messages show no rate.
         """
         check_range(target)
+        if follows(target.problem):
+            return self._followed(target, slowdown)
         return self.settings[target.problem, target.platform.content_hash].predict([target], slowdown)[0]
+
+    def _followed(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
+        return self.panels[alone(target.problem), target.platform.content_hash].predict(target, slowdown)
 
     def predict_many(self, targets: Sequence[Target]) -> list[Prediction | OutOfRange]:
         """Return the predictions of many targets; OutOfRange is returned, not raised.
@@ -60,6 +69,9 @@ class StructuralModel:
         for i, target in enumerate(targets):
             try:
                 check_range(target)
+                if follows(target.problem):
+                    found[i] = self._followed(target)
+                    continue
                 groups.setdefault((target.problem, target.platform.content_hash, target.nranks), []).append(i)
             except OutOfRange as err:
                 found[i] = err
@@ -79,14 +91,17 @@ def check_range(target: Target) -> None:
         OutOfRange: It does not (see ``StructuralModel.predict``).
     """
     where = f"{NAME}, {target.problem.on(target.nranks)}"
-    if not declares(target.problem):
+    if follows(target.problem):
+        check_panels(target, where)
+    elif not declares(target.problem):
         problem = f"the messages of {target.problem.name} are not declared"
-        remedy = f"Use one of {', '.join(DECLARED)}, or a predictor that records, such as dpgraph"
+        remedy = f"Use one of {', '.join((*DECLARED, PANELS))}, or a predictor that records, such as dpgraph"
         raise OutOfRange(where, problem, remedy)
-    try:
-        traffic(target.problem, target.nranks)
-    except KernelError as err:
-        raise OutOfRange(where, err.problem, err.remedy) from err
+    else:
+        try:
+            traffic(target.problem, target.nranks)
+        except KernelError as err:
+            raise OutOfRange(where, err.problem, err.remedy) from err
     for host, ranks in Counter(target.placement).items():
         if ranks > 1 and ranks > target.platform.host(host).cores:
             problem = f"{ranks} ranks share the {target.platform.host(host).cores} cores of {host}"
@@ -105,16 +120,18 @@ class Structural:
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return the requests for probes and networks."""
         known = _described(targets)
-        probes = dict.fromkeys(Target(t.problem, t.platform, probe_placement(t.platform)) for t in known)
+        probes = dict.fromkeys(Target(_probed(t.problem), t.platform, probe_placement(t.platform)) for t in known)
         asked = [EvidenceRequest("run", probe) for probe in probes]
-        return asked + [_network_request(together) for together in one_per_platform(known) if together.nodes > 1]
+        asked += [_network_request(together) for together in _networks(known) if together.nodes > 1]
+        return asked + _line_requests(known, ())
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return the requests for messages of the problems' own sizes."""
-        if any(_has_sizes(e) for e in evidence):
-            return []
-        asked = []
+        """Return the requests for messages of the problems' own sizes, and for those that narrow down HPL's lines."""
         known = _described(targets)
+        asked = _line_requests(known, evidence)
+        known = [t for t in known if not follows(t.problem)]
+        if any(_has_sizes(e) for e in evidence):
+            return asked
         for network in filter(_is_network, evidence):
             here = [t for t in known if t.platform.content_hash == network.request.target.platform.content_hash]
             for problem in dict.fromkeys(t.problem for t in here):
@@ -131,14 +148,43 @@ class Structural:
         networks = {_platform(e).content_hash: e for e in evidence if _is_network(e)}
         sizes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _has_sizes(e)}
         probes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _is_probe(e)}
-        return StructuralModel(
-            self.name,
-            {key: Setting(probe, networks.get(key[1]), sizes.get(key)) for key, probe in probes.items()},
-        )
+        lines: dict[str, list[Evidence]] = {}
+        for one in filter(_is_line, evidence):
+            lines.setdefault(_platform(one).content_hash, []).append(one)
+        settings, panels = {}, {}
+        for key, probe in probes.items():
+            if follows(key[0]):
+                panels[key] = PanelSetting(probe, tuple(lines.get(key[1], ())), networks.get(key[1]))
+            else:
+                settings[key] = Setting(probe, networks.get(key[1]), sizes.get(key))
+        return StructuralModel(self.name, settings, panels)
 
 
 def _described(targets: Sequence[Target]) -> list[Target]:
     return [target for target, _ in in_range(check_range, targets)]
+
+
+def _probed(problem: Problem) -> Problem:
+    return alone(problem) if follows(problem) else problem
+
+
+def _networks(known: Sequence[Target]) -> list[Target]:
+    """Return the hosts whose network is measured, by platform: all that are used, but few of them for HPL alone."""
+    together = one_per_platform([target for target in known if not follows(target.problem)])
+    measured = {target.platform.content_hash for target in together}
+    panels = one_per_platform([target for target in known if follows(target.problem)])
+    return together + [few(target) for target in panels if target.platform.content_hash not in measured]
+
+
+def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+    """Return the next requests for the lines of messages of HPL, on each platform."""
+    first = {target.platform.content_hash: target for target in reversed(known) if follows(target.problem)}
+    asked = []
+    for key, target in first.items():
+        own = [e for e in evidence if _platform(e).content_hash == key and _is_line(e)]
+        with suppress(OutOfRange):  # predict raises it again
+            asked.append(line_request(target, own))
+    return [request for request in asked if request is not None]
 
 
 def _network_request(together: Target) -> EvidenceRequest:
@@ -173,13 +219,27 @@ def _is_probe(evidence: Evidence) -> bool:
     return evidence.request.kind == "run"
 
 
+def _is_line(evidence: Evidence) -> bool:
+    """Tell whether evidence is on the lines of HPL's messages."""
+    return not _is_probe(evidence) and follows(evidence.request.target.problem) and not _has_loads(evidence)
+
+
+def _has_loads(evidence: Evidence) -> bool:
+    """Tell whether evidence is that of the network plan."""
+    # Imported here for a quick start: they are slow to import.
+    from predictor.structural.setting import where_of
+    from predictor.structural.sharing_survey import network_plan
+
+    return evidence.request.plan == network_plan(_platform(evidence), where_of(evidence))
+
+
 def _has_sizes(evidence: Evidence) -> bool:
     plan = evidence.request.plan
-    return plan is not None and isinstance(plan.experiments[-1], LateReceive)
+    return plan is not None and not _is_line(evidence) and isinstance(plan.experiments[-1], LateReceive)
 
 
 def _is_network(evidence: Evidence) -> bool:
-    return not _is_probe(evidence) and not _has_sizes(evidence)
+    return not _is_probe(evidence) and not _is_line(evidence) and not _has_sizes(evidence)
 
 
 STRUCTURAL = Structural()

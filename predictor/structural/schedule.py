@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ class Schedule(NamedTuple):
     flops: np.ndarray  # f8, computations x ranks
     first: np.ndarray  # i8, exchanges + 1: index of the first message of each exchange
     at_once: np.ndarray  # bool, by exchange: no send waits for the one before it
+    meanwhile: np.ndarray  # i8, by exchange: the computation, in flops, before its waits; -1: none
     # By message.  Those of an exchange are in rounds: the first of every source, then the second of every source, ...
     source: np.ndarray  # i4
     destination: np.ndarray  # i4
@@ -74,6 +76,8 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
     computes = [step for step in distinct[Compute] if isinstance(step, Compute)]
     sweeps = [step for step in distinct[Sweep] if isinstance(step, Sweep)]
     messages = [_in_rounds(step) for step in distinct[Exchange] if isinstance(step, Exchange)]
+    overlapped = [one.meanwhile for one in messages if one.meanwhile is not None]
+    places = iter(range(len(computes), len(computes) + len(overlapped)))
     size_bytes = np.unique(
         np.concatenate([[0], *[m.size_bytes for m in messages], *[s for w in sweeps for s in (w.x_bytes, w.y_bytes)]])
     )
@@ -90,9 +94,10 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
         segment=np.cumsum([0, *map(len, segments)]),
         kind=np.array([kinds[type(step)] for step in steps], np.uint8),
         item=np.array([distinct[type(step)][step] for step in steps], np.int64),
-        flops=np.array([c.flops for c in computes], float).reshape(-1, nranks),
+        flops=np.array([*[c.flops for c in computes], *overlapped], float).reshape(-1, nranks),
         first=np.cumsum([0, *[len(m.source) for m in messages]]),
         at_once=np.array([m.at_once for m in messages], bool),
+        meanwhile=np.array([-1 if m.meanwhile is None else next(places) for m in messages], np.int64),
         source=joined("source", np.int32).astype(np.int32),
         destination=joined("destination", np.int32).astype(np.int32),
         size=sizes(joined("size_bytes", np.int64)),
@@ -144,4 +149,11 @@ def rounds(source: np.ndarray) -> np.ndarray:
 
 def _in_rounds(exchange: Exchange) -> Exchange:
     order = rounds(exchange.source)
-    return Exchange(exchange.source[order], exchange.destination[order], exchange.size_bytes[order], exchange.at_once)
+    return replace(
+        exchange,
+        source=exchange.source[order],
+        destination=exchange.destination[order],
+        size_bytes=exchange.size_bytes[order],
+        tag=0,
+        posted=None,
+    )

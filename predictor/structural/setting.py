@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from apps.probes.network.measure import LateReceive
+from apps.probes.network.measure import LateReceive, Measurement
 from apps.spec.target import Target
 from apps.traffic import traffic
 from predictor.answers.energy import host_load
@@ -168,14 +168,19 @@ class Setting:
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
-@lru_cache(maxsize=64)
 def ground_of(network: Evidence) -> Ground:
     """Return the measured network.
 
     Raises:
         OutOfRange: Its messages show no rate.
     """
-    return read_ground(where_of(network), network.measurement)
+    return _ground(tuple(where_of(network).hosts.items()), network.measurement)
+
+
+@lru_cache(maxsize=64)
+def _ground(hosts: tuple[tuple[str, tuple[str, ...]], ...], measurement: Measurement) -> Ground:
+    """Return the measured network; programs on the same hosts share it, although their evidence is not the same."""
+    return read_ground(HostsByCluster(dict(hosts)), measurement)
 
 
 def sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:

@@ -62,6 +62,7 @@ SCHEDULE = Layout(
         "flops": ("f8", "computations ranks"),
         "first": ("i8", "exchanges+1"),
         "at_once": ("?", "exchanges"),
+        "meanwhile": ("i8", "exchanges"),
         "source": ("i4", "messages"),
         "destination": ("i4", "messages"),
         "size": ("i4", "messages"),

@@ -160,3 +160,8 @@ def test_a_wrong_line_is_named(tmp_path, capsys, line, said):
     file.write_text(f"pattern,size_bytes,active_ranks,time_median_s\n{line}\n")
     assert calibrate(tmp_path, file)[0] == 2
     assert said in capsys.readouterr().err
+
+
+def test_calls_of_two_nodes_and_patterns_do_not_go_together_and_the_reason_is_said(refused, tmp_path):
+    words = ["--p2p", "a.csv", "--patterns", "b.csv", "--out", str(tmp_path / "x.xml")]
+    refused(main, words, "--p2p, --patterns", "each gives a link another rate", "--machine and --measured fit both")

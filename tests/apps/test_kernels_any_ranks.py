@@ -95,6 +95,25 @@ def test_mg_bytes_are_the_surfaces_of_its_blocks(kernel, ranks, grid):
     assert surfaces <= sent <= 1.03 * surfaces
 
 
+@pytest.mark.parametrize(
+    ("ranks", "cuts"),
+    [(2, (2, 2, 1)), (5, (5, 5, 1)), (6, (6, 3, 2)), (8, (4, 4, 2)), (12, (6, 6, 2)), (16, (4, 4, 4))],
+)
+def test_bt_and_sp_bytes_are_the_faces_of_their_tiles(kernel, ranks, cuts):
+    # By hand: a cut across the whole cube carries two layers of n x n points of 5 doubles both ways.  In SP each of its
+    # (n - 2)^2 lines carries 22 numbers up and 10 down; BT's 30 and 5 have room for one line more along each tile.
+    n = 36
+    halo = 2 * 2 * n * n * 40
+    assert sum(kernel("sp", "W", ranks, iterations=1).iteration_bytes) == sum(
+        (cut - 1) * (halo + (n - 2) ** 2 * 32 * 8) for cut in cuts
+    )
+    n = 24  # a multiple of all cuts but 5
+    room = [cut * (n // cut + 1) for cut in cuts]
+    assert sum(kernel("bt", "W", ranks, iterations=1).iteration_bytes) == sum(
+        (cut - 1) * (2 * 2 * n * n * 40 + math.prod(room) // room[axis] * 35 * 8) for axis, cut in enumerate(cuts)
+    )
+
+
 @pytest.mark.parametrize("ranks", [5, 27, 48])
 def test_flops_are_charged_in_proportion_to_what_a_rank_owns(kernel, ranks):
     cg = kernel("cg", "W", ranks, iterations=1)

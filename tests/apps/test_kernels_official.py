@@ -9,15 +9,20 @@ import pytest
 from apps.errors import KernelError
 
 DATA = Path(__file__).parent / "data"
-APPS = ("cg", "mg", "lu", "is", "ep", "ft")
+APPS = ("cg", "mg", "lu", "is", "ep", "ft", "bt", "sp")
+TILED = ("bt", "sp")
 WHOLE = ("mg", "ep", "ft")  # kernels with work outside their iterations, or without iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
 # Full runs that take many seconds.  Other runs of the same program, on at least two numbers of ranks, test the same.
 LONG = {("lu", "W", ranks) for ranks in range(1, 49) if ranks not in (2, 4)} | {
     *(("cg", "W", ranks) for ranks in range(27, 49)),
     *(("cg", "S", ranks) for ranks in (36, 48)),
+    *((app, "W", ranks) for app in TILED for ranks in range(1, 49)),
+    *((app, "S", ranks) for app in TILED for ranks in (12, 16, 36)),
+    *((app, "A", ranks) for app in TILED for ranks in (9, 16, 25)),
 }
-LU_S_REFUSES = (7, 27, 48)  # 7x1, 9x3 and 8x6 ranks leave some with fewer than 2 of the 12 points
+# 7x1, 9x3 and 8x6 ranks of LU leave some with fewer than 2 of the 12 points; so do 7x7x1, 9x9x3 and 12x12x4 tiles.
+S_REFUSES = (7, 27, 48)
 
 
 def cases(name, presets):
@@ -28,13 +33,13 @@ def cases(name, presets):
 
 
 def runnable(presets, ranks):
-    """Return all combinations except those that LU refuses, which another test checks."""
+    """Return all combinations except those that a kernel refuses, which another test checks."""
     return [
         (app, preset, p)
         for app in APPS
         for preset in presets
         for p in ranks
-        if not (app == "lu" and preset == "S" and p in LU_S_REFUSES)
+        if not (app in ("lu", *TILED) and preset == "S" and p in S_REFUSES)
     ]
 
 
@@ -77,7 +82,10 @@ def test_communication_takes_the_official_time(kernel, reference, app, preset, r
 
 @pytest.mark.parametrize(
     ("app", "preset", "ranks"),
-    [pytest.param(*case, marks=pytest.mark.slow if case[0] == "lu" else ()) for case in cases("npb-comm-time", "A")],
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[0] == "lu" or case in LONG else ())
+        for case in cases("npb-comm-time", "A")
+    ],
 )
 def test_communication_takes_the_official_time_class_a(kernel, reference, app, preset, ranks):
     check_time(kernel, reference, app, preset, ranks, "skeleton")
@@ -109,7 +117,7 @@ def test_one_iteration_sends_the_official_messages(kernel, reference, app, prese
 
 @pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", (4, 8, 27)))
 def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
-    iterations = {"cg": 3, "lu": 5}.get(app)  # all iterations are alike
+    iterations = {"cg": 3, "lu": 5, "bt": 3, "sp": 3}.get(app)  # all iterations are alike
     runs = [
         kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=0.05, iterations=iterations)
         for mode in ("skeleton", "verify")
@@ -128,10 +136,11 @@ def test_flops_are_the_official_count(kernel, reference, app, preset, ranks):
     assert kernel(app, preset, ranks, iterations=iterations).flops == pytest.approx(official, rel=1e-3)
 
 
-@pytest.mark.parametrize("ranks", LU_S_REFUSES)
-def test_lu_refuses_fewer_than_two_points_per_rank(kernel, ranks):
+@pytest.mark.parametrize("ranks", S_REFUSES)
+@pytest.mark.parametrize("app", ["lu", *TILED])
+def test_fewer_than_two_points_per_rank_or_tile_are_refused(kernel, app, ranks):
     with pytest.raises(KernelError, match="points"):
-        kernel("lu", "S", ranks)
+        kernel(app, "S", ranks)
 
 
 @pytest.mark.parametrize(("app", "preset", "ranks"), runnable("BC", (48,)))
@@ -144,10 +153,10 @@ def test_large_skeletons_on_48_ranks_stay_below_200_mb(kernel, app, preset, rank
 def test_class_parameters_are_those_of_the_official_sources(reference):
     from apps.programs.kernel import named_kernel
 
-    renamed = {"isiz01": "n", "nx": "n"}
+    renamed = {"isiz01": "n", "nx": "n", "problem_size": "n"}
     unused = {"isiz02", "isiz03", "inorm", "ny", "nz", "lt", "c0", "c1", "c2", "c3", "pairs"}
     for row in reference("npb-classes"):
-        if row["class"] == "E" or (row["bench"], row["class"]) == ("ft", "D"):
+        if (row["class"] == "E" and row["bench"] not in TILED) or (row["bench"], row["class"]) == ("ft", "D"):
             continue
         ours = named_kernel(row["bench"]).classes[row["class"]]
         cells = ("parameters",) if row["bench"] == "ft" else ("parameters", "verification")  # FT: test_ep_ft.py
@@ -171,7 +180,9 @@ def sends_in_trace(record, folder):
     return sent
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), [("cg", "S", 5), ("cg", "S", 8), ("mg", "S", 6), ("lu", "S", 6)])
+@pytest.mark.parametrize(
+    ("app", "preset", "ranks"), [("cg", "S", 5), ("cg", "S", 8), ("mg", "S", 6), ("lu", "S", 6), ("sp", "S", 6)]
+)
 def test_counts_are_those_of_the_simulators_own_trace(kernel, tmp_path, app, preset, ranks):
     two, three = (sends_in_trace(kernel(app, preset, ranks, iterations=k), tmp_path / str(k)) for k in (2, 3))
     record = kernel(app, preset, ranks, iterations=2)

@@ -12,8 +12,10 @@ import pytest
 from apps.calibration.cli import main
 from apps.calibration.machine import command
 from apps.calibration.machine.calibrate import Request, calibrated
-from apps.calibration.machine.judge import median_error, worst
-from apps.calibration.machine.report import as_text, error_rows
+from apps.calibration.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
+from apps.calibration.machine.page import machine_page
+from apps.calibration.machine.picture import machine_figure
+from apps.calibration.machine.report import as_json, as_text, error_rows
 from apps.calibration.machine.rows import Row, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
@@ -21,7 +23,7 @@ from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine
 from apps.probes.machine.measure import machine_program, simulated_rows
 from platforms.errors import UserError
-from platforms.read.read import read_platform
+from platforms.read.read import kept_file, read_platform
 
 OPTIONS = {
     "smpi/lat-factor": "0:1;65551:3", "smpi/bw-factor": "0:0.8;65551:1", "network/crosstraffic": "0",
@@ -136,6 +138,26 @@ def test_the_replay_meets_sizes_pairs_and_flows_that_were_not_fitted(found):
     for what, judged in by_what.items():
         assert median_error(judged) < 2e-3, what
         assert abs(worst(judged).error) < 5e-3, what
+
+
+def test_all_to_alls_are_measured_and_judged_but_not_fitted(found, measured):
+    # By hand: the wide-area link carries 4 x 2 messages of 131,072 bytes each way, at 6.25 MB/s, after 3 x 2.5 ms.
+    time_s = measured.medians("alltoall")["a0", ""][131072]
+    assert time_s == pytest.approx(8 * (131072 + 16) / 6.25e6 + 7.5e-3, rel=0.02)
+    judged = found.judgement.by_what[ALL_TO_ALL]
+    assert [one.size_bytes for one in judged] == [64, 4096, 32768, 131072]
+    without = replace(measured, rows=tuple(row for row in measured.rows if row.experiment != "alltoall"))
+    made = calibrated(request(without))
+    assert made.content == found.content and ALL_TO_ALL not in made.judgement.by_what
+
+
+def test_slow_all_to_alls_of_messages_that_wait_are_told(measured):
+    def notes(size, measured_s):
+        return all_to_all_notes(Judgement([Judged(ALL_TO_ALL, "8 nodes", size, measured_s, 0.1)], measured), 65536)
+
+    assert len(notes(131072, 0.13)) == 1 and " 1.30 times as long " in notes(131072, 0.13)[0]
+    assert not notes(131072, 0.11)
+    assert not notes(4096, 0.13)  # an eager message
 
 
 def test_links_that_do_not_carry_both_ways_at_once_are_found(tmp_path):
@@ -307,3 +329,22 @@ def test_the_program_runs_under_a_real_mpi(tmp_path):
     rows = read_rows(done.stdout, "mpirun")
     assert [node.ranks for node in rows.nodes] == [2]
     assert {row.experiment for row in rows.rows} >= {"pingpong", "send", "isend", "recv", "flow", "alone", "busy"}
+
+
+def test_speeds_of_kernels_are_in_the_platform_the_json_the_table_and_the_page(measured):
+    # By hand: hosts of 1 and 2 Gflop/s; cg at 0.5 and mg at 0.25 Gop/s on every node.
+    kernels = [
+        Row("kernel-alone", 0, node.name, name, 1000, 1000 / speed, 1.0)
+        for name, speed in (("cg", 0.5e9), ("mg", 0.25e9))
+        for node in measured.nodes
+    ]
+    found = calibrated(request(measured.beside(kernels), core_flops=[1e9, 2e9], notes=("mg took long",)))
+    hosts = read_platform(kept_file(found.content), "made").hosts
+    assert {host.speed_flops: host.efficiencies[0].alone for host in hosts} == {1e9: 0.5, 2e9: 0.25}
+    told = as_json(found, {})
+    assert told["kernels"]["cg"][measured.nodes[0].name]["alone_per_s"] == pytest.approx(0.5e9)
+    assert told["kernel_efficiency"]["c1"]["mg"] == {"alone": pytest.approx(0.125), "busy": pytest.approx(0.125)}
+    assert "mg took long" in told["notes"]
+    text, page = as_text(found, {}, wide=True), machine_page(found, machine_figure(found))
+    assert re.search(r"c0 +cg +0.5 +- +- +0% +0.5 +0.5", text)
+    assert "<h2>Kernels</h2>" in page and "<td>cg</td>" in page

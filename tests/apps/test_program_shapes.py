@@ -137,8 +137,29 @@ LOOP = """double began = MPI_Wtime();
             "MPI_Recv(&n, 1, MPI_INT, s.MPI_SOURCE, 1, MPI_COMM_WORLD, &s); MPI_Wait(&r, &s);",
             "look for messages in MPI_Probe",
         ),
+        (
+            "MPI_Request r[2]; int there = 0, n;"
+            "MPI_Recv_init(&n, 1, MPI_INT, (rank + 7) % 8, 1, MPI_COMM_WORLD, r);"
+            "MPI_Send_init(&rank, 1, MPI_INT, (rank + 1) % 8, 1, MPI_COMM_WORLD, r + 1);"
+            "MPI_Startall(2, r); while (!there) MPI_Test(r, &there, MPI_STATUS_IGNORE); MPI_Wait(r + 1, 0);",
+            "looks for messages by MPI_Test:",
+        ),
+        (
+            "MPI_Request r; int there = 0; MPI_Ibarrier(MPI_COMM_WORLD, &r);"
+            "while (!there) MPI_Request_get_status(r, &there, MPI_STATUS_IGNORE);"
+            "for (int at = 0, n = 0; n != MPI_UNDEFINED && !n;) MPI_Testsome(1, &r, &n, &at, MPI_STATUSES_IGNORE);",
+            "looks for messages by MPI_Request_get_status",
+        ),
+        (
+            "MPI_Win w; MPI_Request r; int there = 0, n, at;"
+            "MPI_Win_create(&rank, sizeof rank, sizeof rank, MPI_INFO_NULL, MPI_COMM_WORLD, &w);"
+            "MPI_Win_lock_all(0, w); MPI_Rget(&n, 1, MPI_INT, (rank + 1) % 8, 0, 1, MPI_INT, w, &r);"
+            "while (!there) MPI_Testany(1, &r, &at, &there, MPI_STATUS_IGNORE);"
+            "MPI_Win_unlock_all(w); MPI_Win_free(&w);",
+            "looks for messages by MPI_Testany",
+        ),
     ],
-    ids=["clock", "poll", "probe"],
+    ids=["clock", "poll", "probe", "persistent", "collective", "one-sided"],
 )
 def test_a_course_that_depends_on_the_time_is_cautioned(spec, body, said):
     assert any(said in one for one in record_events(spec(in_c(body)), 1).cautions)
@@ -149,7 +170,8 @@ def test_a_program_that_only_times_itself_is_not_cautioned(spec):
     assert record_events(spec(in_c(body)), 1).cautions == ()
 
 
-def test_operations_that_a_failed_test_of_all_completes_have_their_sender(spec):
+@pytest.mark.parametrize("persistent", [False, True], ids=["once", "persistent"])
+def test_operations_that_a_failed_test_of_all_completes_have_their_sender(spec, persistent):
     body = """MPI_Request r[2]; int there = 0, n = 0;
       if (rank % 2) {
         MPI_Send(&n, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
@@ -160,6 +182,8 @@ def test_operations_that_a_failed_test_of_all_completes_have_their_sender(spec):
         MPI_Irecv(all, 50000, MPI_DOUBLE, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, r + 1);
         while (!there) MPI_Testall(2, r, &there, MPI_STATUSES_IGNORE);
       }"""
+    if persistent:
+        body = body.replace("MPI_Irecv", "MPI_Recv_init").replace("while", "MPI_Startall(2, r); while")
     recording = record_events(spec(in_c(body)), 1)
     for rank, events in enumerate(recording.events):
         received = events[events["kind"] == Kind.RECV]

@@ -313,8 +313,6 @@ def c_program(folder, body, *, init="MPI_Init(&argc, &argv);", end="MPI_Finalize
 @pytest.mark.parametrize(
     ("name", "body"),
     [
-        ("MPI_Win_create", "int x; MPI_Win w; MPI_Win_create(&x, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);"),
-        ("MPI_Ibarrier", "MPI_Request r; MPI_Ibarrier(MPI_COMM_WORLD, &r); MPI_Wait(&r, MPI_STATUS_IGNORE);"),
         ("MPI_File_open", 'MPI_File f; MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &f);'),
         (
             "MPI_Request_free of a receive that is under way",
@@ -327,10 +325,26 @@ def test_what_cannot_be_recorded_is_refused_by_name(name, body, tmp_path):
         record(c_program(tmp_path, body), 2)
 
 
-def test_more_threads_than_can_be_recorded_are_refused(tmp_path):
-    init = "MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);"
-    with pytest.raises(KernelError, match="MPI_Init_thread with more than MPI_THREAD_FUNNELED"):
-        record(c_program(tmp_path, "", init=init), 2)
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("MPI_Comm_idup", "MPI_Comm made; MPI_Request r; MPI_Comm_idup(MPI_COMM_WORLD, &made, &r);"),
+        ("MPI_Win_test", "int flag; MPI_Win_test(MPI_WIN_NULL, &flag);"),
+        (
+            "MPI_Ineighbor_allgather",
+            "MPI_Request r;MPI_Ineighbor_allgather(&rank, 1, MPI_INT, &rank, 1, MPI_INT, MPI_COMM_WORLD, &r);",
+        ),
+        (
+            "MPI_Recv before MPI_Mrecv of a message that it asks for too",
+            "int x; MPI_Message m; MPI_Request r; MPI_Isend(&rank, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &r);"
+            "MPI_Mprobe(rank, 0, MPI_COMM_WORLD, &m, MPI_STATUS_IGNORE);"
+            "MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+        ),
+    ],
+)
+def test_what_simgrid_lacks_is_refused_by_name(name, body, tmp_path):
+    with pytest.raises(KernelError, match=f"the program calls {name}, which SimGrid does not have"):
+        record(c_program(tmp_path, body), 2)
 
 
 @pytest.mark.parametrize(

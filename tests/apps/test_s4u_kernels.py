@@ -71,15 +71,16 @@ def test_messages_flops_and_times_are_those_of_the_c_kernel(name, preset, ranks,
         assert getattr(s4u, field) == getattr(smpi, field)
 
 
-# Groups of unequal width and of several pieces; newcomers on the coarse levels; uneven blocks; grids of more ranks than
-# planes, whose all-to-alls go all at once, pairwise (blocks of 512 KiB on 4 ranks) and by Bruck's algorithm (blocks of
-# 512 bytes among 64 ranks).
+# Groups of unequal width and of several pieces; newcomers on the coarse levels; uneven blocks; several tiles in a
+# layer; grids of more ranks than planes, whose all-to-alls go all at once, pairwise (blocks of 512 KiB on 4 ranks) and
+# by Bruck's algorithm (blocks of 512 bytes among 64 ranks).
 ODD = [
     *(("cg", "S", 1), ("cg", "S", 18), ("cg", "S", 23), ("ep", "S", 7), ("mg", "S", 1), ("mg", "S", 18)),
     *(("mg", "S", 30), ("lu", "S", 2), ("lu", "S", 15)),
     *(("ft", "S", 12), ("ft", "W", 4), ("ft", "W", 36), ("ft", "S", 128)),
+    *(("bt", "S", 12), ("sp", "S", 6)),
 ]
-LONG = [("cg", "S", 23), ("mg", "S", 30), ("ft", "W", 36)]
+LONG = [("cg", "S", 23), ("mg", "S", 30), ("ft", "W", 36), ("sp", "S", 6)]
 
 
 @pytest.mark.parametrize(("name", "preset", "ranks"), [slow_unless(one not in LONG, *one) for one in ODD])
@@ -166,6 +167,9 @@ class Noted:
     def send(self, dest, size_bytes, tag):
         self.calls.append(("send", dest, size_bytes, tag))
 
+    def compute(self, flops):
+        self.calls.append(("compute", flops))
+
     def wait(self, request):
         self.calls.append(("wait", request))
 
@@ -192,6 +196,20 @@ def test_an_exchange_posts_its_receives_sends_then_waits(monkeypatch, at_once):
     waited = [("wait", request) for request in waits]
     assert first.calls == ["start", ("irecv", 2, 8), ("irecv", 1, 7), *sent, *waited, "stop"]
     assert last.calls == ["start", "stop"]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_rank_computes_after_its_sends_and_before_it_waits(monkeypatch, at_once):
+    exchange = replace(Exchange.of([(0, 1, 10), (1, 0, 20)], at_once=at_once), meanwhile=np.array([5.0, 0.0]))
+    declared = Traffic(2, before=(), iteration=(), last=(exchange,), after=())
+    assert declared.totals(1).flops.tolist() == [5, 0]
+    monkeypatch.setattr("apps.s4u.declared.traffic", lambda problem, nranks: declared)
+    player, ranks = Player(problem("ep", "S"), 2), (Noted(0), Noted(1))
+    for rank in ranks:
+        player.main(rank)
+    name, waits = ("isend", [("wait", "to 1")]) if at_once else ("send", [])
+    assert ranks[0].calls[2:-1] == [(name, 1, 10, 0), ("compute", 5.0), ("wait", "from 1"), *waits]
+    assert [call[0] for call in ranks[1].calls[1:3]] == ["irecv", name]
 
 
 @pytest.mark.parametrize("rows", [1400, 75000])

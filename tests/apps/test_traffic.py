@@ -15,7 +15,6 @@ from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.traffic import DECLARED, accepts, traffic
-from apps.traffic.lu import grid_of
 from apps.traffic.steps import AllToAll, Exchange, Sweep, totals
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -57,7 +56,9 @@ def check_totals(app, preset, ranks):
 
 
 @pytest.mark.parametrize(
-    ("app", "ranks"), [("cg", 18), ("cg", 23), ("mg", 30), ("mg", 44), ("lu", 15), ("lu", 1), ("ep", 7), ("ft", 12)]
+    ("app", "ranks"),
+    [("cg", 18), ("cg", 23), ("mg", 30), ("mg", 44), ("lu", 15), ("lu", 1), ("ep", 7), ("ft", 12)]
+    + [(app, ranks) for app in ("bt", "sp") for ranks in (1, 5, 6, 9, 12)],
 )
 def test_declared_traffic_is_that_of_the_kernel(app, ranks):
     check_totals(app, "S", ranks)
@@ -65,13 +66,14 @@ def test_declared_traffic_is_that_of_the_kernel(app, ranks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", range(1, 65))
-@pytest.mark.parametrize("app", ["cg", "mg", "lu", "ep", "ft"])
+@pytest.mark.parametrize("app", ["cg", "mg", "lu", "ep", "ft", "bt", "sp"])
 def test_declared_traffic_is_that_of_the_kernel_on_every_number_of_ranks(app, ranks):
-    long = app == "lu" and 2 * grid_of(ranks)[0] > 33  # points of class W, where LU asks for 2 per rank
+    # Points of class W, where LU asks for 2 per rank, BT and SP for 2 per tile.
+    long = not accepts(problem(app, "W"), ranks)
     check_totals(app, "C" if long else "W", ranks)
 
 
-@pytest.mark.parametrize(("app", "ranks"), [("cg", 20), ("mg", 18), ("lu", 6)])
+@pytest.mark.parametrize(("app", "ranks"), [("cg", 20), ("mg", 18), ("lu", 6), ("bt", 12), ("sp", 6)])
 def test_declared_messages_go_where_those_of_the_kernel_go(app, ranks):
     spec = spec_of(app, "S", ranks)
     recording = record_events(spec, 3)
@@ -112,6 +114,7 @@ def test_lu_on_two_ranks_by_hand():
         ("cg", 1401, "1401 ranks need at least as many rows, na is 1400"),
         ("mg", 37, "37 ranks cannot have a point each along every axis, n is 32"),
         ("lu", 7, "7 ranks would form a grid of 7 x 1, which needs at least 14 points per direction, n is 12"),
+        ("bt", 7, "7 ranks would cut the cube into 7 x 7 x 1 tiles, each of at least 2 points per direction, n is 12"),
         ("ep", 257, "257 ranks, but there are only 256 batches of pairs"),
         ("ft", 67, "67 ranks cannot share 64 x 64 x 64 points: more than 64 must be a product of a number up to 64 "),
     ],
@@ -124,7 +127,7 @@ def test_numbers_of_ranks_that_a_kernel_refuses_have_no_traffic(app, ranks, refu
 
 def test_a_program_without_declaration_is_refused_with_the_known_ones():
     assert set(DECLARED) <= set(kernel_names())
-    with pytest.raises(KernelError, match=r"^traffic of is: .*Known: cg, ep, ft, lu, mg"):
+    with pytest.raises(KernelError, match=r"^traffic of is: .*Known: bt, cg, ep, ft, lu, mg, sp"):
         traffic(problem("is", "S"), 4)
 
 

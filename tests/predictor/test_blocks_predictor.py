@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.probes.blocks.measure import carry_out
+from apps.probes.carry_out import carry_out
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.runs.simulate import simulate
@@ -103,7 +103,11 @@ def record(platform):
 
 
 @pytest.mark.parametrize(
-    ("app", "ranks"), [("cg", 2), ("cg", 3), ("cg", 8), ("cg", 16), ("mg", 12), ("mg", 32), ("lu", 6), ("lu", 16)]
+    ("app", "ranks"),
+    [
+        *(("cg", 2), ("cg", 3), ("cg", 8), ("cg", 16), ("mg", 12), ("mg", 32), ("lu", 6), ("lu", 16)),
+        *(("bt", 4), ("bt", 9), ("sp", 4), ("sp", 16)),
+    ],
 )
 def test_an_iteration_has_the_messages_bytes_and_flops_of_the_kernel(app, ranks, record):
     described, real = one_iteration(app, ranks), record(app, ranks)
@@ -158,7 +162,7 @@ def test_ep_has_its_operations_and_three_sums():
 # --- process by process ---
 
 
-@pytest.mark.parametrize(("app", "ranks"), [("lu", 6), ("mg", 4), ("is", 5), ("cg", 3)])
+@pytest.mark.parametrize(("app", "ranks"), [("lu", 6), ("mg", 4), ("is", 5), ("cg", 3), ("bt", 4), ("sp", 9)])
 def test_processes_one_by_one_take_the_time_of_cohorts(app, ranks):
     application = describe(problem(app, "S"), ranks).of(1)
     alone, together = ProcessByProcess(application, Machine(ranks, 2)), Execution(application, Machine(ranks, 2))
@@ -305,7 +309,7 @@ def test_what_has_no_description_is_out_of_range_and_asks_for_nothing(platform, 
     source.write_text("int main(void) { return 0; }\n")
     cases = [
         (own_problem(read_program(source)), block(grid, 4), "it has no description in blocks"),
-        (sized_problem("himeno", 32), block(grid, 4), "Described: cg"),
+        (sized_problem("himeno", 32), block(grid, 4), "Described: bt, cg"),
         (problem("cg", "S"), block(grid, 6), "k R^2"),
         (problem("mg", "S"), block(grid, 4) * 2, "one process on each node"),
     ]

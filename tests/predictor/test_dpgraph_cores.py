@@ -5,9 +5,9 @@ import pytest
 
 from predictor.dpgraph import fluid
 from predictor.dpgraph.cores import share_cores
-from predictor.dpgraph.instructions import COMPUTE, MESSAGE, Instructions, Paths
+from predictor.dpgraph.instructions import COMPUTE, MESSAGE, Instructions, Messages, Paths
 
-NO_MESSAGES = np.zeros(0, MESSAGE)
+NO_MESSAGES = Messages(np.zeros(0, MESSAGE), np.zeros(0, np.int32))
 NO_PATHS = Paths(np.empty(0), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 
@@ -19,7 +19,7 @@ def end_s(flops, placement, *, speed_flops, cores):
         np.full(len(values), COMPUTE, np.uint8), np.full(len(values), -1, np.int32), values, first
     )
     s_per_flop = [1 / speed_flops] * len(flops)
-    program, messages, paths = share_cores(
+    program, messages, paths, _ = share_cores(
         instructions, NO_MESSAGES, NO_PATHS, placement=placement, s_per_flop=s_per_flop, cores=[cores] * len(flops)
     )
     return fluid.evaluate(program, messages, paths, np.array(s_per_flop), np.full((len(flops), 1), np.nan)).tolist()

@@ -20,7 +20,7 @@ class Alternating:
 
     iterations: int = 3
 
-    def program(self, iterations):
+    def looped(self, iterations):
         amounts = [1e9 * (1 + i % 2) for i in range(iterations)]
         after = 0.25e9 if iterations % 2 else 0.5e9
         steps = [step for flops in amounts for step in ((COMPUTE, 0, flops), (MARK, Mark.ITERATION, 0))]

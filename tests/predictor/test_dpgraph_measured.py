@@ -14,7 +14,7 @@ from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.base import OutOfRange
 from predictor.dpgraph.measured import measured_network
-from predictor.network.segments import pieces
+from predictor.network.segments import measured_pieces, pieces
 from predictor.network.survey import layout, next_plan, sizes_bytes
 
 LARGE_FACTOR = 0.940694  # smpi/bw-factor of large messages, SimGrid's default
@@ -137,6 +137,21 @@ def test_times_that_make_no_lines_are_out_of_range(time_s, said):
     for use in (next_plan, measured_network):
         with pytest.raises(OutOfRange, match=f"messages from c1-0 to c1-1.*{said}"):
             use(platform, placement, [result])
+
+
+def test_scattered_times_of_a_machine_have_the_lines_that_they_scatter_around():
+    # 50 us and 10 ns/byte, with a step of 100 us at 64 KiB, and 3 % of noise, with the usual outliers.
+    sizes, rng = np.array(sizes_bytes(), float), np.random.default_rng(1)
+    times_s = 50e-6 + 10e-9 * sizes + np.where(sizes >= 65536, 100e-6, 0.0)
+    noisy_s = times_s * np.exp(rng.normal(0.0, 0.03, len(sizes)))
+    noisy_s[::17] *= 1.5
+    found = measured_pieces(sizes, noisy_s)
+    assert all(one.s_per_byte > 0 for one in found)
+    middle = [one.time_s(size) for one in found for size in sizes[one.first : one.last + 1]]
+    assert np.median(np.abs(np.array(middle) / times_s - 1)) < 0.03
+    assert found[0].start_s == pytest.approx(50e-6, rel=0.05)
+    assert found[-1].s_per_byte == pytest.approx(10e-9, rel=0.05)
+    assert measured_pieces(sizes, times_s) == pieces(sizes, times_s)  # exact times have exact lines
 
 
 def test_sizes_of_ping_pongs_are_as_many_as_the_documentation_says():

@@ -1,5 +1,7 @@
 """HPL followed from its declared structure, compared with formulas and with SMPI."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,53 @@ def test_without_arithmetic_a_panel_and_the_right_hand_side_take_their_bytes():
     # By hand: the panel has n (1 + n) numbers; column n + 1 is rank 1's and goes back to rank 0.
     found = evaluate(Problem(4096, 4096, 1, 2), nodes)
     assert found.time_s == pytest.approx((4096 * 4097 + 4096) * 8 / RATE_BPS, rel=1e-9)
+
+
+def nodes(count):
+    """Return nodes that compute nothing, whose large messages take only their bytes."""
+    curves = Curves(((0.0, 0.0, 1 / RATE_BPS),), ((0.0, 0.0, 0.0),), eager_bytes=0)
+    return Machine(np.arange(count), np.zeros(count), curves, node_Bps=RATE_BPS)
+
+
+def rows_s(n, nb, numbers_per_row):
+    """Return the time of messages that follow one another, in rows of U, when each panel leaves n - nb columns."""
+    left = [n + 1 - nb * (k + 1) for k in range(n // nb)]
+    return sum(8 * nb * columns * numbers_per_row / RATE_BPS for columns in left)
+
+
+@pytest.mark.parametrize(("places", "messages"), [(2, 1), (4, 2), (8, 3), (3, 3), (6, 4)])
+def test_the_binary_exchange_sends_the_rows_of_u_as_often_as_hpl(places, messages):
+    # HPL_pdlaswp00T: U goes down a tree; beyond a power of two it is sent before the tree and after it as well.
+    n, nb = 1024, 64
+    exchange = evaluate(Problem(n, nb, places, 1), nodes(places)).time_s
+    rest = evaluate(Problem(n, nb, places, 1, exchanged=1e-9), nodes(places)).time_s  # nothing but pivots and solution
+    assert exchange - rest == pytest.approx(rows_s(n, nb, messages), rel=0.02)
+
+
+def test_a_long_broadcast_is_waited_for_before_the_update():
+    # HPL 2.3 does not look for a long broadcast, so that its look-ahead gains next to nothing; a ring's does.
+    gain = {}
+    for broadcast in ("long", "2-ring"):
+        late, ahead = (evaluate(Problem(3000, 60, 2, 8, broadcast, depth), machine(16)).time_s for depth in (0, 1))
+        gain[broadcast] = late / ahead - 1
+    assert gain["long"] < gain["2-ring"] / 2
+
+
+def test_a_message_that_waits_for_its_receive_takes_at_least_as_long():
+    late = Machine(np.arange(8), np.full(8, 2 / FLOPS), Curves(WIRE, WIRE, eager_bytes=0, detached_bytes=10**9))
+    early = Machine(np.arange(8), np.full(8, 2 / FLOPS), Curves(WIRE, WIRE, eager_bytes=10**9))
+    run = Problem(600, 32, 2, 4)
+    assert evaluate(run, early).time_s < evaluate(run, late).time_s
+
+
+def test_what_goes_back_takes_its_share_of_a_link():
+    free, loaded = (evaluate(Problem(1024, 64, 2, 1, exchanged=2.0), with_back(share)).time_s for share in (0.0, 0.25))
+    alone = evaluate(Problem(1024, 64, 2, 1, exchanged=1e-9), with_back(0.0)).time_s
+    assert (loaded - alone) / (free - alone) == pytest.approx(1.25, rel=1e-3)  # both ranks send at the same time
+
+
+def with_back(share):
+    return replace(nodes(2), back=share)
 
 
 def test_bad_input_is_one_line():

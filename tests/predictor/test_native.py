@@ -17,7 +17,17 @@ import pytest
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from predictor.dpgraph import fluid, instructions
-from predictor.dpgraph.instructions import MESSAGE, RECV, SEND, WAIT_RECEIVED, WAIT_SENT, Instructions, Paths
+from predictor.dpgraph.instructions import (
+    MESSAGE,
+    RECV,
+    SEND,
+    WAIT_RECEIVED,
+    WAIT_SENT,
+    Instructions,
+    Loop,
+    Messages,
+    Paths,
+)
 from predictor.native import library
 from predictor.native.layout import Layout
 from predictor.native.library import Library
@@ -80,7 +90,7 @@ def test_the_structures_of_c_and_python_are_the_same(header, name, layout):
 def test_the_message_of_c_is_that_of_python():
     fields = [(name, np.dtype(TYPES[kind])) for name, kind, _ in structure(GRAPH_H, "Message")]
     assert fields == [(name, MESSAGE[name]) for name in MESSAGE.names]
-    assert MESSAGE.isalignedstruct and MESSAGE.itemsize == 64
+    assert MESSAGE.isalignedstruct and MESSAGE.itemsize == 32
 
 
 def test_the_constants_of_c_are_those_of_python():
@@ -139,7 +149,9 @@ def one_message(**changed):
         "code": np.array([SEND, WAIT_SENT, RECV, WAIT_RECEIVED], np.uint8),
         "argument": np.zeros(4, np.int32),
         "first": np.array([0, 2, 4]),
+        "kind": np.zeros(1, np.int32),
         "path": 0,
+        "loop": None,
         "link": np.zeros(1, np.int32),
         "bound_Bps": np.full(1, 1e9),
         "marks_s": np.empty((2, 1)),
@@ -150,15 +162,25 @@ def one_message(**changed):
     code = arrays["code"]
     return fluid.evaluate(
         Instructions(code, arrays["argument"], np.zeros(len(code)), arrays["first"]),
-        messages,
+        Messages(messages, arrays["kind"]),
         Paths(arrays["bound_Bps"], np.ones(1), np.array([0, 1]), arrays["link"], np.ones(1), np.full(1, 100.0)),
         np.zeros(2),
         arrays["marks_s"],
+        arrays["loop"],
     )
+
+
+def looped(first, last, copies=2, fixed=0):
+    return Loop(np.array(first), np.array(last), copies, fixed)
 
 
 def test_the_one_message_takes_three_seconds():
     assert one_message().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("copies", [0, 1, 7, 1000])
+def test_each_copy_of_a_loop_sends_its_own_message(copies):
+    assert one_message(loop=looped([0, 2], [2, 4], copies)).tolist() == [3 * copies] * 2
 
 
 @pytest.mark.parametrize(
@@ -175,6 +197,17 @@ def test_the_one_message_takes_three_seconds():
         {"path": 1},
         {"path": -1},
         {"link": np.ones(1, np.int32)},
+        {"kind": np.ones(1, np.int32)},  # no such kind
+        {"kind": -np.ones(1, np.int32)},
+        {"loop": looped([0, 2], [2, 5])},  # behind the end of its rank
+        {"loop": looped([0, 1], [2, 4])},  # begins before its rank
+        {"loop": looped([1, 2], [0, 4])},
+        {"loop": looped([0, 2], [2, 4], copies=-1)},
+        {"loop": looped([0, 2], [2, 4], fixed=2)},
+        {"loop": looped([0, 2], [2, 4], fixed=-1)},
+        {"loop": looped([0, 2], [2, 4], fixed=1)},  # a message from outside the loop
+        {"loop": looped([0, 2], [1, 4])},  # a message of the loop outside of it
+        {"loop": looped([0, 2], [2, 4]), "code": np.array([SEND, WAIT_SENT, RECV, RECV], np.uint8)},  # no wait for it
         {"bound_Bps": np.full(1, np.nan)},
     ],
 )
@@ -231,7 +264,7 @@ MANY_FLOWS = """
 import sys
 import numpy as np
 from predictor.dpgraph import fluid
-from predictor.dpgraph.instructions import MESSAGE, RECV, SEND, Instructions, Paths
+from predictor.dpgraph.instructions import MESSAGE, RECV, SEND, Instructions, Messages, Paths
 n = 30000  # flows of one link: each end changes the rates of all others, which takes minutes in all
 messages = np.zeros(n, MESSAGE)
 messages["amount_bytes"], messages["factor"], messages["eager"] = np.arange(1, n + 1) * 1e6, 1, 1
@@ -240,8 +273,8 @@ argument = np.tile(np.arange(n, dtype=np.int32), 2)
 paths = Paths(np.ones(1) * 1e9, np.ones(1), np.array([0, 1]), np.zeros(1, np.int32), np.ones(1), np.ones(1))
 print("begins", flush=True)
 try:
-    fluid.evaluate(Instructions(code, argument, np.zeros(2 * n), np.array([0, n, 2 * n])), messages, paths, np.zeros(2),
-                   np.empty((2, 1)))
+    fluid.evaluate(Instructions(code, argument, np.zeros(2 * n), np.array([0, n, 2 * n])),
+                   Messages(messages, np.arange(n, dtype=np.int32)), paths, np.zeros(2), np.empty((2, 1)))
 except KeyboardInterrupt:
     sys.exit(7)
 """

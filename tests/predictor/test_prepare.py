@@ -20,7 +20,7 @@ def test_it_leaves_everything_in_the_cache_folder(capsys):
     assert prepare.main([]) == 0
     assert str(cache_folder()) in capsys.readouterr().out
     kept = {path.name.partition("-")[0] for path in (cache_folder() / "compiled").iterdir()}
-    assert kept >= {"structural", "graph", "keeper", "recorder", "describe"}
+    assert kept >= {"structural", "graph", "keeper", "recorder", "describe", "thread"}
 
 
 def test_what_fails_is_told_in_one_line(monkeypatch, capsys):

@@ -1,5 +1,7 @@
 """The recurrence over the steps of a program, and the sharing of links, against hand calculation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,17 @@ def test_a_sender_of_a_synchronous_message_waits_until_it_has_arrived():
     assert time_of(steps, 4, mode=SYNCHRONOUS) == (NEAR_S + 3) + (FAR_S + 3)
     at_once = [Exchange.of([(0, 1, 300), (0, 3, 300)], at_once=True)]
     assert time_of(at_once, 4, mode=SYNCHRONOUS) == FAR_S + 3
+
+
+@pytest.mark.parametrize(("computing_s", "time_s", "then_s"), [(2, NEAR_S + 3, 4 + 1 + 7), (10, 10, 10 + 1 + 4)])
+def test_computation_while_a_message_is_on_its_way_costs_only_what_it_lasts_longer(computing_s, time_s, then_s):
+    messages = Exchange.of([(0, 1, 300), (1, 0, 300)], at_once=True)
+    overlapped = replace(messages, meanwhile=np.array([0.0, computing_s], float))
+    assert time_of([overlapped], 2) == time_s
+    # Another exchange has a computation of its own, 7 s on rank 0, which either ends last or is over before rank 1 is
+    # ready for the messages.
+    other = replace(messages, meanwhile=np.array([7.0, 0.0]))
+    assert time_of([overlapped, Compute(np.array([1.0, 1.0])), other], 2) == then_s
 
 
 def test_flows_that_are_alike_share_a_link_equally():

@@ -79,7 +79,7 @@ def test_options_that_do_not_fit_are_one_line(words, said, capsys, tmp_path, mon
     assert len(printed.err.strip().splitlines()) == 1
 
 
-def test_evidence_of_repeats_is_compared_with_as_many_repeats_of_the_run():
+def test_the_share_of_evidence_counts_each_run_once():
     platform = machine_platform(read_machine(EXAMPLES / "machines" / "local.toml"))
     target = Target(problem("ep", "S"), platform, ("localhost",) * 2)
     plain = measured_record(Settings().spec(target), 2.0)
@@ -87,12 +87,12 @@ def test_evidence_of_repeats_is_compared_with_as_many_repeats_of_the_run():
         "local", (2.0, 3.0, 1.0), (), 0, (0.0,) * 3, (0.0,) * 3, (-1,) * 3, (0.0,), 1, "MPI", ("mpirun",), "2026"
     )
     record = replace(plain, measured=how)
-    assert record.node_seconds == 6.0
+    assert (record.node_seconds, record.once_node_s) == (6.0, 2.0)
     evidence = Evidence(EvidenceRequest("run", target), record, "e", Cost(6.0, 7.0))
-    # By hand: 6 node-seconds of three repeats over three repeats of 10 s on one node.
+    # By hand: 2 of 6 node-seconds, as there were three repeats, over a run of 10 s on one node.
     made = Prediction(10.0, {"compute_s": 10.0}, cost=evidence.cost)
     said = " ".join(" ".join(answer_lines(Answer("own", target, made, None, (evidence,), 0.0))).split())
-    assert "evidence costs 6.00 node-seconds, 20.0 % of 3 repeats of the predicted run" in said
+    assert "evidence costs 6.00 node-seconds, 20.0 % of the predicted run, each made once" in said
     assert "the evidence was gathered in 7" in said
 
 

@@ -234,7 +234,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         error_pct=error_pct,
         abs_error_pct=None if error_pct is None else abs(error_pct),
         evidence_node_s=node_s,
-        evidence_share=node_s / truth.node_seconds,
+        evidence_share=sum(e.once_node_s for e in answer.evidence) / truth.once_node_s,
         simulation_wall_s=truth.wall_s,
         prediction_wall_s=answer.wall_s,
         evidence_wall_s=sum(e.cost.wall_s for e in answer.evidence),

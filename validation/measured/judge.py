@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from apps.probes.blocks.measure import BlockPlan, carry_out
+from apps.probes.blocks.measure import BlockPlan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.results.record import RunRecord
 from apps.spec.run_spec import RunSpec

@@ -22,6 +22,7 @@ class EvidenceCosts:
 
     def __init__(self) -> None:
         self._evidence: dict[tuple[str, str], dict[str, Cost]] = {}
+        self._once_node_s: dict[tuple[str, str], dict[str, float]] = {}  # with one repeat of each run
         self._answer_wall_s: dict[tuple[str, str], float] = {}
 
     def witness(self, answer: Answer, truth: RunRecord, result: Result) -> None:
@@ -29,15 +30,17 @@ class EvidenceCosts:
         for app in (result.app, ALL_APPS):
             key = app, answer.predictor
             self._evidence.setdefault(key, {}).update({one.id: one.cost for one in answer.evidence})
+            self._once_node_s.setdefault(key, {}).update({one.id: one.once_node_s for one in answer.evidence})
             self._answer_wall_s[key] = self._answer_wall_s.get(key, 0.0) + answer.wall_s
             run = identity_hash(truth.identity)
             self._evidence.setdefault((app, SIMULATE), {})[run] = Cost(truth.node_seconds, truth.wall_s)
+            self._once_node_s.setdefault((app, SIMULATE), {})[run] = truth.once_node_s
 
     def table(self) -> pd.DataFrame:
         """Return a table with the costs by app (and ``all``) and predictor.
 
-        Column evidence_node_s has the node-seconds of all evidence, evidence_share their ratio to the node-seconds of
-        the targets' own runs, and wall_s the wall seconds of evidence and answers.
+        Column evidence_node_s has the node-seconds of all evidence, wall_s the wall seconds of evidence and answers,
+        and evidence_share the ratio of the node-seconds to those of the targets' own runs, each run counted once.
         """
         # Imported here for a quick start: it is slow to import.
         import pandas as pd
@@ -45,7 +48,7 @@ class EvidenceCosts:
         rows = []
         for (app, predictor), evidence in self._evidence.items():
             cost = sum(evidence.values(), Cost())
-            runs = sum(self._evidence[app, SIMULATE].values(), Cost())
+            once_s, runs_s = (sum(self._once_node_s[app, one].values()) for one in (predictor, SIMULATE))
             wall_s = cost.wall_s + self._answer_wall_s.get((app, predictor), 0.0)
-            rows.append((app, predictor, cost.node_s, cost.node_s / runs.node_s, wall_s))
+            rows.append((app, predictor, cost.node_s, once_s / runs_s, wall_s))
         return pd.DataFrame(rows, columns=["app", "predictor", "evidence_node_s", "evidence_share", "wall_s"])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from apps.calibration.machine.fit import NetworkFit, fit_network
 from apps.calibration.machine.grid_file import CalibratedNode, grid_file
-from apps.calibration.machine.judge import Judgement, judge
+from apps.calibration.machine.judge import Judgement, all_to_all_notes, judge
+from apps.calibration.machine.kernels import efficiencies, memory_Bps
 from apps.calibration.machine.routes import Routes, routes_of
 from apps.calibration.machine.rows import Rows
 from apps.calibration.machine.sharing import Sharing, sharing_of
@@ -29,6 +30,7 @@ class Request:
     collectives: str  # smpi/coll-selector
     hold_out: int  # every so manieth size is kept to judge by
     provenance: Sequence[str]
+    notes: Sequence[str] = ()  # sentences about what was not measured
 
 
 @dataclass(frozen=True)
@@ -60,17 +62,39 @@ def calibrated(request: Request) -> MachineCalibration:
     network = fit_network(rows, routes, held_out)
     sharing = sharing_of(rows, network.wires)
     speeds = speeds_of(rows)
-    nodes = [
-        CalibratedNode(node, max(request.cores[node.cluster], node.ranks), _speed(request, speeds, node.name))
-        for node in rows.nodes
-    ]
+    nodes, above = _nodes(request, speeds)
     options = smpi_options(network.model, request.collectives)
     content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
     judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
-    told = (*remarks(rows, speeds), *network.notes, *sharing.notes)
+    told = (*request.notes, *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
+    told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
         request, routes, network, sharing, speeds, nodes, options, content, judgement, told
     )  # fmt: skip
+
+
+def _nodes(request: Request, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
+    """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
+    rows, found, told = request.rows, [], []
+    for cluster in range(rows.clusters):
+        members = rows.members(cluster)
+        flops = {name: _speed(request, speeds, name) for name in members}
+        ranks = {node.name: node.ranks for node in rows.nodes if node.cluster == cluster}
+        shares, above = efficiencies(speeds.kernels, members, flops, ranks)
+        if above:
+            names = ", ".join(above)
+            told.append(
+                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so that the platform has no "
+                f"efficiency of them: {names}"
+            )
+        bus = memory_Bps(speeds.kernels, ranks)
+        found += [
+            CalibratedNode(node, max(request.cores[cluster], node.ranks), flops[node.name], tuple(shares), bus)
+            for node in rows.nodes
+            if node.cluster == cluster
+        ]
+    order = {node.name: place for place, node in enumerate(rows.nodes)}
+    return sorted(found, key=lambda one: order[one.node.name]), told
 
 
 def _speed(request: Request, speeds: Speeds, name: str) -> float:

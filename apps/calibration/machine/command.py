@@ -11,20 +11,24 @@ from pathlib import Path
 
 from apps.calibration.machine.calibrate import MachineCalibration, Request
 from apps.calibration.machine.calibrate import calibrated as calibrated_rows
+from apps.calibration.machine.kernels import kernel_rows
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
-from apps.calibration.machine.rows import Rows, read_rows, written
+from apps.calibration.machine.rows import ALONE, BUSY, Row, Rows, read_rows, written
 from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
 from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
+from apps.measuring.solo import solo_kernels
 from apps.probes.machine.measure import machine_program
-from platforms.errors import UserError, printable
+from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
 from platforms.files.writing import write_picture, write_text
 
 _PLACING = "The launcher has to place ranks by {hostfile}"
+ALL, NONE = "all", "none"  # words of --kernels
+_SHARE_OF_KERNELS = 1 / 3  # of the budget
 _EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
 
 
@@ -88,7 +92,10 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
 def _of_machine(args: argparse.Namespace) -> Request:
     """Measure a machine and return the request."""
     machine = read_machine(args.machine)
-    rows = measured(machine, args.budget).renamed(machine.hosts)
+    names = kernels_from(args.kernels)
+    for_kernels_s = _SHARE_OF_KERNELS * args.budget if names else 0.0
+    kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
+    rows = measured(machine, args.budget - for_kernels_s).renamed(machine.hosts).beside(kernels)
     return Request(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
@@ -103,7 +110,35 @@ def _of_machine(args: argparse.Namespace) -> Request:
             f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
             _passes(rows),
         ],
+        notes=_missing(names, kernels),
     )  # fmt: skip
+
+
+def _missing(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Return a sentence about the kernels for which the budget had no time, if there are any."""
+    told = []
+    for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
+        made = {row.second for row in rows if row.experiment == experiment}
+        left = [name for name in names if name not in made]
+        if left and (experiment == ALONE or any(row.experiment == BUSY for row in rows)):
+            told.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
+    return told
+
+
+def kernels_from(text: str) -> tuple[str, ...]:
+    """Return the kernels that the option --kernels names.
+
+    Raises:
+        UserError: A kernel is not known, or has no problem for one rank.
+    """
+    known = solo_kernels()
+    if text in (ALL, NONE):
+        return known if text == ALL else ()
+    names = tuple(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise UserError(f"--kernels {text}", f"no kernel {name!r} to time", known_names(name, (*known, ALL, NONE)))
+    return names
 
 
 def _passes(rows: Rows) -> str:

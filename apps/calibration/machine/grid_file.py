@@ -15,7 +15,8 @@ from apps.calibration.machine.fit import NetworkFit, Wire
 from apps.calibration.machine.routes import Kind
 from apps.calibration.machine.rows import Node
 from apps.calibration.machine.sharing import Capacity, Sharing, cluster_pairs
-from platforms.grids.xml import HEADER, number_text
+from platforms.grids.xml import number_text, root_element, written_root
+from platforms.model.platform import KernelEfficiency
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -28,6 +29,8 @@ class CalibratedNode:
     node: Node
     cores: int
     speed_flops: float  # of a core
+    efficiencies: Sequence[KernelEfficiency] = ()
+    memory_Bps: float | None = None  # between its cores and its memory; None: not known
 
 
 def grid_file(
@@ -53,19 +56,14 @@ def grid_file(
 
     hosts = {one.node.name for one in nodes}
     names = [f"{name}.zone" if name in hosts else name for name in names]  # hosts and zones need different names
-    root = etree.Element("platform", version="4.1")
-    for line in provenance:
-        root.append(etree.Comment(f" {line.replace('--', '- -')} "))
-    config = etree.SubElement(root, "config")
-    for key, value in options.items():
-        etree.SubElement(config, "prop", id=key, value=value)
+    root = root_element(options, provenance)
     world = etree.SubElement(root, "zone", id="machine", routing="Full")
     wires = dict(network.wires)
     for cluster in range(len(names)):
         members = [one for one in nodes if one.node.cluster == cluster]
         _add_cluster(world, names[cluster], members, _ends(cluster, wires, sharing), network.local.get(cluster))
     _add_ways(world, names, wires, sharing)
-    return HEADER + etree.tostring(root, pretty_print=True)
+    return written_root(root)
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,12 @@ def _add_cluster(
     zone = etree.SubElement(world, "zone", id=name, routing="Full")
     for one in members:
         speed = f"{number_text(one.speed_flops / 1e9)}Gf"
-        etree.SubElement(zone, "host", id=one.node.name, speed=speed, core=str(one.cores))
+        host = etree.SubElement(zone, "host", id=one.node.name, speed=speed, core=str(one.cores))
+        if one.memory_Bps is not None:
+            etree.SubElement(host, "prop", id="memory_bandwidth", value=number_text(one.memory_Bps))
+        if one.efficiencies:
+            shares = " ".join(f"{kept.kernel}={kept.alone:.4g}:{kept.busy:.4g}" for kept in one.efficiencies)
+            etree.SubElement(host, "prop", id="kernel_efficiency", value=shares)
     router = f"{name}-router"
     etree.SubElement(zone, "router", id=router)
     for one in members:

@@ -13,6 +13,8 @@ from apps.probes.machine.measure import simulated_rows
 from platforms.model.platform import Platform
 
 SIZES, PAIRS = "ping-pong, new sizes", "ping-pong, new pairs"
+ALL_TO_ALL = "MPI_Alltoall, all nodes"
+_NOTABLE_SLOWDOWN = 1.15
 _NAMES = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv, late"}
 
 
@@ -20,7 +22,7 @@ _NAMES = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv, late"}
 class Judged:
     """One value that was measured and repeated."""
 
-    what: str  # SIZES, PAIRS, a call or a label of flows
+    what: str  # SIZES, PAIRS, ALL_TO_ALL, a call or a label of flows
     where: str  # pair or pairs of nodes
     size_bytes: int
     measured_s: float
@@ -58,6 +60,24 @@ def worst(judged: Sequence[Judged]) -> Judged:
     return max(judged, key=lambda one: abs(one.error))
 
 
+def all_to_all_notes(judgement: Judgement, waits_bytes: int) -> list[str]:
+    """Return a note where all-to-alls of messages that wait for their receiver take much longer than their replay.
+
+    Args:
+        judgement: The judgement.
+        waits_bytes: The size in bytes from which MPI_Send waits for the receiver.
+    """
+    waiting = [one for one in judgement.by_what.get(ALL_TO_ALL, ()) if one.size_bytes >= waits_bytes]
+    slowdown = max((one.measured_s / one.replayed_s for one in waiting), default=1.0)
+    if slowdown < _NOTABLE_SLOWDOWN:
+        return []
+    return [
+        f"MPI_Alltoall of messages from {waits_bytes} bytes on takes up to {slowdown:.2f} times as long as simulated: "
+        "their handshakes wait behind other data on the same connections, and SMPI cannot express it; a higher limit "
+        "of eager messages avoids it (of Open MPI over TCP: btl_tcp_eager_limit and btl_tcp_rndv_eager_limit)"
+    ]
+
+
 def judge(platform: Platform, rows: Rows, routes: Routes, held_out: Sequence[int]) -> Judgement:
     """Repeat a measurement in SMPI.
 
@@ -75,7 +95,7 @@ def judge(platform: Platform, rows: Rows, routes: Routes, held_out: Sequence[int
     arguments = ["passes=1", "budget=1e9", f"largest={rows.largest}", f"clusters={clusters}"]
     replay = read_rows(simulated_rows(platform, hosts, arguments), f"the replay on {platform.name}")
     judged = [*_trips(rows, replay, routes, set(held_out)), *_calls(rows, replay, routes, set(held_out))]
-    return Judgement([*judged, *_flows(rows, replay)], replay)
+    return Judgement([*judged, *_flows(rows, replay), *_all_to_all(rows, replay)], replay)
 
 
 def _trips(rows: Rows, replay: Rows, routes: Routes, held_out: set[int]) -> Iterator[Judged]:
@@ -105,6 +125,15 @@ def _flows(rows: Rows, replay: Rows) -> Iterator[Judged]:
         if size in held_out and (flows, size) in replayed:
             where = " + ".join(_pair_text(pair) for pair in flows)
             yield Judged(label(rows, flows), where, size, time_s, replayed[flows, size])
+
+
+def _all_to_all(rows: Rows, replay: Rows) -> Iterator[Judged]:
+    """Yield calls of MPI_Alltoall, none of which is fitted."""
+    replayed = replay.medians("alltoall")
+    for pair, by_size in rows.medians("alltoall").items():
+        for size, time_s in by_size.items():
+            if size in replayed.get(pair, {}):
+                yield Judged(ALL_TO_ALL, f"{len(rows.nodes)} nodes", size, time_s, replayed[pair][size])
 
 
 def _pair_text(pair: Pair) -> str:

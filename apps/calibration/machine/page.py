@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from apps.calibration.machine.calibrate import MachineCalibration
-from apps.calibration.machine.report import REPLAY, error_rows, wire_rows
+from apps.calibration.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +34,11 @@ def machine_page(found: MachineCalibration, figure: Figure) -> str:
         _table(wire_rows(found)),
         "<h2>Nodes</h2>",
         _table([("node", "cluster", "cores", "Gflop/s"), *_node_rows(found)]),
+        *(
+            ["<h2>Kernels</h2>", f"<p>{escape(KERNELS)}</p>", _table(kernel_rows(found))]
+            if found.speeds.kernels
+            else []
+        ),
         *(["<h2>Notes</h2>", _list(found.remarks)] if found.remarks else []),
         "<h2>Options of SMPI</h2>",
         _table([("option", "value"), *found.options.items()]),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from apps.calibration.machine.calibrate import MachineCalibration
 from apps.calibration.machine.judge import median_error, worst
+from apps.calibration.machine.kernels import spread
 from apps.calibration.machine.routes import Kind
 from apps.calibration.model import NEVER
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
 
+KERNELS = (
+    "Kernels, Gop/s of a rank: median of the nodes, alone and with all cores busy; spread: from the slowest node to "
+    "the fastest, over the median; share of a core's speed in the platform:"
+)
 REPLAY = "Replay of the measurement in SMPI; sizes, pairs and flows that were not fitted:"
 _ARRANGEMENTS = {
     "pairs": "every two clusters have a link of their own",
@@ -32,6 +38,8 @@ def as_text(found: MachineCalibration, files: dict[str, str], *, wide: bool = Fa
         notes.append(_ARRANGEMENTS[found.sharing.arrangement])
     notes += [f"note: {one}" for one in found.remarks]
     lines = [*folded_lines(head), "", *table_lines(wire_rows(found), left={0, 3}, wide=wide), *folded_lines(notes)]
+    if found.speeds.kernels:
+        lines += ["", *folded_lines([KERNELS]), *table_lines(kernel_rows(found), left={0, 1}, wide=wide)]
     lines += ["", *folded_lines([REPLAY]), *table_lines(error_rows(found), left={0, 5}, wide=wide), ""]
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in files.items())])
 
@@ -72,6 +80,27 @@ def _shared(found: MachineCalibration, kind: Kind) -> str:
     return ", ".join([*told, *([f"{_rate(min(both_ways))} both ways together"] if both_ways else [])])
 
 
+def kernel_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+    """Return the speed of every kernel on the nodes of every cluster, with a header."""
+    header = ("cluster", "kernel", "alone", "busy", "busy/alone", "spread", "share", "share busy")
+    rows: list[tuple[str, ...]] = [header]
+    request, kernels = found.request, found.speeds.kernels
+    for cluster, title in enumerate(request.clusters):
+        members = request.rows.members(cluster)
+        shares = {one.kernel: one for node in found.nodes if node.node.cluster == cluster for one in node.efficiencies}
+        for name, by_node in kernels.items():
+            speeds = [by_node[node] for node in members if node in by_node]
+            if not speeds:
+                continue
+            alone = median(one.alone for one in speeds)
+            busy = [one.busy for one in speeds if one.busy is not None]
+            both = (f"{median(busy) / 1e9:.4g}", f"{median(busy) / alone:.2f}") if busy else ("-", "-")
+            share = shares.get(name)
+            told = (f"{share.alone:.3g}", f"{share.busy:.3g}") if share else ("-", "-")
+            rows.append((title, name, f"{alone / 1e9:.4g}", *both, f"{spread(kernels, name, members):.0%}", *told))
+    return rows
+
+
 def error_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
     """Return the errors of the replay, with a header."""
     rows: list[tuple[str, ...]] = [("what", "values", "median error", "largest", "at bytes", "of")]
@@ -89,9 +118,15 @@ def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
     return {
         "machine": found.request.name,
         "nodes": [
-            {"name": one.node.name, "cluster": names[one.node.cluster], "cores": one.cores, "flops": one.speed_flops}
+            {
+                "name": one.node.name, "cluster": names[one.node.cluster], "cores": one.cores, "flops": one.speed_flops,
+                "memory_Bps": one.memory_Bps, "share_of_cluster": found.speeds.share(
+                    one.node.name, found.request.rows.members(one.node.cluster)
+                ),
+            }
             for one in found.nodes
         ],
+        **_kernels_json(found),
         "routes": {
             _kind_text(found, kind): {"latency_s": wire.latency_s, "bandwidth_Bps": wire.bandwidth_Bps}
             for kind, wire in found.network.wires.items()
@@ -128,6 +163,31 @@ def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
         "options": dict(found.options),
         "files": files,
     }  # fmt: skip
+
+
+def _kernels_json(found: MachineCalibration) -> dict[str, Any]:
+    """Return the speeds of kernels by node, their spread by cluster, and their shares of the platform's speeds."""
+    names, kernels, rows = found.request.clusters, found.speeds.kernels, found.request.rows
+    return {
+        "kernels": {
+            name: {node: {"alone_per_s": one.alone, "busy_per_s": one.busy} for node, one in by_node.items()}
+            for name, by_node in kernels.items()
+        },
+        "kernel_spread": {
+            names[cluster]: {
+                name: spread(kernels, name, rows.members(cluster))
+                for name, by_node in kernels.items()
+                if set(by_node) & set(rows.members(cluster))
+            }
+            for cluster in range(len(names))
+        },
+        "kernel_efficiency": {
+            names[one.node.cluster]: {
+                kept.kernel: {"alone": kept.alone, "busy": kept.busy} for kept in one.efficiencies
+            }
+            for one in found.nodes
+        },
+    }
 
 
 def _kind_text(found: MachineCalibration, kind: Kind) -> str:

@@ -10,12 +10,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from apps.calibration.readers.sample import MOST_BYTES
+from apps.programs.kernel import kernel_names
 from platforms.errors import UserError, nearest
 
 COLUMNS = ("experiment", "group", "first", "second", "amount", "time_s", "at_s")
 CALLS = ("pingpong", "send", "isend", "recv")
-EXPERIMENTS = (*CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alone", "busy", "end")
-_TIMED = (*CALLS, "latency", "flow", "alone", "busy")
+ALONE, BUSY = "kernel-alone", "kernel-busy"  # of which ``second`` is the kernel
+EXPERIMENTS = (
+    *CALLS, "node", "latency", "send-waits", "recv-waits", "flow", "alltoall", "alone", "busy", ALONE, BUSY, "end",
+)  # fmt: skip
+_TIMED = (*CALLS, "latency", "flow", "alltoall", "alone", "busy", ALONE, BUSY)
+_COMPUTING = ("alone", "busy", ALONE, BUSY)
 _LONGEST_S = 1e6
 
 
@@ -26,7 +31,7 @@ class Row:
     experiment: str  # of EXPERIMENTS
     group: int  # rows of one group were measured at once; for "node": its cluster
     first: str  # node of the sender, or of the one that computes
-    second: str  # node of the receiver; empty: none
+    second: str  # node of the receiver, or the kernel; empty: none
     amount: int  # bytes of a message, operations of computing, ranks on a node, or a threshold in bytes
     time_s: float
     at_s: float  # since the measurement began
@@ -93,8 +98,18 @@ class Rows:
     def renamed(self, names: Sequence[str]) -> Rows:
         """Return the same with other names of the nodes, in their order."""
         new = {"": "", **{node.name: name for node, name in zip(self.nodes, names, strict=True)}}
+
+        def second(row: Row) -> str:
+            return row.second if row.experiment in (ALONE, BUSY) else new[row.second]
+
         nodes = tuple(replace(node, name=new[node.name]) for node in self.nodes)
-        return Rows(nodes, tuple(replace(row, first=new[row.first], second=new[row.second]) for row in self.rows))
+        return Rows(nodes, tuple(replace(row, first=new[row.first], second=second(row)) for row in self.rows))
+
+    def beside(self, rows: Sequence[Row]) -> Rows:
+        """Return the same with further rows, which were measured before it began."""
+        later_s = max((row.at_s for row in rows), default=0.0)
+        moved = (replace(row, at_s=row.at_s + later_s) for row in self.rows)
+        return Rows(self.nodes, (*rows, *moved))
 
 
 def read_rows(text: str, where: str) -> Rows:
@@ -115,7 +130,8 @@ def read_rows(text: str, where: str) -> Rows:
     if sum(node.ranks for node in nodes) < 2:
         raise UserError(where, "fewer than two ranks", "Measure with at least two")
     known = {"", *(node.name for node in nodes)}
-    strange = next((name for row in rows for name in (row.first, row.second) if name not in known), None)
+    named = (row.first if row.experiment in (ALONE, BUSY) else name for row in rows for name in (row.first, row.second))
+    strange = next((name for name in named if name not in known), None)
     if strange is not None:
         raise UserError(where, f"node {strange!r} has no row of its own", "Give the whole output")
     result = Rows(nodes, tuple(rows))
@@ -145,7 +161,9 @@ def _row(where: str, line: str) -> Row:
         row = Row(experiment, int(group), first, second, int(amount), float(time), float(at))
     except ValueError:
         raise UserError(where, f"not numbers: {group}, {amount}, {time}, {at}", "Correct the line") from None
-    most = MOST_BYTES if experiment not in ("alone", "busy") else 10**18
+    if experiment in (ALONE, BUSY) and (second not in kernel_names() or row.amount < 1):
+        raise UserError(where, f"no kernel {second!r}, or no operations", nearest(second, kernel_names()))
+    most = MOST_BYTES if experiment not in _COMPUTING else 10**18
     if not 0 <= row.amount <= most or not 0 <= row.group < 10**9 or (experiment == "node" and row.group > 10**4):
         raise UserError(where, f"group {group} or amount {amount} is out of range", "Correct the line")
     if not 0 <= row.time_s < _LONGEST_S or not 0 <= row.at_s < _LONGEST_S:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from apps.calibration.machine.kernels import Kernels, kernels_of, ratios
 from apps.calibration.machine.rows import Rows
 
 SAME_SPEED = 0.05  # nodes that differ less from their cluster's usual speed get it
@@ -24,6 +25,7 @@ class Speeds:
     alone: Mapping[str, float]
     busy: Mapping[str, float]  # of each rank while all of the node compute; empty where a node had one rank
     values: Mapping[str, Sequence[float]]  # of which the median is that of ``of``
+    kernels: Kernels  # empty: not measured
 
     def of(self, node: str) -> float:
         """Return the speed of a core as programs find it: with as many ranks on the node as took part."""
@@ -34,11 +36,17 @@ class Speeds:
         return median(rate for node in members for rate in self.values[node])
 
     def share(self, node: str, members: Sequence[str]) -> float:
-        """Return the speed of a node over the usual one of its cluster; 1 where too few of its values tell it apart."""
+        """Return the speed of a node over the usual one of its cluster; 1 where too few of its values tell it apart.
+
+        The values are those of the kernels, if at least three were measured, or else those of the multiply-adds.
+        """
         usual = self.usual(members)
-        differ = [rate for rate in self.values[node] if abs(rate / usual - 1) > SAME_SPEED]
-        share = self.of(node) / usual
-        if len(differ) <= _MOST * len(self.values[node]) or abs(share - 1) <= SAME_SPEED:
+        values = ratios(self.kernels, node, members)
+        if len(values) < _FEWEST:
+            values = [rate / usual for rate in self.values[node]]
+        differ = [one for one in values if abs(one - 1) > SAME_SPEED]
+        share = median(values)
+        if len(differ) <= _MOST * len(values) or abs(share - 1) <= SAME_SPEED:
             return 1.0
         return share
 
@@ -49,7 +57,7 @@ def speeds_of(rows: Rows) -> Speeds:
     for row in rows.of("alone", "busy"):
         found[row.experiment][row.first].append(row.amount / row.time_s)
     alone, busy = ({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy"))
-    return Speeds(alone, busy, {**found["alone"], **found["busy"]})
+    return Speeds(alone, busy, {**found["alone"], **found["busy"]}, kernels_of(rows))
 
 
 def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
@@ -95,14 +103,15 @@ def _far(rows: Rows) -> list[str]:
 
 def _drifted(rows: Rows) -> list[str]:
     """Compare what was repeated early and late."""
-    end_s = rows.rows[-1].at_s
     values: dict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
-    for row in rows.of("alone", "pingpong"):
+    repeated = rows.of("alone", "pingpong")
+    for row in repeated:
         values[row.experiment, row.first, row.second, row.amount].append((row.at_s, row.time_s))
+    begin_s, end_s = min((row.at_s for row in repeated), default=0.0), rows.rows[-1].at_s  # kernels may have run before
     changes: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (experiment, first, _, _), seen in values.items():
-        early = [time_s for at_s, time_s in seen if at_s < end_s / 3]
-        late = [time_s for at_s, time_s in seen if at_s > 2 * end_s / 3]
+        early = [time_s for at_s, time_s in seen if at_s < begin_s + (end_s - begin_s) / 3]
+        late = [time_s for at_s, time_s in seen if at_s > end_s - (end_s - begin_s) / 3]
         if min(len(early), len(late)) >= _FEWEST:
             changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
     told = []

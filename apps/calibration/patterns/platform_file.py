@@ -8,7 +8,7 @@ from typing import Any
 
 from apps.calibration.patterns.sharing import Sharing
 from apps.calibration.platform_file import Cluster
-from platforms.grids.xml import HEADER, number_text
+from platforms.grids.xml import number_text, root_element, written_root
 
 MOST_NODES = 256  # whose pairs have links of their own
 EAGER_BYTES = 65536  # below it MPI_Send does not wait: SimGrid's default, as patterns do not tell
@@ -47,12 +47,7 @@ def sharing_platform(
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
-    root = etree.Element("platform", version="4.1")
-    for line in provenance:
-        root.append(etree.Comment(f" {line.replace('--', '- -')} "))
-    config = etree.SubElement(root, "config")
-    for key, value in options.items():
-        etree.SubElement(config, "prop", id=key, value=value)
+    root = root_element(options, provenance)
     outer = etree.SubElement(root, "zone", id=f"{cluster.name}.zone", routing="Full")
     speed = f"{number_text(cluster.core_flops / 1e9)}Gf"
     wire = {"bandwidth": f"{number_text(sharing.rate_Bps)}Bps", "latency": f"{number_text(latency_s / 2)}s"}
@@ -70,7 +65,7 @@ def sharing_platform(
             etree.SubElement(zone, "host", id=f"{cluster.name}-{i}", speed=speed, core=str(cluster.cores))
         _links(zone, cluster.nodes, sharing, wire)
         _routes(zone, cluster, sharing)
-    return HEADER + etree.tostring(root, pretty_print=True)
+    return written_root(root)
 
 
 def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> None:

@@ -2,6 +2,8 @@
 #pragma once
 #include <stdbool.h>
 
+typedef struct Turns Turns;
+
 typedef struct {
   char name[160];
   double rate;    /* bit/s */
@@ -9,6 +11,7 @@ typedef struct {
   double free_at; /* s: the end of what it has to send so far */
   double most_waiting; /* bytes */
   long packets, dropped;
+  Turns *turns;   /* NULL: packets are served first come, first served */
 } Link;
 
 /* The times, s, at which the first and the last bit of a packet reach the end of what it has crossed so far. */
@@ -20,3 +23,6 @@ typedef struct {
  * than `queue` bytes, and is dropped.  The link begins with a packet when its first bit is there (cut-through), and
  * works on it for bits / rate; its last bit leaves after that, and not before it has come. */
 bool fifo_carry(Link *link, Span *span, int bytes, double queue);
+
+/* Sends a packet whose turn it is. */
+void fifo_pass(Link *link, Span *span, int bytes);

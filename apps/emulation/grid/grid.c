@@ -1,5 +1,7 @@
 #include "grid.h"
 
+#include "turns.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +23,16 @@ static const char *read_link(Grid *grid, const char *line)
   if (grid->nlinks == LINKS)
     return "too many links";
   Link *link = &grid->links[grid->nlinks++];
-  bool whole = sscanf(line, "link %159s %lf %lf", link->name, &link->rate, &link->delay) == 3;
-  return whole && link->rate > 0 && link->delay >= 0 ? NULL : "a wrong link";
+  char order[16];
+  bool whole = sscanf(line, "link %159s %lf %lf %15s", link->name, &link->rate, &link->delay, order) == 4;
+  if (!whole || link->rate <= 0 || link->delay < 0 || (strcmp(order, "fifo") && strcmp(order, "turns")))
+    return "a wrong link";
+  if (!strcmp(order, "fifo"))
+    return NULL;
+  link->turns = calloc(1, sizeof *link->turns);
+  if (!link->turns)
+    return "no memory";
+  return NULL;
 }
 
 static const char *read_path(Grid *grid, const char *line)

@@ -7,7 +7,7 @@
  *   cpu NUMBER            processor of the router and the ranks
  *   pacer PATH            of the library that paces ranks
  *   node NAME ADDRESS SLOTS      the first is the one in which the command runs; it has no slots
- *   link NAME RATE DELAY         of one direction, bit/s and s
+ *   link NAME RATE DELAY ORDER   of one direction, bit/s and s; fifo: first come, first served, turns: flows in turn
  *   path FROM TO LINK...         numbers of nodes and links, in the order in which a packet crosses them */
 #pragma once
 #include "fifo.h"

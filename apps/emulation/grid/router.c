@@ -2,6 +2,7 @@
 #include "router.h"
 
 #include "events.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -24,7 +25,7 @@ static const double VERY_LATE = 5e-4; /* s */
 typedef struct Packet {
   struct Packet *next; /* of those not in use */
   const Path *path;
-  int hop, to, bytes;
+  int hop, flow, to, bytes;
   Span span;
   unsigned char data[]; /* as many as the devices let through */
 } Packet;
@@ -36,7 +37,7 @@ typedef struct {
 } Tally;
 
 static Grid *grid;
-static Events events;
+static Events events, turns; /* of packets, and of links that serve flows in turn */
 static Packet *unused;
 static Tally tally;
 static volatile sig_atomic_t stop;
@@ -67,12 +68,37 @@ static void deliver(Packet *packet)
   release(packet);
 }
 
-static void add_event(double time, Packet *packet)
+static void add(Events *to, double time, void *what)
 {
-  if (!events_add(&events, time, packet)) {
+  if (!events_add(to, time, what)) {
     perror("router");
     exit(1);
   }
+}
+
+/* The packet whose turn it is leaves; the link's next turn comes when it has. */
+static void take_turn(Link *link)
+{
+  Packet *packet = turns_next(link);
+  link->turns->busy = packet != NULL;
+  if (!packet)
+    return;
+  link->turns->waiting_bytes -= packet->bytes;
+  fifo_pass(link, &packet->span, packet->bytes);
+  add(&events, packet->span.first, packet);
+  add(&turns, link->free_at, link);
+}
+
+static void wait_for_turn(Link *link, Packet *packet)
+{
+  double arrives = packet->span.first;
+  if (!turns_join(link, packet->flow, packet->bytes, grid->queue, packet)) {
+    release(packet);
+    return;
+  }
+  if (!link->turns->busy)
+    add(&turns, arrives > link->free_at ? arrives : link->free_at, link);
+  link->turns->busy = true;
 }
 
 /* The packet's first bit has reached its next link; or its last bit its node. */
@@ -82,11 +108,32 @@ static void advance(Packet *packet)
     deliver(packet);
   else if (packet->hop == packet->path->count) {
     packet->hop++;
-    add_event(packet->span.last, packet);
-  } else if (fifo_carry(packet->path->links[packet->hop++], &packet->span, packet->bytes, grid->queue))
-    add_event(packet->span.first, packet);
-  else
-    release(packet);
+    add(&events, packet->span.last, packet);
+  } else {
+    Link *link = packet->path->links[packet->hop++];
+    if (link->turns)
+      wait_for_turn(link, packet);
+    else if (fifo_carry(link, &packet->span, packet->bytes, grid->queue))
+      add(&events, packet->span.first, packet);
+    else
+      release(packet);
+  }
+}
+
+/* Does everything that is due up to a time, in its order. */
+static void go_on(double until)
+{
+  for (;;) {
+    bool turn = turns.size && (!events.size || turns.heap[0].time < events.heap[0].time);
+    Events *first = turn ? &turns : &events;
+    if (!first->size || first->heap[0].time > until)
+      return;
+    void *what = events_take(first).what;
+    if (turn)
+      take_turn(what);
+    else
+      advance(what);
+  }
 }
 
 static int node_of(uint32_t address)
@@ -132,6 +179,7 @@ static void take_in(int from, double sent)
     packet->path = &grid->paths[from][to];
     packet->hop = 0;
     packet->to = to;
+    packet->flow = from * NODES + to;
     packet->bytes = (int)bytes;
     packet->span = (Span){sent, sent};
     advance(packet);
@@ -162,20 +210,19 @@ static void carry(int poller)
   double next = now(), active = next, looked = next;
   while (!stop) {
     struct epoll_event found[NODES];
-    bool idle = !events.size && looked > active + QUIET;
+    bool idle = !events.size && !turns.size && looked > active + QUIET;
     int count = wait_for_packets(poller, found, idle, &next);
     double t = now();
     /* A packet has come at some time since the last look: half of that time ago, on average. */
     double sent = idle ? t : t - 0.5 * (t - looked < grid->tick ? t - looked : grid->tick);
     for (int i = 0; i < count; i++)
       take_in((int)found[i].data.u32, sent);
-    if (count > 0 || events.size)
+    if (count > 0 || events.size || turns.size)
       active = t;
     if (idle)
       next = t;
     looked = t;
-    while (events.size && events.heap[0].time <= t + 0.5 * grid->tick)
-      advance(events_take(&events).what);
+    go_on(t + 0.5 * grid->tick);
   }
 }
 

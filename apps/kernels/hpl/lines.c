@@ -136,6 +136,12 @@ void line_look(Run *run, Passing *p)
     line_pass(run, p);
 }
 
+void line_wait_for_long(Run *run, Passing *p)
+{
+  if (!p->done && is_long(p))
+    line_pass(run, p);
+}
+
 void line_broadcast(Run *run, const Line *line, Topology topology, int root, double *data, int count)
 {
   Passing all = {line, topology, root, count, data, false};
@@ -166,7 +172,7 @@ void line_merge(Run *run, const Line *line, double *mine, double *theirs, int co
   if (helps)
     receive_and_merge(run, mine, theirs, count, rank_at(line, place + power), merge);
   for (int distance = 1; distance < power; distance *= 2) {
-    if (meanwhile && !is_long(meanwhile)) /* whose steps need ranks that may wait in this exchange */
+    if (meanwhile)
       line_look(run, meanwhile);
     int partner = rank_at(line, place ^ distance);
     MPI_Request request = run_start_receive(run, theirs, count, partner, TAG);

@@ -28,6 +28,9 @@ void line_pass(Run *run, Passing *passing);
 /* Does so only if the data have come: returns at once if not. */
 void line_look(Run *run, Passing *passing);
 
+/* Receives and passes on the data of a long broadcast, which HPL does not look for but waits for. */
+void line_wait_for_long(Run *run, Passing *passing);
+
 /* Sends the data of place `root` to all places of the line. */
 void line_broadcast(Run *run, const Line *line, Topology topology, int root, double *data, int count);
 

@@ -113,6 +113,7 @@ static void update_columns(const System *s, const Step *step, int first, int cou
 
 void trailing_update(System *s, const Step *step)
 {
+  line_wait_for_long(s->run, &s->passing);
   if (step->columns == 0)
     return;
   bool verify = s->run->verify;

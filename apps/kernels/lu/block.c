@@ -4,7 +4,7 @@
 
 Block block_make(int n, int rank, int nranks)
 {
-  Block block = {.n = n, .dims = {nranks, 1}};
+  Block block = {.dims = {nranks, 1}};
   for (int d = 2; d <= nranks / d; d++)
     if (nranks % d == 0) {
       block.dims[0] = nranks / d;
@@ -12,17 +12,13 @@ Block block_make(int n, int rank, int nranks)
     }
 
   int place[3] = {rank % block.dims[0], rank / block.dims[0], 0};
-  ptrdiff_t stride = 5;
+  int start[3], count[3];
   for (int axis = 0; axis < 3; axis++) {
     int owners = axis < 2 ? block.dims[axis] : 1;
-    block.start[axis] = split_start(n, owners, place[axis]);
-    block.count[axis] = split_count(n, owners, place[axis]);
-    block.first[axis] = place[axis] == 0 ? 1 : 0;
-    block.end[axis] = block.count[axis] - (place[axis] == owners - 1 ? 1 : 0);
-    block.stride[axis] = stride;
-    stride *= block.count[axis] + 2 * BLOCK_HALO;
+    start[axis] = split_start(n, owners, place[axis]);
+    count[axis] = split_count(n, owners, place[axis]);
   }
-  block.size = (size_t)stride;
+  block.box = box_make(n, start, count);
 
   for (int axis = 0; axis < 2; axis++) {
     int step = axis == 0 ? 1 : block.dims[0];

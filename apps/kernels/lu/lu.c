@@ -3,12 +3,12 @@
  * iteration pass through the grid of ranks as wavefronts, plane by plane. */
 #include <stdlib.h>
 
+#include "../flow/norms.h"
+#include "../flow/residual.h"
 #include "../harness/run.h"
 #include "block.h"
 #include "exchange.h"
-#include "norms.h"
-#include "problem.h"
-#include "residual.h"
+#include "surface.h"
 #include "sweep.h"
 
 /* Flops per unknown.  The official count of an iteration is a polynomial in n.  Its share per unknown is divided among
@@ -32,26 +32,28 @@ static Flops flops_make(int n)
 
 typedef struct {
   Run *run;
-  Problem problem;
+  Relaxation relaxation;
   Block block;
   Exchange exchange;
   Flops flops;
   double *u, *v, *forcing; /* v: the residual, from which the sweeps compute the correction of u */
 } Lu;
 
-static void lu_make(Lu *lu, Run *run, Problem problem, Block block)
+static void lu_make(Lu *lu, Run *run, Relaxation relaxation, Block block)
 {
-  *lu = (Lu){.run = run, .problem = problem, .block = block, .flops = flops_make(problem.n)};
+  const Box *box = &block.box;
+  const Problem *problem = &relaxation.problem;
+  *lu = (Lu){.run = run, .relaxation = relaxation, .block = block, .flops = flops_make(box->n)};
   lu->exchange = exchange_make(run, &lu->block);
-  lu->u = run_array(run, block.size, sizeof(double));
-  lu->v = run_array(run, block.size, sizeof(double));
-  lu->forcing = run_array(run, block.size, sizeof(double));
+  lu->u = run_array(run, box->size, sizeof(double));
+  lu->v = run_array(run, box->size, sizeof(double));
+  lu->forcing = run_array(run, box->size, sizeof(double));
   if (!run->verify)
     return;
-  problem_fill_exact(&lu->problem, &lu->block, lu->u);
+  problem_fill_exact(problem, box, lu->u);
   for (int axis = 0; axis < 3; axis++)
-    residual_add(&lu->problem, &lu->block, axis, lu->u, lu->forcing);
-  problem_fill_start(&lu->problem, &lu->block, lu->u);
+    residual_add(problem, box, axis, lu->u, lu->forcing);
+  problem_fill_start(problem, box, lu->u);
 }
 
 static void lu_free(Lu *lu)
@@ -65,13 +67,13 @@ static void lu_free(Lu *lu)
 /* Charges flops for each unknown of so many planes across z. */
 static void charge_planes(Lu *lu, int planes, double flops)
 {
-  charge_flops(lu->run, planes * block_plane(&lu->block) * flops);
+  charge_flops(lu->run, planes * box_plane(&lu->block.box, 2) * flops);
 }
 
 /* to := a to + b from, in the whole field; v and the forcing are zero except at the unknowns. */
 static void combine(const Lu *lu, double a, double *to, double b, const double *from)
 {
-  for (size_t i = 0; lu->run->verify && i < lu->block.size; i++)
+  for (size_t i = 0; lu->run->verify && i < lu->block.box.size; i++)
     to[i] = a * to[i] + b * from[i];
 }
 
@@ -83,41 +85,51 @@ static void compute_residual(Lu *lu)
     if (axis < 2)
       exchange_halo(&lu->exchange, lu->u, axis);
     if (lu->run->verify)
-      residual_add(&lu->problem, &lu->block, axis, lu->u, lu->v);
-    charge_planes(lu, lu->block.n - 2, lu->flops.residual);
+      residual_add(&lu->relaxation.problem, &lu->block.box, axis, lu->u, lu->v);
+    charge_planes(lu, lu->block.box.n - 2, lu->flops.residual);
   }
 }
 
 static void sweep(Lu *lu, int way)
 {
-  int first = lu->block.first[2], last = lu->block.end[2] - 1;
+  int first = lu->block.box.first[2], last = lu->block.box.end[2] - 1;
   for (int k = way > 0 ? first : last; k >= first && k <= last; k += way) {
     exchange_wait_plane(&lu->exchange, lu->v, k, way);
     if (lu->run->verify)
-      sweep_plane(&lu->problem, &lu->block, k, way, lu->u, lu->v);
+      sweep_plane(&lu->relaxation, &lu->block.box, k, way, lu->u, lu->v);
     charge_planes(lu, 1, lu->flops.sweep);
     exchange_send_plane(&lu->exchange, lu->v, k, way);
   }
+}
+
+/* Computes the root mean square of v. */
+static void norm_of_v(Lu *lu, double norm[5])
+{
+  for (int m = 0; m < 5; m++)
+    norm[m] = 0;
+  if (lu->run->verify)
+    norms_add(&lu->relaxation.problem, &lu->block.box, lu->v, norm);
+  norms_finish(lu->run, lu->block.box.n, norm);
 }
 
 /* Does one step.  Only the last step computes `residual_norm`, and the norm of the correction, as in the benchmark;
  * neither norm is in the official count. */
 static void iterate(Lu *lu, bool last, double residual_norm[5])
 {
-  const Problem *problem = &lu->problem;
-  int planes = problem->n - 2;
-  combine(lu, problem->dt, lu->v, 0, lu->v);
+  double omega = lu->relaxation.omega, dt = lu->relaxation.problem.dt;
+  int planes = lu->block.box.n - 2;
+  combine(lu, dt, lu->v, 0, lu->v);
   charge_planes(lu, planes, lu->flops.scale);
   sweep(lu, 1);
   sweep(lu, -1);
-  combine(lu, 1, lu->u, 1 / (problem->omega * (2 - problem->omega)), lu->v);
+  combine(lu, 1, lu->u, 1 / (omega * (2 - omega)), lu->v);
   charge_planes(lu, planes, lu->flops.update);
   double correction_norm[5];
   if (last)
-    norms_of(lu->run, &lu->block, lu->v, correction_norm);
+    norm_of_v(lu, correction_norm);
   compute_residual(lu);
   if (last)
-    norms_of(lu->run, &lu->block, lu->v, residual_norm);
+    norm_of_v(lu, residual_norm);
 }
 
 int main(int argc, char **argv)
@@ -126,37 +138,40 @@ int main(int argc, char **argv)
                                         "errnm2", "errnm3", "errnm4", "errnm5", "frcnorm"};
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n"), itmax = run_integer(&run, "itmax");
-  Problem problem = problem_make(n, run_number(&run, "dt"), run_number(&run, "omega"));
+  Relaxation relaxation = {problem_make(n, run_number(&run, "dt")), run_number(&run, "omega")};
+  double dt = relaxation.problem.dt, omega = relaxation.omega;
   Check checks[11];
   for (int i = 0; i < 11; i++)
     checks[i] = (Check){names[i], 0, run_number(&run, names[i]), false};
   Block block = block_make(n, run.rank, run.nranks);
   if (n < 6 || n > 10000)
     run_refuse(&run, "n is %d, not between 6 and 10000", n);
-  if (n / block.dims[0] < BLOCK_HALO)
+  if (n / block.dims[0] < BOX_HALO)
     run_refuse(&run, "%s would form a grid of %d x %d, which needs at least %d points per direction, n is %d",
-               run.ranks, block.dims[0], block.dims[1], BLOCK_HALO * block.dims[0], n);
-  if (!(problem.dt > 0 && problem.omega > 0 && problem.omega < 2))
+               run.ranks, block.dims[0], block.dims[1], BOX_HALO * block.dims[0], n);
+  if (!(dt > 0 && omega > 0 && omega < 2))
     run_refuse(&run, "dt is not positive, or omega is not between 0 and 2");
   if (!run_ready(&run))
     return run_end(&run);
 
   Lu lu;
-  lu_make(&lu, &run, problem, block);
+  lu_make(&lu, &run, relaxation, block);
   compute_residual(&lu);
-  double residual_norm[5], error_norm[5];
+  double residual_norm[5], error_norm[5] = {0};
   run_start(&run);
   for (int it = 0; it < run.iterations; it++) {
     iterate(&lu, it == run.iterations - 1, residual_norm);
     run_iteration(&run);
   }
   run_stop(&run);
-  norms_of_error(&run, &lu.problem, &lu.block, lu.u, error_norm);
+  if (run.verify)
+    norms_add_error(&relaxation.problem, &lu.block.box, lu.u, error_norm);
+  norms_finish(&run, n, error_norm);
   for (int m = 0; m < 5; m++) {
     checks[m].computed = residual_norm[m];
     checks[5 + m].computed = error_norm[m];
   }
-  checks[10].computed = norms_surface_integral(&run, &lu.problem, &lu.block, lu.u);
+  checks[10].computed = surface_integral(&run, &relaxation.problem, &lu.block.box, lu.u);
   run_report(&run, checks, 11, 1e-8, run.iterations == itmax);
   lu_free(&lu);
   return run_end(&run);

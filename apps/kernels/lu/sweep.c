@@ -1,6 +1,6 @@
 #include "sweep.h"
 
-#include "flux.h"
+#include "../flow/flux.h"
 
 /* r := D^-1 r, with D at the point with state u.  D = 1 + 2 dt / h^2 (derivative of the potentials of all three axes)
  * couples each component only to earlier ones, so a forward substitution solves it. */
@@ -31,40 +31,40 @@ FLUX_INLINE void couple(const Problem *problem, const double *u, const double *v
     sum[m] -= way * problem->first * change.convective[m] + problem->second * change.potential[m];
 }
 
-FLUX_INLINE void solve_point(const Problem *problem, const Block *block, const double *u, double *v, const int way)
+FLUX_INLINE void solve_point(const Relaxation *relaxation, const Box *box, const double *u, double *v, const int way)
 {
   double sum[5] = {0};
-  ptrdiff_t z = way * block->stride[2], y = way * block->stride[1], x = way * block->stride[0];
-  couple(problem, u - z, v - z, sum, 2, way);
-  couple(problem, u - y, v - y, sum, 1, way);
-  couple(problem, u - x, v - x, sum, 0, way);
-  double scale = problem->omega * problem->dt;
+  ptrdiff_t z = way * box->stride[2], y = way * box->stride[1], x = way * box->stride[0];
+  couple(&relaxation->problem, u - z, v - z, sum, 2, way);
+  couple(&relaxation->problem, u - y, v - y, sum, 1, way);
+  couple(&relaxation->problem, u - x, v - x, sum, 0, way);
+  double scale = relaxation->omega * relaxation->problem.dt;
 #pragma GCC unroll 5
   for (int m = 0; m < 5; m++)
     sum[m] = way > 0 ? v[m] - scale * sum[m] : scale * sum[m];
-  solve_diagonal(problem, u, sum);
+  solve_diagonal(&relaxation->problem, u, sum);
 #pragma GCC unroll 5
   for (int m = 0; m < 5; m++)
     v[m] = way > 0 ? sum[m] : v[m] - sum[m];
 }
 
-FLUX_INLINE void solve_plane(const Problem *problem, const Block *block, int k, double *u, double *v, const int way)
+FLUX_INLINE void solve_plane(const Relaxation *relaxation, const Box *box, int k, double *u, double *v, const int way)
 {
-  int rows = block->end[1] - block->first[1], points = block->end[0] - block->first[0];
+  int rows = box->end[1] - box->first[1], points = box->end[0] - box->first[0];
   for (int b = 0; b < rows; b++) {
-    int j = way > 0 ? block->first[1] + b : block->end[1] - 1 - b;
-    int i = way > 0 ? block->first[0] : block->end[0] - 1;
-    const double *state = block_at(block, u, i, j, k);
-    double *unknown = block_at(block, v, i, j, k);
-    for (int a = 0; a < points; a++, state += way * block->stride[0], unknown += way * block->stride[0])
-      solve_point(problem, block, state, unknown, way);
+    int j = way > 0 ? box->first[1] + b : box->end[1] - 1 - b;
+    int i = way > 0 ? box->first[0] : box->end[0] - 1;
+    const double *state = box_at(box, u, i, j, k);
+    double *unknown = box_at(box, v, i, j, k);
+    for (int a = 0; a < points; a++, state += way * box->stride[0], unknown += way * box->stride[0])
+      solve_point(relaxation, box, state, unknown, way);
   }
 }
 
-void sweep_plane(const Problem *problem, const Block *block, int k, int way, double *u, double *v)
+void sweep_plane(const Relaxation *relaxation, const Box *box, int k, int way, double *u, double *v)
 {
   if (way > 0)
-    solve_plane(problem, block, k, u, v, 1);
+    solve_plane(relaxation, box, k, u, v, 1);
   else
-    solve_plane(problem, block, k, u, v, -1);
+    solve_plane(relaxation, box, k, u, v, -1);
 }

@@ -3,10 +3,15 @@
 #ifndef LU_SWEEP_H
 #define LU_SWEEP_H
 
-#include "problem.h"
+#include "../flow/problem.h"
+
+typedef struct {
+  Problem problem;
+  double omega; /* relaxation factor */
+} Relaxation;
 
 /* Solves for plane k; v is known on the previous planes and points in the direction of the sweep:
  *     way =  1:  (D + omega L) v := v        way = -1:  (1 + omega D^-1 U) v := v */
-void sweep_plane(const Problem *problem, const Block *block, int k, int way, double *u, double *v);
+void sweep_plane(const Relaxation *relaxation, const Box *box, int k, int way, double *u, double *v);
 
 #endif

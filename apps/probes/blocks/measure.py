@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,27 +13,32 @@ from typing import Any
 
 from apps.child.process import run_bounded
 from apps.child.run_folder import environment
-from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
-from apps.probes.network.measure import Measurement, NetworkPlan, check_shape, measure
-from apps.probes.network.on_machine import measure_on_machine
+from apps.machines.launch import find_launcher
+from apps.machines.machine_file import Machine
+from apps.probes.network.measure import HEADERS as NETWORK_HEADERS
+from apps.probes.network.measure import REAL_UNDER, SIMULATED_UNDER, Measurement, check_shape
+from apps.probes.simulated import check_ready, run_simulated
 from apps.results.energy import counted
-from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names, check_options
+from apps.spec.engine_options import ENGINE_OPTIONS, check_options
 from platforms.files.scratch import scratch_folder
 from platforms.model.platform import Platform
 from platforms.read.content import loadable
-from platforms.simgrid.child import die_with_parent
-from platforms.simgrid.compiling import compile_once
-from platforms.simgrid.installed import check_simgrid
+from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
 MPI_BLOCKS = ("compute", "idle", "p2p", "send", "bcast", "scatter", "gather", "alltoall", "barrier")
 DISK_BLOCKS = ("disk_read", "disk_write")
+ON_ONE_NODE = ("compute", "idle")
 _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
-_MPI_SOURCES = (_HERE / "blockprobe.c", _COMMON / "energy.c", _COMMON / "json.c")
+_MPI_SOURCES = (
+    *(_HERE / name for name in ("blockprobe.c", "plan.c")), SIMULATED_UNDER,
+    *(_COMMON / name for name in ("energy.c", "json.c")),
+)  # fmt: skip
+_REAL_SOURCES = (*(_HERE / name for name in ("realblocks.c", "plan.c")), *REAL_UNDER)
 _DISK_SOURCE = _HERE / "diskprobe.cpp"
-_HEADERS = tuple(_COMMON / name for name in ("checked.h", "energy.h", "json.h"))
+_HEADERS = (_HERE / "plan.h", *NETWORK_HEADERS, *(_COMMON / name for name in ("energy.h", "json.h", "work.h")))
 
 
 @dataclass(frozen=True)
@@ -79,16 +82,29 @@ class BlockPlan:
     platform: Platform
     experiments: tuple[Experiment, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
+    machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
         content = json.dumps([_as_text(one) for one in self.experiments])
+        if self.machine is not None:
+            return self._identity_on(self.machine, content)
         return {
             "platform_hash": self.platform.content_hash,
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
             "options": dict(self.options),
-            "program_hash": _program_hash(),
+            "program_hash": _program_hash((*_MPI_SOURCES, _DISK_SOURCE)),
             "simgrid": simgrid_identity(),
+        }
+
+    def _identity_on(self, machine: Machine, content: str) -> dict[str, Any]:
+        tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
+        return {
+            "source": "measurement",
+            "machine": machine.content_hash,
+            "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "program_hash": _program_hash(_REAL_SOURCES),
+            "tools": [str(one) for one in tools],
         }
 
     def check(self, measured: Measurement) -> None:
@@ -113,12 +129,8 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
         KernelError: The options do not fit, or a host cannot be used.
         SimulationError: A simulation does not succeed.
     """
-    check_simgrid()
     check_options(plan.options, plan.platform, ENGINE_OPTIONS)
-    hosts = dict.fromkeys(host for one in plan.experiments for host in one.hosts)
-    for host in hosts:
-        plan.platform.host(host)
-    check_host_names(hosts)
+    check_ready(plan.platform, dict.fromkeys(host for one in plan.experiments for host in one.hosts))
     times_s, held_s = [0.0] * len(plan.experiments), [0.0] * len(plan.experiments)
     energies_j: list[float | None] = [None] * len(plan.experiments)
     wall_s = 0.0
@@ -131,30 +143,16 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
             held = output.get("held_s", output["times_s"])  # a disk is held for the time of its block
             for i, *found in zip(places, output["times_s"], held, joules, strict=True):
                 times_s[i], held_s[i], energies_j[i] = found
-    node_s = sum(map(_node_seconds, plan.experiments, held_s))
+    node_s = sum(map(node_seconds, plan.experiments, held_s))
     return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
 
 
-def carry_out(
-    plan: NetworkPlan | BlockPlan, *, time_limit_s: float | None = None, stop: threading.Event | None = None
-) -> Measurement:
-    """Carry out any plan, in simulation or on its machine, and return its result.
-
-    Args:
-        plan: The plan.
-        time_limit_s: Wall time that each simulation may take, s; None: any.
-        stop: Another thread sets it to end measuring on a machine.
-
-    Raises:
-        UserError: The options do not fit, or a host cannot be used.
-        SimulationError: A simulation does not succeed.
-        Stopped: ``stop`` was set.
-    """
-    if isinstance(plan, BlockPlan):
-        return measure_blocks(plan, time_limit_s=time_limit_s)
-    if plan.machine is not None:
-        return measure_on_machine(plan, plan.machine, time_limit_s=time_limit_s, stop=stop)
-    return measure(plan, time_limit_s=time_limit_s)
+def real_blocks(machine: Machine) -> Path:
+    """Return the program that carries out plans under the machine's MPI."""
+    return compile_once(
+        "realblocks", _REAL_SOURCES, compiler=[machine.compilers.c], flags=["-O2", "-std=gnu11", "-pthread"],
+        libraries=["-ldl"], headers=_HEADERS, folder=machine.compiled_folder,
+    )  # fmt: skip
 
 
 def disks_of(platform: Platform) -> tuple[Disk, ...]:
@@ -168,15 +166,16 @@ def _as_text(one: Experiment) -> list[Any]:
     return [one.block, list(one.hosts), one.amount, None if one.disk is None else [one.disk.host, one.disk.name]]
 
 
-def _node_seconds(one: Experiment, held_s: float) -> float:
+def node_seconds(one: Experiment, held_s: float) -> float:
+    """Return the hosts of an experiment times the time for which they are held."""
     hosts = set(one.hosts) | ({one.disk.host} if one.disk is not None else set())
     return len(hosts) * held_s
 
 
 @cache
-def _program_hash() -> str:
+def _program_hash(sources: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for path in (*_MPI_SOURCES, _DISK_SOURCE, *_HEADERS):
+    for path in (*sources, *_HEADERS):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -193,24 +192,18 @@ def _run_mpi(
         "blockprobe", _MPI_SOURCES, compiler=["smpicc"], flags=["-O2", "-std=gnu11"], headers=_HEADERS
     )
     energy = tuple(name for name in counted(plan.platform) if name == "hosts")
-    with scratch_folder("smpi") as folder:
-        (folder / "blockprobe").symlink_to(program)
-        hosts, lines = mpi_plan(experiments)
-        write_host_file(folder / "hosts", hosts)
-        (folder / "plan").write_text("".join(f"{line}\n" for line in lines))
-        command = smpirun_command(
-            "./blockprobe",
-            ["plan", *(["energy"] if energy else [])],
-            nranks=len(hosts),
-            host_file="hosts",
-            platform=loadable(plan.platform),
-            options={**ENGINE_OPTIONS, **dict(plan.options)},
-            energy=energy,
-            wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
-        )
-        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
-        output = final_record(done, f"measuring the blocks of {plan.platform.name}")
-    return output, done.wall_s
+    hosts, lines = mpi_plan(experiments)
+    done = run_simulated(
+        program,
+        ["plan", *(["energy"] if energy else [])],
+        hosts,
+        plan.platform,
+        files={"plan": "".join(f"{line}\n" for line in lines)},
+        options=plan.options,
+        energy=energy,
+        time_limit_s=time_limit_s,
+    )
+    return final_record(done, f"measuring the blocks of {plan.platform.name}"), done.wall_s
 
 
 def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:

@@ -42,6 +42,26 @@ static int *given_clusters(const char *text, int nranks)
   return clusters;
 }
 
+/* Makes the communicator of the first rank of every node; rank 0 has the names of all. */
+static MPI_Comm firsts_of_nodes(const Process *me, const char *names, int name_bytes)
+{
+  int *first = NULL, mine;
+  if (me->rank == 0) {
+    first = checked(calloc((size_t)me->nranks, sizeof *first));
+    for (int i = 0; i < me->nranks; i++) {
+      int j = 0;
+      while (strcmp(names + (size_t)j * (size_t)name_bytes, names + (size_t)i * (size_t)name_bytes))
+        j++;
+      first[i] = i == j;
+    }
+  }
+  MPI_Scatter(first, 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  free(first);
+  MPI_Comm firsts;
+  MPI_Comm_split(MPI_COMM_WORLD, mine ? 0 : MPI_UNDEFINED, me->rank, &firsts);
+  return firsts;
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -62,6 +82,7 @@ int main(int argc, char **argv)
   if (me.rank == 0)
     names = checked(calloc((size_t)me.nranks, sizeof name));
   MPI_Gather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  me.firsts = firsts_of_nodes(&me, names, sizeof name);
   if (me.rank == 0) {
     const char *clusters = argument(argc, argv, "clusters");
     Plan plan = {.me = &me, .names = names, .name_bytes = sizeof name};
@@ -73,6 +94,8 @@ int main(int argc, char **argv)
     free(plan.given);
   } else
     serve(&me);
+  if (me.firsts != MPI_COMM_NULL)
+    MPI_Comm_free(&me.firsts);
   free(names);
   free(me.out);
   free(me.in);

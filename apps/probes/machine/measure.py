@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from apps.child.process import run_bounded
-from apps.child.run_folder import environment
-from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import check_success
-from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
-from platforms.files.scratch import scratch_folder
+from apps.probes.simulated import check_ready, run_simulated
 from platforms.model.platform import Platform
-from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once
-from platforms.simgrid.installed import check_simgrid
-from platforms.simgrid.repairs import loaded_first
 
 _HERE = Path(__file__).parent
-SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "orders.c"))
-HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _HERE.parents[1] / "common" / "checked.h")
+SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c"))
+_COMMON = _HERE.parents[1] / "common"
+HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _COMMON / "checked.h", _COMMON / "work.h")
 
 
 def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path | None = None) -> Path:
@@ -55,25 +48,10 @@ def simulated_rows(
         UserError: A host is not on the platform, or smpirun cannot name it.
         SimulationError: The simulation does not succeed.
     """
-    check_simgrid()
-    for host in hosts:
-        platform.host(host)
-    check_host_names(hosts)
+    check_ready(platform, hosts)
     program = compile_once(
         "measure-simulated", SOURCES, compiler=["smpicc"], flags=["-O2", "-std=gnu11", "-DSIMULATED"], headers=HEADERS
     )
-    with scratch_folder("smpi") as folder:
-        (folder / "measure").symlink_to(program)
-        write_host_file(folder / "hosts", hosts)
-        command = smpirun_command(
-            "./measure",
-            arguments,
-            nranks=len(hosts),
-            host_file="hosts",
-            platform=platform.path,
-            options=ENGINE_OPTIONS,
-            wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
-        )
-        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
+    done = run_simulated(program, arguments, hosts, platform, time_limit_s=time_limit_s)
     check_success(done, f"measuring {platform.name}")
     return done.output

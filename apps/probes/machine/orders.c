@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* RTLD_DEFAULT */
+#define _GNU_SOURCE /* RTLD_DEFAULT, for work.h */
 #include "orders.h"
 #include "../../common/checked.h"
 #include <mpi.h>
@@ -6,13 +6,10 @@
 #ifdef SIMULATED
 #include <smpi/smpi.h>
 #else
-#include <dlfcn.h>
+#include "../../common/work.h"
 #endif
 
 enum { ORDER = 1, RESULT, READY, GO, DATA, ACK };
-#ifndef SIMULATED
-static const double LEAST_HELD_S = 1e-4;
-#endif
 
 static void send_to(int other, int bytes, const Process *me)
 {
@@ -141,31 +138,10 @@ static int take_part_in_flows(const Order *order, const Process *me, double *tim
 #ifdef SIMULATED
 static void compute(double operations) { smpi_execute_flops_benched(operations); }
 #else
-/* An emulated node may hold the rank for as long as so many operations take on it; tells whether it has. */
-static bool held(double operations)
-{
-  void (*pace)(double) = (void (*)(double))dlsym(RTLD_DEFAULT, "pace_operations");
-  double start = MPI_Wtime();
-  if (pace)
-    pace(operations);
-  return MPI_Wtime() - start > LEAST_HELD_S;
-}
-
 static void compute(double operations)
 {
-  enum { CHAINS = 16 }; /* independent of each other, so that several multiply-adds are under way at once */
-  double x[CHAINS];
-  volatile double kept;
-  if (held(operations))
-    return;
-  for (int i = 0; i < CHAINS; i++)
-    x[i] = i;
-  for (double done = 0; done < operations; done += 2 * CHAINS)
-    for (int i = 0; i < CHAINS; i++)
-      x[i] = x[i] * 0.999999 + 1e-6;
-  for (int i = 0; i < CHAINS; i++)
-    kept = x[i];
-  (void)kept;
+  if (!work_held(operations))
+    work_done(operations);
 }
 #endif
 
@@ -176,11 +152,28 @@ static double work(double operations)
   return MPI_Wtime() - start;
 }
 
+/* Returns the seconds of a call, as the rank sees it that takes longest; on rank 0 of those that take part. */
+static double all_to_all(const Order *order, const Process *me)
+{
+  double start, mine, longest = 0;
+  MPI_Alltoall(me->out, 1, MPI_BYTE, me->in, 1, MPI_BYTE, me->firsts); /* all connections are open, all have come */
+  start = MPI_Wtime();
+  for (int i = 0; i < order->repeats; i++)
+    MPI_Alltoall(me->out, order->bytes, MPI_BYTE, me->in, order->bytes, MPI_BYTE, me->firsts);
+  mine = (MPI_Wtime() - start) / order->repeats;
+  MPI_Reduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, me->firsts);
+  return longest;
+}
+
 /* Takes part in an order; returns the number of times to report. */
 static int take_part(const Order *order, const Process *me, double *times)
 {
   if (order->what == FLOW)
     return take_part_in_flows(order, me, times);
+  if (order->what == ALL_TO_ALL) {
+    all_to_all(order, me);
+    return 0;
+  }
   if (order->what == WORK) {
     for (int i = 0; i < order->repeats; i++)
       times[i] = work(order->operations);
@@ -279,6 +272,15 @@ void carry_out_flows(const Process *me, int count, const Flows *flows, double ti
   double my_time = run(&mine, me);
   for (int i = 0; i < count; i++)
     times_s[i] = from[i] == 0 ? my_time : (collect(from[i], times), times[0]);
+}
+
+double carry_out_all_to_all(const Process *me, int count, const int firsts[], int bytes, int repeats)
+{
+  Order order = {.what = ALL_TO_ALL, .bytes = bytes, .repeats = repeats};
+  for (int i = 0; i < count; i++)
+    if (firsts[i] != 0)
+      give(&order, firsts[i]);
+  return all_to_all(&order, me);
 }
 
 void carry_out_work(const Process *me, int count, const int ranks[], double operations, double times_s[])

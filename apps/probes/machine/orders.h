@@ -5,6 +5,7 @@
 #ifndef APPS_PROBES_MACHINE_ORDERS_H
 #define APPS_PROBES_MACHINE_ORDERS_H
 
+#include <mpi.h>
 #include <stdbool.h>
 
 enum { MOST_REPEATS = 64, MOST_TIMES = 2 * MOST_REPEATS };
@@ -15,6 +16,7 @@ typedef enum {
   ISEND,     /* first: MPI_Isend alone, while second waits in MPI_Recv */
   LATE_RECV, /* first: MPI_Recv, pause_s after second was told to call MPI_Send */
   LATE_SEND, /* first: MPI_Send, while second calls MPI_Recv pause_s later */
+  ALL_TO_ALL, /* `repeats` calls of MPI_Alltoall one after the other, `bytes` to each; one time: of a call */
   FLOW,      /* one message to `first` and one from `second`, both at once, or one of them (-1: none) */
   WORK       /* `operations` of computing */
 } What;
@@ -28,6 +30,7 @@ typedef struct {
 typedef struct {
   int rank, nranks, largest; /* largest: bytes of a buffer */
   char *out, *in;
+  MPI_Comm firsts; /* the first rank of every node; MPI_COMM_NULL on other ranks */
 } Process;
 
 /* Carries out one order after the other, until STOP. */
@@ -48,6 +51,9 @@ typedef struct {
 
 /* Rank 0: carries out flows; times_s: from the start until the sender knows that its message has been received. */
 void carry_out_flows(const Process *me, int count, const Flows *flows, double times_s[]);
+
+/* Rank 0: has the first ranks of all nodes call MPI_Alltoall `repeats` times; returns the seconds that a call takes. */
+double carry_out_all_to_all(const Process *me, int count, const int firsts[], int bytes, int repeats);
 
 /* Rank 0: has count ranks compute at once; times_s: of each. */
 void carry_out_work(const Process *me, int count, const int ranks[], double operations, double times_s[]);

@@ -1,44 +1,20 @@
 #include "plan.h"
 #include "../../common/checked.h"
+#include "flows.h"
+#include "nodes.h"
+#include "rows.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { LATENCY_REPEATS = 6, MOST_SIZES = 64, MOST_FLOWS = 32, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
-static const double CLUSTER_GAP = 1.5;      /* latencies this many times larger than the next smaller ones part clusters */
+enum { MOST_SIZES = 64, LEAST_LARGEST = 131072, TRIPS_OF_LARGEST = 150, SMALL = 16384, MIDDLE = 262144 };
 static const double LEAST_PAUSE_S = 5e-3;   /* of a receiver that is late on purpose */
 static const double FAR_S = 5e-3;           /* of latency: pairs that are farther get fewer repeats */
-static const double WORK_S = 0.02;          /* of computing at once */
 
 typedef struct {
   int first, second; /* ranks */
   int all_sizes;     /* whether all sizes are measured, and the calls alone */
 } Pair;
-
-static double elapsed(const Plan *plan) { return MPI_Wtime() - plan->start; }
-
-static const char *name_of(const Plan *plan, int rank) { return plan->names + (size_t)rank * (size_t)plan->name_bytes; }
-
-/* experiment: which one; group: rows of one group were measured at once; first, second: nodes of the sender and of the
- * receiver; amount: bytes of a message, or operations of computing; time_s: the time; at_s: when, since the start. */
-static void print_row(const Plan *plan, const char *experiment, int first, int second, double amount, double time_s)
-{
-  printf("%s,%d,%s,%s,%.0f,%.9g,%.6f\n", experiment, plan->group, name_of(plan, first),
-         second < 0 ? "" : name_of(plan, second), amount, time_s, elapsed(plan));
-}
-
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(int count, double values[])
-{
-  qsort(values, (size_t)count, sizeof *values, compare);
-  return values[count / 2];
-}
 
 static int random_below(Plan *plan, int limit)
 {
@@ -55,118 +31,6 @@ static void shuffle(Plan *plan, int count, int values[])
   }
 }
 
-static void find_nodes(Plan *plan)
-{
-  int nranks = plan->me->nranks;
-  plan->node_of = checked(calloc((size_t)nranks, sizeof(int)));
-  plan->first_of = checked(calloc((size_t)nranks, sizeof(int)));
-  plan->ranks_on = checked(calloc((size_t)nranks, sizeof(int)));
-  plan->cluster_of = checked(calloc((size_t)nranks, sizeof(int)));
-  for (int rank = 0; rank < nranks; rank++) {
-    int node = 0;
-    while (node < plan->nodes && strcmp(name_of(plan, rank), name_of(plan, plan->first_of[node])))
-      node++;
-    if (node == plan->nodes)
-      plan->first_of[plan->nodes++] = rank;
-    plan->node_of[rank] = node;
-    plan->ranks_on[node]++;
-  }
-}
-
-static double round_trip(const Plan *plan, int first, int second)
-{
-  double times[MOST_TIMES], trips[MOST_REPEATS];
-  Order order = {.what = PING_PONG, .first = first, .second = second, .bytes = 1, .repeats = LATENCY_REPEATS};
-  carry_out(plan->me, order, times);
-  for (int i = 1; i < LATENCY_REPEATS; i++) /* the first one may have to connect */
-    trips[i - 1] = times[2 * i + 1];
-  return median(LATENCY_REPEATS - 1, trips);
-}
-
-static void measure_latencies(Plan *plan)
-{
-  int n = plan->nodes;
-  plan->latency_s = checked(calloc((size_t)n * (size_t)n, sizeof(double)));
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++) {
-      int first = plan->first_of[i], second = plan->first_of[j];
-      double trip_s = round_trip(plan, first, second);
-      plan->latency_s[i * n + j] = plan->latency_s[j * n + i] = trip_s / 2;
-      plan->group++;
-      print_row(plan, "latency", first, second, 1, trip_s);
-    }
-}
-
-/* Returns the latency that parts clusters: in the middle of the widest gap, or above all if there is none. */
-static double parting_latency(const Plan *plan)
-{
-  int n = plan->nodes, count = 0;
-  double *sorted = checked(malloc((size_t)n * (size_t)n * sizeof *sorted)), widest = CLUSTER_GAP, found = 1e300;
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++)
-      sorted[count++] = plan->latency_s[i * n + j];
-  qsort(sorted, (size_t)count, sizeof *sorted, compare);
-  for (int i = 1; i < count; i++)
-    if (sorted[i] > widest * sorted[i - 1]) {
-      widest = sorted[i] / sorted[i - 1];
-      found = (sorted[i] + sorted[i - 1]) / 2;
-    }
-  free(sorted);
-  return found;
-}
-
-/* Joins nodes whose latency is small, directly or by others, and numbers the clusters in the order of their nodes. */
-static void find_clusters(Plan *plan)
-{
-  int n = plan->nodes;
-  double parting = parting_latency(plan);
-  for (int i = 0; i < n; i++)
-    plan->cluster_of[i] = plan->given ? plan->given[plan->first_of[i]] : i;
-  for (int again = !plan->given; again;) {
-    again = 0;
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++)
-        if (i != j && plan->latency_s[i * n + j] < parting && plan->cluster_of[j] > plan->cluster_of[i]) {
-          plan->cluster_of[j] = plan->cluster_of[i];
-          again = 1;
-        }
-  }
-  int *numbers = checked(malloc((size_t)n * sizeof *numbers));
-  memcpy(numbers, plan->cluster_of, (size_t)n * sizeof *numbers);
-  for (int i = 0; i < n; i++) {
-    int before = 0;
-    while (numbers[before] != numbers[i])
-      before++;
-    plan->cluster_of[i] = before == i ? plan->clusters++ : plan->cluster_of[before];
-  }
-  free(numbers);
-  for (int i = 0; i < n; i++) {
-    plan->group = plan->cluster_of[i];
-    print_row(plan, "node", plan->first_of[i], -1, plan->ranks_on[i], 0);
-  }
-}
-
-/* Returns the first rank of the place-th node of a cluster, from its end if place is negative; -1: there is none. */
-static int member(const Plan *plan, int cluster, int place)
-{
-  int count = 0;
-  for (int i = 0; i < plan->nodes; i++)
-    count += plan->cluster_of[i] == cluster;
-  int asked = place < 0 ? count + place : place;
-  for (int i = 0; i < plan->nodes && asked >= 0; i++)
-    if (plan->cluster_of[i] == cluster && asked-- == 0)
-      return plan->first_of[i];
-  return -1;
-}
-
-static int size_of(const Plan *plan, int cluster)
-{
-  int count = 0;
-  while (member(plan, cluster, count) >= 0)
-    count++;
-  return count;
-}
-
 /* Adds a pair; all sizes are measured for the first of its kind. */
 static int add_pair(Pair *pairs, int count, int first, int second, int *kind)
 {
@@ -177,15 +41,6 @@ static int add_pair(Pair *pairs, int count, int first, int second, int *kind)
       return count;
   pairs[count] = (Pair){first, second, (*kind)++ == 0};
   return count + 1;
-}
-
-/* Returns the second rank on a rank's node, or -1. */
-static int neighbour(const Plan *plan, int rank)
-{
-  for (int other = rank + 1; rank >= 0 && other < plan->me->nranks; other++)
-    if (plan->node_of[other] == plan->node_of[rank])
-      return other;
-  return -1;
 }
 
 /* Two pairs within each cluster and two between each two clusters, and one on a node of each cluster. */
@@ -348,8 +203,6 @@ static void visit(Plan *plan, const Pair *pair, int bytes)
   print_times(plan, pair, "recv", bytes, carry_out(plan->me, order, times), times);
 }
 
-static bool time_is_up(const Plan *plan) { return elapsed(plan) > plan->budget_s; }
-
 /* Visits all sizes of all pairs in another order; stops when the time is up. */
 static void pass_of_pairs(Plan *plan, int count, const Pair pairs[])
 {
@@ -366,117 +219,12 @@ static void pass_of_pairs(Plan *plan, int count, const Pair pairs[])
   free(visits);
 }
 
-/* Has flows begin at once, unless one of their ranks does not exist. */
-static void measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
-{
-  double times_s[MOST_FLOWS], go_s[MOST_FLOWS];
-  Flows flows = {.from = from, .to = to, .go_s = go_s, .bytes = bytes};
-  for (int i = 0; i < count; i++) {
-    if (from[i] < 0 || to[i] < 0 || from[i] == to[i])
-      return;
-    go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, which is rank 0's */
-  }
-  if (time_is_up(plan))
-    return;
-  carry_out_flows(plan->me, count, &flows, times_s);
-  plan->group++;
-  for (int i = 0; i < count; i++)
-    print_row(plan, "flow", from[i], to[i], bytes, times_s[i]);
-}
-
-/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, and two that meet at the
- * switch only. */
-static void flows_within(Plan *plan, int c, int bytes)
-{
-  int a = member(plan, c, 0), b = member(plan, c, 1), y = member(plan, c, 2), z = member(plan, c, 3);
-  int beside = neighbour(plan, a);
-  measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
-  measure_flows(plan, 2, (int[]){a, b}, (int[]){b, a}, bytes);
-  measure_flows(plan, 2, (int[]){a, y}, (int[]){b, a}, bytes);
-  measure_flows(plan, 2, (int[]){a, y}, (int[]){b, z}, bytes);
-  measure_flows(plan, 1, (int[]){a}, (int[]){beside}, bytes);
-  measure_flows(plan, 2, (int[]){a, beside}, (int[]){beside, a}, bytes);
-}
-
-/* Flows between two clusters: alone, two and as many as there are nodes, and both ways between four nodes. */
-static void flows_between(Plan *plan, int c, int d, int bytes)
-{
-  int a = member(plan, c, 0), a2 = member(plan, c, 1), b = member(plan, d, 0), b2 = member(plan, d, 1);
-  int from[MOST_FLOWS], to[MOST_FLOWS], count = 0;
-  measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
-  measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, b2}, bytes);
-  measure_flows(plan, 2, (int[]){a, b2}, (int[]){b, a2}, bytes);
-  for (; count < MOST_FLOWS && count < size_of(plan, c) && count < size_of(plan, d); count++) {
-    from[count] = member(plan, c, count);
-    to[count] = member(plan, d, count);
-  }
-  if (count > 2)
-    measure_flows(plan, count, from, to, bytes);
-}
-
-/* Two flows that have one cluster in common, and two that have none: they tell which links clusters share. */
-static void flows_among(Plan *plan, int bytes)
-{
-  int a = member(plan, 0, 0), a2 = member(plan, 0, 1), b = member(plan, 1, 0), c = member(plan, 2, 0), d = member(plan, 3, 0);
-  measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, c}, bytes);
-  measure_flows(plan, 2, (int[]){b, c}, (int[]){a, a2}, bytes);
-  measure_flows(plan, 2, (int[]){a, c}, (int[]){b, d}, bytes);
-}
-
-static void pass_of_flows(Plan *plan, int bytes)
-{
-  for (int c = 0; c < plan->clusters; c++) {
-    flows_within(plan, c, bytes);
-    for (int d = c + 1; d < plan->clusters; d++)
-      flows_between(plan, c, d, bytes);
-  }
-  flows_among(plan, bytes);
-}
-
-/* Computing on every node: one rank alone, and all its ranks at once. */
-static void pass_of_work(Plan *plan, double operations)
-{
-  int *ranks = checked(malloc((size_t)plan->me->nranks * sizeof *ranks));
-  double *times_s = checked(malloc((size_t)plan->me->nranks * sizeof *times_s));
-  for (int node = 0; node < plan->nodes && !time_is_up(plan); node++) {
-    int count = 0;
-    for (int rank = 0; rank < plan->me->nranks; rank++)
-      if (plan->node_of[rank] == node)
-        ranks[count++] = rank;
-    carry_out_work(plan->me, 1, ranks, operations, times_s);
-    plan->group++;
-    print_row(plan, "alone", ranks[0], -1, operations, times_s[0]);
-    if (count > 1) {
-      carry_out_work(plan->me, count, ranks, operations, times_s);
-      plan->group++;
-      for (int i = 0; i < count; i++)
-        print_row(plan, "busy", ranks[i], -1, operations, times_s[i]);
-    }
-  }
-  free(ranks);
-  free(times_s);
-}
-
-/* Returns how much work rank 0 does in about WORK_S. */
-static double choose_operations(const Plan *plan)
-{
-  int rank = 0;
-  double operations = 1e4, time_s = 0;
-  while (time_s < WORK_S && operations < 1e15) {
-    operations *= 2;
-    carry_out_work(plan->me, 1, &rank, operations, &time_s);
-  }
-  return operations;
-}
-
 void carry_out_plan(Plan *plan)
 {
   int count;
   plan->start = MPI_Wtime();
   printf("experiment,group,first,second,amount,time_s,at_s\n");
   find_nodes(plan);
-  measure_latencies(plan);
-  find_clusters(plan);
   Pair *pairs = choose_pairs(plan, &count);
   choose_largest(plan, count, pairs);
   measure_thresholds(plan, count, pairs);
@@ -487,6 +235,7 @@ void carry_out_plan(Plan *plan)
     pass_of_flows(plan, plan->largest);
     pass_of_flows(plan, plan->largest / 2);
     pass_of_flows(plan, plan->largest / 4);
+    pass_of_all_to_all(plan);
     pass_of_pairs(plan, count, pairs);
     passes += !time_is_up(plan); /* a pass counts if it is complete */
     fflush(stdout);

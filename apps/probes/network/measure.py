@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.child.process import run_bounded
-from apps.child.run_folder import environment
-from apps.child.smpirun import smpirun_command, write_host_file
 from apps.child.verdict import final_record
 from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
-from apps.spec.engine_options import ENGINE_OPTIONS, check_host_names
-from platforms.files.scratch import scratch_folder
+from apps.probes.simulated import check_ready, run_simulated
 from platforms.model.platform import Platform
-from platforms.read.content import loadable
-from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
-from platforms.simgrid.installed import check_simgrid
-from platforms.simgrid.repairs import loaded_first, simgrid_identity
+from platforms.simgrid.repairs import simgrid_identity
 
 REPEATS = 5  # of every experiment on a real machine: its times are medians
 _HERE = Path(__file__).parent
-_SOURCES = (_HERE / "netprobe.c", _HERE / "simulated.c")
-_REAL_SOURCES = (_HERE / "netprobe.c", _HERE / "real.c")
-_HEADER = _HERE / "under.h"
+SIMULATED_UNDER = _HERE / "simulated.c"  # of under.h, also for other probes
+REAL_UNDER = (_HERE / "real.c", _HERE / "together.c")
+_SOURCES = (_HERE / "netprobe.c", _HERE / "together.c", SIMULATED_UNDER)
+_REAL_SOURCES = (_HERE / "netprobe.c", *REAL_UNDER)
+HEADERS = (_HERE / "under.h", _HERE / "together.h", _HERE.parents[1] / "common" / "checked.h")
 _FLAGS = ("-O2", "-std=gnu11")
 
 
@@ -153,15 +147,14 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
         UserError: A host is not on the platform, or smpirun cannot name it.
         SimulationError: The simulation does not succeed.
     """
-    check_simgrid()
-    for host in plan.hosts:
-        plan.platform.host(host)
-    check_host_names(plan.hosts)
-    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
-    with scratch_folder("smpi") as folder:
-        command = _prepare(plan, program, folder)
-        done = run_bounded(command, folder=folder, time_limit_s=time_limit_s, environment=environment(folder))
-        output = final_record(done, f"measuring the network of {plan.platform.name}")
+    check_ready(plan.platform, plan.hosts)
+    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=_FLAGS, headers=HEADERS)
+    lines = "".join(f"{line}\n" for line in plan.lines())
+    done = run_simulated(
+        program, ["plan"], plan.hosts, plan.platform, files={"plan": lines}, options=plan.options,
+        time_limit_s=time_limit_s,
+    )  # fmt: skip
+    output = final_record(done, f"measuring the network of {plan.platform.name}")
     node_s = node_seconds(plan, output["took_s"])
     return Measurement(tuple(map(tuple, output["times_s"])), node_s, done.wall_s)
 
@@ -180,30 +173,14 @@ def real_netprobe(machine: Machine) -> Path:
     Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
     """
     return compile_once(
-        "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=[_HEADER],
+        "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=HEADERS,
         folder=machine.compiled_folder,
     )  # fmt: skip
 
 
 def _hash(sources: Sequence[Path]) -> str:
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, _HEADER))).hexdigest()
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, *HEADERS))).hexdigest()
 
 
 def _messages(experiment: tuple[Exchange, ...] | LateReceive) -> tuple[Exchange | LateReceive, ...]:
     return (experiment,) if isinstance(experiment, LateReceive) else experiment
-
-
-def _prepare(plan: NetworkPlan, program: Path, folder: Path) -> list[str]:
-    """Fill the folder of a measurement and return the command."""
-    (folder / "netprobe").symlink_to(program)
-    write_host_file(folder / "hosts", plan.hosts)
-    (folder / "plan").write_text("".join(f"{line}\n" for line in plan.lines()))
-    return smpirun_command(
-        "./netprobe",
-        ["plan"],
-        nranks=len(plan.hosts),
-        host_file="hosts",
-        platform=loadable(plan.platform),
-        options={**ENGINE_OPTIONS, **dict(plan.options)},
-        wrapper=shlex.join([*die_with_parent(), *loaded_first(folder)]),
-    )

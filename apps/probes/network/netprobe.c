@@ -6,6 +6,8 @@
  * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one
  * line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
  * rank, and the seconds of each experiment, including the common start. */
+#include "../../common/checked.h"
+#include "together.h"
 #include "under.h"
 
 #include <mpi.h>
@@ -21,37 +23,6 @@ typedef struct {
 } Exchange;
 
 enum { READY = 0, MESSAGE, ANSWER }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
-
-static void *checked(void *memory)
-{
-  if (!memory) {
-    fprintf(stderr, "out of memory\n");
-    abort();
-  }
-  return memory;
-}
-
-/* Returns the time that the slowest rank takes for a barrier, s. */
-static double barrier_time(void)
-{
-  double before = clock_s(), longest;
-  MPI_Barrier(MPI_COMM_WORLD);
-  double took = clock_s() - before;
-  MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return longest;
-}
-
-/* Waits on all ranks for the same moment; after a barrier alone they would start at different times.  Rank 0 chooses a
- * moment later than its broadcast can take.  The first barrier only waits for late ranks and does not count. */
-static void start_together(void)
-{
-  barrier_time();
-  double start = 4 * barrier_time() + clock_s();
-  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  double left = start - clock_s();
-  if (left > 0)
-    pause_s(left);
-}
 
 /* Lets the receiver of a single exchange tell the sender that it is ready. */
 static void wait_until_ready(Exchange exchange, int rank)
@@ -80,13 +51,6 @@ static void send_late(const Exchange *exchange, int rank, char *buffer, double *
   }
 }
 
-/* Waits until all ranks have finished the previous work and its last messages, including a barrier's, have arrived. */
-static void let_die_away(void)
-{
-  MPI_Barrier(MPI_COMM_WORLD);
-  pause_s(4 * barrier_time() + 1e-6);
-}
-
 /* Does this rank's part of the exchanges; sets times[] of those that it began. */
 static void take_part(const Exchange *exchanges, int count, int rank, char *out, char *in, double *times)
 {
@@ -109,7 +73,7 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
   if (count == 1)
     wait_until_ready(exchanges[0], rank);
   else
-    start_together();
+    start_together(MPI_COMM_WORLD);
   double start = clock_s();
   for (int i = 0; i < count; i++)
     if (exchanges[i].from == rank)
@@ -244,7 +208,7 @@ int main(int argc, char **argv)
     int count = (int)(plan.first[i + 1] - plan.first[i]);
     bool lone = is_lone(mine, count);
     if (!lone || mine->from != from || mine->to != to)
-      let_die_away();
+      let_die_away(MPI_COMM_WORLD);
     from = lone ? mine->from : -1;
     to = lone ? mine->to : -1;
     if (lone && rank != from && rank != to)

@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-static Event collective(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
-{
-  const Comm *among = find_comm(r, comm);
-  return (Event){.kind = COLLECTIVE, .op = (uint16_t)op, .comm = among->id, .tag = -1, .request = -1,
-                 .peer = root >= 0 ? among->world[root] : -1, .size_bytes = size_bytes};
-}
-
 static int size_in(MPI_Comm comm)
 {
   int size;
@@ -55,14 +48,14 @@ void note_split(Rank *r, MPI_Comm comm, int color, int key)
     fail("out of memory");
   told[0] = color == MPI_UNDEFINED ? -1 : color;
   told[1] = key;
-  note_vector(r, collective(r, SPLIT, comm, 0, 0), comm, told, MPI_BYTE, NULL);
+  note_vector(r, collective_event(r, SPLIT, comm, 0, 0), comm, told, MPI_BYTE, NULL);
   free(told);
 }
 
 void note_create(Rank *r, MPI_Comm made)
 {
   if (made != MPI_COMM_NULL && size_in(made) > 1)
-    note(r, collective(r, CREATE, made, 0, 0));
+    note(r, collective_event(r, CREATE, made, 0, 0));
 }
 
 /* Returns the kind of a reduction: SMPI uses other algorithms where the operation does not commute or the type is not a
@@ -87,22 +80,22 @@ static Event reducing(Event event, MPI_Op op, MPI_Datatype type)
   {                                                          \
     Rank *r = enter();                                       \
     if (r)                                                   \
-      note(r, collective(r, op, comm, root, size));          \
+      note(r, collective_event(r, op, comm, root, size));    \
     int result = SURE(P##name arguments);                    \
     leave(r);                                                \
     return result;                                           \
   }
 
 /* The same for a reduction. */
-#define REDUCING(name, parameters, arguments, op_, root)                                        \
-  int name parameters                                                                           \
-  {                                                                                             \
-    Rank *r = enter();                                                                          \
-    if (r)                                                                                      \
-      note(r, reducing(collective(r, op_, comm, root, size_of(count, type)), op, type));        \
-    int result = SURE(P##name arguments);                                                       \
-    leave(r);                                                                                   \
-    return result;                                                                              \
+#define REDUCING(name, parameters, arguments, op_, root)                                       \
+  int name parameters                                                                          \
+  {                                                                                            \
+    Rank *r = enter();                                                                         \
+    if (r)                                                                                     \
+      note(r, reducing(collective_event(r, op_, comm, root, size_of(count, type)), op, type)); \
+    int result = SURE(P##name arguments);                                                      \
+    leave(r);                                                                                  \
+    return result;                                                                             \
   }
 
 #define MINE const void *mine, int count, MPI_Datatype type
@@ -113,7 +106,18 @@ static Event reducing(Event event, MPI_Op op, MPI_Datatype type)
 /* With MPI_IN_PLACE, the receive arguments describe a rank's own block. */
 #define BLOCK_BYTES (mine == MPI_IN_PLACE ? size_of(their_count, their_type) : size_of(count, type))
 
-UNIFORM(MPI_Barrier, (MPI_Comm comm), (comm), BARRIER, -1, 0)
+int MPI_Barrier(MPI_Comm comm)
+{
+  Rank *r = enter();
+  if (r)
+    note(r, collective_event(r, BARRIER, comm, -1, 0));
+  int result = SURE(PMPI_Barrier(comm));
+  if (r)
+    windows_synchronised(r, comm);
+  leave(r);
+  return result;
+}
+
 UNIFORM(MPI_Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm),
         BCAST, root, size_of(count, type))
 REDUCING(MPI_Reduce, (const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
@@ -132,10 +136,10 @@ int MPI_Gatherv(MINE, void *theirs, const int *counts, const int *starts, MPI_Da
 {
   Rank *r = enter();
   if (r && rank_in(comm) == root)
-    note_vector(r, collective(r, GATHERV, comm, root, size_of(counts[root], their_type)), comm, counts, their_type,
+    note_vector(r, collective_event(r, GATHERV, comm, root, size_of(counts[root], their_type)), comm, counts, their_type,
                 NULL);
   else if (r)
-    note(r, collective(r, GATHERV, comm, root, size_of(count, type)));
+    note(r, collective_event(r, GATHERV, comm, root, size_of(count, type)));
   int result = SURE(PMPI_Gatherv(mine, count, type, theirs, counts, starts, their_type, root, comm));
   leave(r);
   return result;
@@ -146,9 +150,9 @@ int MPI_Scatterv(const void *mine, const int *counts, const int *starts, MPI_Dat
 {
   Rank *r = enter();
   if (r && rank_in(comm) == root)
-    note_vector(r, collective(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
+    note_vector(r, collective_event(r, SCATTERV, comm, root, size_of(counts[root], type)), comm, counts, type, NULL);
   else if (r)
-    note(r, collective(r, SCATTERV, comm, root, size_of(their_count, their_type)));
+    note(r, collective_event(r, SCATTERV, comm, root, size_of(their_count, their_type)));
   int result = SURE(PMPI_Scatterv(mine, counts, starts, type, theirs, their_count, their_type, root, comm));
   leave(r);
   return result;
@@ -158,7 +162,7 @@ int MPI_Allgatherv(MINE, void *theirs, const int *counts, const int *starts, MPI
 {
   Rank *r = enter();
   if (r)
-    note_vector(r, collective(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
+    note_vector(r, collective_event(r, ALLGATHERV, comm, -1, size_of(counts[rank_in(comm)], their_type)), comm, counts,
                 their_type, NULL);
   int result = SURE(PMPI_Allgatherv(mine, count, type, theirs, counts, starts, their_type, comm));
   leave(r);
@@ -171,7 +175,7 @@ int MPI_Alltoallv(const void *mine, const int *counts, const int *starts, MPI_Da
   Rank *r = enter();
   bool in_place = mine == MPI_IN_PLACE;
   if (r)
-    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
+    note_vector(r, collective_event(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts,
                 in_place ? their_type : type, NULL);
   int result = SURE(PMPI_Alltoallv(mine, counts, starts, type, theirs, their_counts, their_starts, their_type, comm));
   leave(r);
@@ -184,7 +188,7 @@ int MPI_Alltoallw(const void *mine, const int *counts, const int *starts, const 
   Rank *r = enter();
   bool in_place = mine == MPI_IN_PLACE;
   if (r)
-    note_vector(r, collective(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
+    note_vector(r, collective_event(r, ALLTOALLV, comm, -1, -1), comm, in_place ? their_counts : counts, MPI_BYTE,
                 in_place ? their_types : types);
   int result = SURE(PMPI_Alltoallw(mine, counts, starts, types, theirs, their_counts, their_starts, their_types, comm));
   leave(r);
@@ -195,7 +199,8 @@ int MPI_Reduce_scatter(const void *mine, void *theirs, const int *counts, MPI_Da
 {
   Rank *r = enter();
   if (r)
-    note_vector(r, reducing(collective(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type, NULL);
+    note_vector(r, reducing(collective_event(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type,
+                NULL);
   int result = SURE(PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm));
   leave(r);
   return result;
@@ -211,7 +216,8 @@ int MPI_Reduce_scatter_block(const void *mine, void *theirs, int count, MPI_Data
       fail("out of memory");
     for (int i = 0; i < size; i++)
       counts[i] = count;
-    note_vector(r, reducing(collective(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type, NULL);
+    note_vector(r, reducing(collective_event(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type,
+                NULL);
     free(counts);
   }
   int result = SURE(PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm));

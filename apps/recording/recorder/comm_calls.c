@@ -20,8 +20,20 @@ static void comm_is_made(Rank *r, MPI_Comm parent, MPI_Comm made)
     return result;                                            \
   }
 
-MAKES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made), comm, made)
-MAKES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made), comm, made)
+#define COPIES_COMM(name, parameters, arguments) \
+  int name parameters                            \
+  {                                              \
+    Rank *r = enter();                           \
+    int result = SURE(P##name arguments);        \
+    if (r)                                       \
+      comm_is_made(r, comm, *made);              \
+    graph_copied(comm, *made);                   \
+    leave(r);                                    \
+    return result;                               \
+  }
+
+COPIES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+COPIES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
 MAKES_COMM(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made), comm, made)
 MAKES_COMM(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
            (comm, group, tag, made), comm, made)
@@ -89,6 +101,7 @@ int MPI_Cart_sub(MPI_Comm comm, const int *remain, MPI_Comm *made)
     Rank *r = enter();                \
     if (r && *comm != MPI_COMM_WORLD) \
       comm_freed(r, *comm);           \
+    graph_freed(*comm);               \
     int result = SURE(P##name(comm)); \
     leave(r);                         \
     return result;                    \

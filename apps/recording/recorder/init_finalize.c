@@ -56,6 +56,7 @@ static void end_rank(Rank *r)
       r->hashed[kept] = r->hashed[i];
       r->events[kept++] = r->events[i];
     }
+  windows_end(r);
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
       fail("unsupported: MPI_Finalize before a receive is complete");
@@ -100,10 +101,23 @@ int MPI_Init(int *argc, char ***argv)
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-  if (getenv("RECORDER_FOLDER") && required > MPI_THREAD_FUNNELED)
-    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
   int result = PMPI_Init_thread(argc, argv, required, provided);
   begin_rank();
+  Rank *r = current_rank();
+  if (r) {
+    r->threads = *provided = threads_granted(required, *provided);
+    if (required > MPI_THREAD_FUNNELED)
+      inputs_threads();
+  }
+  return result;
+}
+
+int MPI_Query_thread(int *provided)
+{
+  const Rank *r = current_rank();
+  int result = PMPI_Query_thread(provided);
+  if (r)
+    *provided = r->threads;
   return result;
 }
 

@@ -266,13 +266,19 @@ void inputs_by_clock(const char *name)
 void inputs_polls(const char *name)
 {
   if (noting)
-    write_note('T', name, NULL);
+    write_note('Q', name, NULL);
 }
 
 void inputs_times(const char *name)
 {
   if (noting)
     write_note('C', name, NULL);
+}
+
+void inputs_threads(void)
+{
+  if (noting)
+    write_note('T', "threads", NULL);
 }
 
 bool inputs_watched(const char *name)

@@ -15,8 +15,11 @@ _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
-# Files that know simulation alone; real/real.c stands in their place.
-_SIMULATION = ("attach.c", "clocks.c", "compute.c", "inputs.c", "power.c", "smpi.c")
+# Files that know simulation alone; those in the folder real stand in their place.
+_SIMULATION = (
+    "attach.c", "clocks.c", "compute.c", "files.c", "graphs.c", "inputs.c", "lacking.c", "matched.c", "neighbours.c",
+    "onesided.c", "power.c", "smpi.c",
+)  # fmt: skip
 
 
 def recorder_library() -> Path:
@@ -63,7 +66,8 @@ def _sources() -> list[Path]:
 
 
 def _real_sources() -> list[Path]:
-    return [*(path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION), _HERE / "real" / "real.c"]
+    own = [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
+    return [*own, *sorted((_HERE / "real").glob("*.c"))]
 
 
 def _headers() -> list[Path]:

@@ -17,12 +17,17 @@
 #include <stdint.h>
 
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, DELETED = 255 }; /* Kind */
-enum { ON_CORE, ASLEEP }; /* op of ELAPSE: Elapse */
-enum { STANDARD, BUFFERED, SYNCHRONOUS, READY };                           /* Mode */
+enum { ON_CORE, ASLEEP };                                                  /* op of ELAPSE: Elapse */
+enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
 enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum {                                                                     /* Op */
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
   REDUCE_SCATTER, SCAN, EXSCAN, SPLIT, CREATE, OPS
+};
+/* Tags of messages that SMPI makes of other calls, as in apps/recording/events.py; a program's tags are not negative. */
+enum {
+  NONBLOCKING_TAG = -2000, FENCED_TAG = -3000, LOCKED_TAG = -3001, POST_TAG = -3002, COMPLETE_TAG = -3003,
+  FETCH_TAG = -3004, LOCKED_FETCH_TAG = -3005
 };
 /* A Mark is recorded by recorder_mark(mark) and MPI_Pcontrol(FIRST_MARK_LEVEL + mark).  The recorder itself adds BEGIN
  * after MPI_Init and END at MPI_Finalize. */
@@ -63,13 +68,24 @@ typedef struct Operation {
   bool receive, persistent, active;
   size_t event; /* index of the active operation's event */
   int64_t number; /* of the active operation */
+  bool collective; /* it consists of `parts` operations, of which `number` is the first */
+  int64_t parts;
   Event start;  /* event of the next operation, for a persistent request */
+  struct Resend *resend; /* for a persistent send that is started as sends of their own (messages.c) */
   const Comm *comm;
   struct Operation *later; /* the next one with the same handle: real MPIs share one among sends that are complete */
 } Operation;
 
+/* A message that is probed for and still to be received (matched.c). */
+typedef struct Reserved {
+  MPI_Comm comm;
+  int from, tag;
+  struct Reserved *next;
+} Reserved;
+
 typedef struct {
   int rank;
+  int threads;   /* the level of threads that is granted */
   bool inside;   /* within a call that is recorded */
   const char *call; /* name of the latest call */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
@@ -94,6 +110,8 @@ typedef struct {
   int64_t attributed; /* number of hashes that belong to events so far */
   int64_t *counts;
   size_t ncounts, counts_room;
+  struct Window *windows; /* those that exist (onesided.c) */
+  Reserved *reserved;
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
   Operation *requests; /* hash table by handle */
@@ -121,13 +139,39 @@ Event *note(Rank *r, Event event);
 void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
 void recorder_mark(int moment); /* called by programs, with a Mark */
 
+/* --- refuse.c --- */
+void unrecorded(Rank *r, const char *name); /* a call that a recording has no event for; ends a program that is recorded */
+
+/* --- messages.c --- */
+Event message_event(int kind, int mode, const Comm *comm, int partner, int tag, int64_t size_bytes);
+size_t begin_operation(Rank *r, Event event); /* of an operation, which gets a number; returns the event's index */
+void wait_for(Rank *r, size_t event, int64_t number, const Event *received);
+Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent);
+void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status); /* completes the event of a receive */
+
+/* --- persistent.c --- */
+MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */
+
+/* --- collectives.c --- */
+void note_split(Rank *r, MPI_Comm comm, int color, int key); /* its counts: the color, -1 for none, then the key */
+void note_create(Rank *r, MPI_Comm made); /* a communicator, which may be MPI_COMM_NULL */
+
+/* --- nonblocking.c --- */
+void parts_completed(Rank *r, const Operation *operation);
+
+/* --- onesided.c, graphs.c: in simulation only --- */
+void windows_synchronised(Rank *r, MPI_Comm comm); /* after a barrier, in which SMPI completes one-sided calls too */
+void windows_end(Rank *r);
+void graph_copied(MPI_Comm from, MPI_Comm to); /* one communicator is a copy of the other */
+void graph_freed(MPI_Comm comm);
+
 /* --- hashes.c --- */
 void hash_item(Rank *r, int kind, uint64_t value);  /* kind: a Kind or one of those below */
 void hash_event(Rank *r, const Event *event, uint64_t comm); /* the beginning of a call, of this communicator's hash */
 void hash_completed(Rank *r, int64_t number, const Event *received); /* received: NULL for a send */
 void observe_time(Rank *r);                         /* the program reads a clock, or asks in vain */
 uint64_t mixed(uint64_t value);
-enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK, CHOICE };
+enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK, CHOICE, UNRECORDED };
 /* Calls whose result depends on the order in which messages come: an iteration with one is like no iteration without. */
 enum { TEST, TESTALL, TESTANY, TESTSOME, WAITANY, WAITSOME, PROBE_ANY, IPROBE };
 
@@ -142,15 +186,12 @@ void power_write(const char *path); /* when all ranks have ended; writes nothing
 
 /* --- comms.c --- */
 const Comm *find_comm(Rank *r, MPI_Comm comm);
+Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes);
 int comm_size(int id);
 uint64_t comm_hash(int id);
 void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */
 void comm_freed(Rank *r, MPI_Comm comm);
 void write_comms(const char *path, bool hashes); /* one per line, with hashes: each after its hash */
-
-/* --- collectives.c --- */
-void note_split(Rank *r, MPI_Comm comm, int color, int key); /* its counts: the color, -1 for none, then the key */
-void note_create(Rank *r, MPI_Comm made);  /* a communicator, which may be MPI_COMM_NULL */
 
 /* --- requests.c --- */
 Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */

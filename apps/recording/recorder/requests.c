@@ -67,6 +67,7 @@ void drop_request(Rank *r, MPI_Request handle)
   Operation *operation = find_request(r, handle);
   if (!operation)
     return;
+  free(operation->resend);
   Operation *later = operation->later;
   if (later) {
     *operation = *later;

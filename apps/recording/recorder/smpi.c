@@ -19,6 +19,17 @@ void inject_computation(void) { smpi_bench_end(); }
 
 void time_computation(void) { smpi_bench_begin(); }
 
+/* SMPI keeps the number of a message in its request, so that a persistent send which is started again before its message
+ * is received makes that message one which nobody receives (SimGrid 3.32, Request::start): a deadlock. */
+bool sends_anew(void) { return true; }
+
+/* SMPI claims MPI_THREAD_SINGLE, but other threads of a rank that do not call MPI do no harm. */
+int threads_granted(int asked, int provided)
+{
+  (void)provided;
+  return asked < MPI_THREAD_FUNNELED ? asked : MPI_THREAD_FUNNELED;
+}
+
 bool handles_are_shared(void) { return false; }
 
 int ranks_of_process(int nranks) { return nranks; }

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
-from predictor.network.segments import pieces
+from predictor.network.segments import measured_pieces
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def lines(size_bytes: ArrayLike, time_s: ArrayLike) -> Lines:
         OutOfRange: If the times do not lie on lines.
     """
     sizes, times = np.asarray(size_bytes, dtype=float), np.asarray(time_s, dtype=float)
-    found = pieces(sizes, times)
+    found = measured_pieces(sizes, times)
     if not found:
         raise OutOfRange("point-to-point times", "they do not lie on lines over sizes", "Calibrate an idle network")
     begins = [0.0] + [float(np.sqrt(sizes[one.last] * sizes[other.first])) for one, other in pairwise(found)]

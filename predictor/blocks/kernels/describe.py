@@ -13,6 +13,7 @@ from apps.programs.problem import Problem
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
 from predictor.blocks.description import read_application
+from predictor.blocks.kernels import adi
 from predictor.blocks.kernels.mg import application
 
 Params = Mapping[str, Any]  # parameters of a problem; those used here are whole numbers
@@ -130,6 +131,25 @@ def _lu(params: Params, ranks: int) -> Description:
     return Description(_read("lu", values), params["itmax"])
 
 
+def _bt(params: Params, ranks: int) -> Description:
+    return _adi("bt", params, ranks)
+
+
+def _sp(params: Params, ranks: int) -> Description:
+    return _adi("sp", params, ranks)
+
+
+def _adi(name: str, params: Params, ranks: int) -> Description:
+    side = isqrt(ranks)
+    if side * side != ranks:
+        raise _no_layout(name, ranks, "it is not a square, so a rank may have several tiles in a layer")
+    if params["n"] // side < 2:
+        raise _no_layout(name, ranks, f"some tiles would have less than two of the {params['n']} points along an axis")
+    if side > adi.MOST_UNEVEN and params["n"] % side:
+        raise _no_layout(name, ranks, f"more than {adi.MOST_UNEVEN} tiles along an axis are not all alike")
+    return Description(adi.application(name, params["n"], params["niter"], side), params["niter"], posts_ahead=True)
+
+
 def _is(params: Params, ranks: int) -> Description:
     values = {"total_keys": params["total_keys"], "num_buckets": params["num_buckets"], "ranks": ranks}
     made = _read("is", {**values, "iterations": params["max_iterations"]})
@@ -153,7 +173,7 @@ def _ep(params: Params, ranks: int) -> Description:
 
 _MORE_THAN_COUNTS = 5.0  # bytes; IS sends numbers of keys (4 bytes) by MPI_Alltoall, and keys by MPI_Alltoallv
 _KERNELS: Mapping[str, Callable[[Params, int], Description]] = {
-    "cg": _cg, "ep": _ep, "ft": _ft, "is": _is, "lu": _lu, "mg": _mg,
+    "bt": _bt, "cg": _cg, "ep": _ep, "ft": _ft, "is": _is, "lu": _lu, "mg": _mg, "sp": _sp,
 }  # fmt: skip
 
 

@@ -1,6 +1,9 @@
 #include "check.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+
+#include "steps.h"
 
 /* Returns whether the parts first[i] to first[i + 1] make the whole. */
 static bool divides(const int64_t *first, int64_t parts, int64_t whole)
@@ -11,34 +14,79 @@ static bool divides(const int64_t *first, int64_t parts, int64_t whole)
   return first[0] == 0 && first[parts] == whole;
 }
 
-/* Returns whether all instructions are known, and their messages exist; without branches, because it takes time. */
-static bool are_instructions(const Input *input)
+/* Returns whether all instructions of a part are known, and their messages are numbered from `least` to `most`; without
+ * branches, because it takes time. */
+static bool are_instructions(const Input *input, int64_t from, int64_t to, int64_t least, int64_t most)
 {
   const uint8_t *code = input->code;
   const int32_t *argument = input->argument;
-  uint32_t messages = (uint32_t)input->messages, bad = 0;
-  for (int64_t i = 0; i < input->instructions; i++) {
+  uint32_t messages = (uint32_t)(most - least), bad = 0;
+  for (int64_t i = from; i < to; i++) {
     uint32_t has_message = (code[i] != COMPUTE) & (code[i] != MARK) & (code[i] != SLEEP);
-    bad |= (code[i] > SLEEP) | (has_message & ((uint32_t)argument[i] >= messages));
+    bad |= (code[i] > SLEEP) | (has_message & ((uint32_t)argument[i] - (uint32_t)least >= messages));
   }
   return !bad;
 }
 
-int check(const Input *input)
+/* Returns whether the loops lie within their ranks, and each part has its own messages. */
+static bool are_parts(const Input *input, int64_t fixed)
 {
-  if (input->messages > INT32_MAX || input->ranks > INT32_MAX || input->crossings > INT32_MAX)
-    return BAD_INPUT;
-  if (!divides(input->first, input->ranks, input->instructions) ||
-      !divides(input->path_first, input->paths, input->crossings) || !are_instructions(input))
-    return BAD_INPUT;
+  if (fixed < 0 || fixed > input->messages)
+    return false;
+  for (int64_t r = 0; r < input->ranks; r++) {
+    int64_t begin = input->loop_first[r], end = input->loop_last[r];
+    if (begin < input->first[r] || end < begin || input->first[r + 1] < end)
+      return false;
+    if (!are_instructions(input, input->first[r], begin, 0, fixed) ||
+        !are_instructions(input, begin, end, fixed, input->messages) ||
+        !are_instructions(input, end, input->first[r + 1], 0, fixed))
+      return false;
+  }
+  return true;
+}
+
+/* Returns DONE if every message of the loops is waited for, so that its place is free again when all ranks have left the
+ * copy; else BAD_INPUT or NO_MEMORY. */
+static int check_waits(const Input *input, int64_t fixed)
+{
+  int64_t missing = input->messages - fixed;
+  bool *waited = calloc((size_t)missing + 1, sizeof *waited);
+  if (!waited)
+    return NO_MEMORY;
+  for (int64_t r = 0; r < input->ranks; r++)
+    for (int64_t i = input->loop_first[r]; i < input->loop_last[r]; i++)
+      if (input->code[i] == WAIT_RECEIVED && !waited[input->argument[i] - fixed]) {
+        waited[input->argument[i] - fixed] = true;
+        missing--;
+      }
+  free(waited);
+  return missing ? BAD_INPUT : DONE;
+}
+
+/* Returns whether the messages and paths refer to what there is. */
+static bool are_paths(const Input *input)
+{
   for (int64_t p = 0; p < input->paths; p++)
     if (!(input->bound_Bps[p] * input->penalty[p] >= 0.0)) /* not a number either: no flow would get its rate */
-      return BAD_INPUT;
+      return false;
   for (int64_t m = 0; m < input->messages; m++)
-    if (input->message[m].path < 0 || input->message[m].path >= input->paths)
-      return BAD_INPUT;
+    if (input->kind[m] < 0 || input->kind[m] >= input->kinds)
+      return false;
+  for (int64_t k = 0; k < input->kinds; k++)
+    if (input->message[k].path < 0 || input->message[k].path >= input->paths)
+      return false;
   for (int64_t k = 0; k < input->crossings; k++)
     if (input->link[k] < 0 || input->link[k] >= input->links)
-      return BAD_INPUT;
-  return DONE;
+      return false;
+  return true;
+}
+
+int check(const Input *input, int64_t copies, int64_t fixed)
+{
+  if (input->messages > MOST_OPERANDS || input->ranks > INT32_MAX || input->crossings > INT32_MAX || copies < 0)
+    return BAD_INPUT;
+  if (!divides(input->first, input->ranks, input->instructions) ||
+      !divides(input->path_first, input->paths, input->crossings) || !are_parts(input, fixed) || !are_paths(input))
+    return BAD_INPUT;
+  return check_waits(input, fixed);
 }

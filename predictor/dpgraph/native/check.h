@@ -4,7 +4,7 @@
 
 #include "graph.h"
 
-/* Returns DONE or BAD_INPUT. */
-int check(const Input *input);
+/* Returns DONE, NO_MEMORY or BAD_INPUT. */
+int check(const Input *input, int64_t copies, int64_t fixed);
 
 #endif

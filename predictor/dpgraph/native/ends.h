@@ -29,7 +29,7 @@ static inline void ends_schedule(Heap *ends, Flow *flow, int32_t slot, double da
   int64_t place = flow[slot].place;
   if (place == NOTHING)
     place = ends->size++;
-  ends_settle(ends, flow, place, (Event){date_s, slot});
+  ends_settle(ends, flow, place, (Event){date_s, slot, NOTHING});
 }
 
 /* Takes the flow that ends first and returns its slot. */

@@ -36,12 +36,13 @@ static void end_flows(Graph *graph, double now_s)
 static int start_flows(Graph *graph, double now_s)
 {
   while (is_due(&graph->starts, now_s)) {
-    int32_t slot = room_take_slot(graph), number = starts_pop(&graph->starts);
+    int32_t slot = room_take_slot(graph);
+    Event started = starts_pop(&graph->starts);
     if (slot == NOTHING)
       return NO_MEMORY;
-    const Message *message = &graph->input.message[number];
+    const Message *message = &graph->input.message[started.kind];
     Flow *flow = &graph->flow[slot];
-    flow->message = number;
+    flow->message = started.what;
     flow->path = &graph->path[message->path];
     flow->factor = message->factor;
     flow->remaining = message->amount_bytes;
@@ -57,7 +58,7 @@ static void write_ends(const Graph *graph)
 {
   for (int64_t r = 0; r < graph->input.ranks; r++) {
     const Rank *rank = &graph->rank[r];
-    graph->input.end_s[r] = rank->at == rank->last ? rank->clock_s : NAN;
+    graph->input.end_s[r] = rank->copy == graph->copies && rank->at == rank->stop ? rank->clock_s : NAN;
   }
 }
 

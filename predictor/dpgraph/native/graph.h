@@ -11,22 +11,22 @@ enum { COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP }; /* p
 /* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
 enum { DONE = 0, MORE = 1, NO_MEMORY = -1, BAD_INPUT = -2 };
 
-/* A message: MESSAGE of predictor/dpgraph/instructions.py. */
+/* A kind of messages: MESSAGE of predictor/dpgraph/instructions.py. */
 typedef struct {
   double amount_bytes, latency_s, factor;
   int32_t path;
   uint8_t detached, eager;
-  double sent_s, received_s, done_s;
-  int32_t sender, receiver;
 } Message;
 
 typedef struct {
-  int64_t ranks, instructions, messages, paths, crossings, links, marks;
+  int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks;
   const uint8_t *code; /* by instruction; see Instructions of predictor/dpgraph/instructions.py */
   const int32_t *argument;
   const double *value;
   const int64_t *first;
-  Message *message;
+  const int64_t *loop_first, *loop_last; /* by rank: the instructions that are repeated */
+  const int32_t *kind;                   /* by message: the index of its kind */
+  const Message *message;                /* by kind */
   const double *bound_Bps; /* by path; see Paths of predictor/dpgraph/instructions.py */
   const double *penalty;
   const int64_t *path_first;
@@ -40,8 +40,11 @@ typedef struct {
 
 typedef struct Graph Graph;
 
-/* Begins an evaluation; *made is NULL unless it returns DONE.  The input has to stay until graph_close(). */
-int graph_open(const Input *input, Graph **made);
+/* Begins an evaluation; *made is NULL unless it returns DONE.  The input has to stay until graph_close().
+ *
+ * The loops are executed `copies` times.  Messages from number `fixed` on are those of the loops: each copy has its own,
+ * and waits for all of them. */
+int graph_open(const Input *input, int64_t copies, int64_t fixed, Graph **made);
 
 /* Evaluates dates until about so many rates of flows have been found; returns MORE if events remain, else DONE, with all
  * results written. */

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "ranks.h"
 #include "room.h"
+#include "steps.h"
 
 static void *array(int64_t count, size_t size)
 {
@@ -14,12 +15,13 @@ static int allocate(Graph *graph)
 {
   const Input *input = &graph->input;
   graph->rank = array(input->ranks, sizeof *graph->rank);
+  graph->parts = array(input->ranks, sizeof *graph->parts);
   graph->woken = array(input->ranks, sizeof *graph->woken);
   graph->path = array(input->paths, sizeof *graph->path);
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
-  if (!graph->rank || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
+  if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
     return NO_MEMORY;
   return DONE;
 }
@@ -45,39 +47,36 @@ static void read_paths(Graph *graph)
   }
 }
 
-static void begin(Graph *graph)
+/* Returns DONE, NO_MEMORY or BAD_INPUT. */
+static int begin(Graph *graph)
 {
-  const Input *input = &graph->input;
-  for (int64_t m = 0; m < input->messages; m++) {
-    Message *message = &input->message[m];
-    message->sent_s = message->received_s = message->done_s = NEVER;
-    message->sender = message->receiver = NOBODY;
-  }
-  for (int64_t r = 0; r < input->ranks; r++) {
-    graph->rank[r] = (Rank){.s_per_flop = input->s_per_flop[r], .at = input->first[r], .last = input->first[r + 1]};
+  read_paths(graph);
+  for (int64_t r = 0; r < graph->input.ranks; r++)
     graph->woken[graph->woken_count++] = (int32_t)r;
-  }
+  if (room_for_flows(graph) != DONE || room_for_copies(graph) != DONE)
+    return NO_MEMORY;
+  return steps_make(graph);
 }
 
-int graph_open(const Input *input, Graph **made)
+int graph_open(const Input *input, int64_t copies, int64_t fixed, Graph **made)
 {
   *made = NULL;
-  if (check(input) != DONE)
-    return BAD_INPUT;
+  int result = check(input, copies, fixed);
+  if (result != DONE)
+    return result;
   Graph *graph = calloc(1, sizeof *graph);
   if (!graph)
     return NO_MEMORY;
   graph->input = *input;
-  int result = allocate(graph);
-  if (result == DONE) {
-    read_paths(graph);
-    result = room_for_flows(graph);
-  }
+  graph->copies = copies;
+  graph->fixed = fixed;
+  result = allocate(graph);
+  if (result == DONE)
+    result = begin(graph);
   if (result != DONE) {
     graph_close(graph);
     return result;
   }
-  begin(graph);
   *made = graph;
   return DONE;
 }
@@ -87,6 +86,11 @@ int graph_close(Graph *graph)
   if (!graph)
     return DONE;
   free(graph->rank);
+  free(graph->parts);
+  free(graph->step_of);
+  free(graph->value);
+  free(graph->posted);
+  free(graph->left);
   free(graph->woken);
   free(graph->path);
   free(graph->crossing);

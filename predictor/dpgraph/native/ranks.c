@@ -4,77 +4,83 @@
 
 #include "room.h"
 #include "starts.h"
+#include "steps.h"
 
-enum { AHEAD = 6 }; /* instructions */
+enum { AHEAD = 6 }; /* steps */
 
 static inline double later(double a, double b)
 {
   return b > a ? b : a;
 }
 
+/* A message that a rank executes a step of. */
+typedef struct {
+  Posted *posted;
+  const Message *message;
+  int32_t place, kind;
+} Subject;
+
+static inline Subject subject(const Graph *graph, int64_t base, uint32_t number)
+{
+  int32_t place = (int32_t)(base + number), kind = graph->input.kind[number];
+  return (Subject){&graph->posted[place], &graph->input.message[kind], place, kind};
+}
+
 /* Starts a message at this date.  Returns DONE or NO_MEMORY. */
-static int start(Graph *graph, int32_t number, double date_s)
+static inline int start(Graph *graph, Subject its, double date_s)
 {
   if (graph->starts.size == graph->starts_room && room_for_starts(graph) != DONE)
     return NO_MEMORY;
-  starts_push(&graph->starts, date_s, number);
+  starts_push(&graph->starts, date_s + its.message->latency_s, its.place, its.kind);
   return DONE;
 }
 
 /* Posts the send of a message: starts it if it need not wait for its receive, and wakes a rank that probes for it. */
-static int post_send(Graph *graph, int32_t number, double now_s)
+static inline int post_send(Graph *graph, Subject its, double now_s)
 {
-  Message *message = &graph->input.message[number];
-  if (message->sent_s != NEVER)
+  Posted *posted = its.posted;
+  if (posted->sent_s != NEVER)
     return BAD_INPUT;
-  message->sent_s = now_s;
+  posted->sent_s = now_s;
   int result = DONE;
-  if (message->eager)
-    result = start(graph, number, now_s + message->latency_s);
-  else if (message->received_s != NEVER)
-    result = start(graph, number, later(now_s, message->received_s) + message->latency_s);
-  if (message->receiver < NOBODY) {
-    int32_t prober = -2 - message->receiver;
-    message->receiver = NOBODY;
+  if (its.message->eager)
+    result = start(graph, its, now_s);
+  else if (posted->received_s != NEVER)
+    result = start(graph, its, later(now_s, posted->received_s));
+  if (posted->receiver < NOBODY) {
+    int32_t prober = -2 - posted->receiver;
+    posted->receiver = NOBODY;
     ranks_wake(graph, prober, now_s);
   }
   return result;
 }
 
 /* Posts the receive of a message; starts it if it has waited for its receive. */
-static int post_receive(Graph *graph, int32_t number, double now_s)
+static inline int post_receive(Graph *graph, Subject its, double now_s)
 {
-  Message *message = &graph->input.message[number];
-  if (message->received_s != NEVER)
+  Posted *posted = its.posted;
+  if (posted->received_s != NEVER)
     return BAD_INPUT;
-  message->received_s = now_s;
-  if (message->sent_s != NEVER && !message->eager)
-    return start(graph, number, later(message->sent_s, now_s) + message->latency_s);
+  posted->received_s = now_s;
+  if (posted->sent_s != NEVER && !its.message->eager)
+    return start(graph, its, later(posted->sent_s, now_s));
   return DONE;
 }
 
 /* Returns the date that a rank waits for; if it is not known, notes that the rank waits and returns infinity. */
-static inline double awaited_s(Message *message, int code, int32_t rank)
+static inline double awaited_s(Posted *posted, int code, int32_t rank)
 {
-  if (code == WAIT_RECEIVED) {
-    if (message->done_s == NEVER) {
-      message->receiver = rank;
-      return INFINITY;
-    }
-    return message->done_s;
+  if (code == PROBE) {
+    if (posted->sent_s == NEVER)
+      posted->receiver = -2 - rank;
+    return posted->sent_s == NEVER ? INFINITY : posted->sent_s;
   }
-  if (code == WAIT_SENT) {
-    if (message->detached)
-      return -INFINITY;
-    if (message->done_s == NEVER) {
-      message->sender = rank;
-      return INFINITY;
-    }
-    return message->done_s;
-  }
-  if (message->sent_s != NEVER)
-    return message->sent_s;
-  message->receiver = -2 - rank;
+  if (posted->done_s != NEVER)
+    return posted->done_s;
+  if (code == WAIT_SENT)
+    posted->sender = rank;
+  else
+    posted->receiver = rank;
   return INFINITY;
 }
 
@@ -91,36 +97,39 @@ static int mark(Graph *graph, int32_t number, double now_s)
 #define FETCH(array, index) \
   __builtin_prefetch((const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof *(array)))
 
-/* Executes the instructions of a rank until it waits or ends. */
+/* Executes the steps of a rank until it waits, or this part of its steps ends. */
 static int run(Graph *graph, int32_t number)
 {
-  const Input *input = &graph->input;
+  const uint32_t *step_of = graph->step_of;
   Rank *rank = &graph->rank[number];
-  int64_t i = rank->at, last = rank->last;
+  int64_t i = rank->at, stop = rank->stop, base = rank->base;
   double now_s = rank->clock_s, s_per_flop = rank->s_per_flop;
   int result = DONE;
   bool waits = false;
-  for (; i < last; i++) {
-    int code = input->code[i];
-    int32_t m = input->argument[i];
+  for (; i < stop; i++) {
+    int code = step_code(step_of[i]);
+    uint32_t operand = step_operand(step_of[i]);
     switch (code) {
       case COMPUTE:
-        now_s += input->value[i] * s_per_flop;
+        now_s += graph->value[operand] * s_per_flop;
         break;
       case SEND:
-        result = post_send(graph, m, now_s);
+        result = post_send(graph, subject(graph, base, operand), now_s);
         break;
       case RECV:
-        result = post_receive(graph, m, now_s);
+        result = post_receive(graph, subject(graph, base, operand), now_s);
         break;
       case MARK:
         result = mark(graph, number, now_s);
         break;
       case SLEEP:
-        now_s += input->value[i];
+        now_s += graph->value[operand];
         break;
+      case RECEIVE:
+        result = post_receive(graph, subject(graph, base, operand), now_s);
+        __attribute__((fallthrough));
       default: {
-        double date_s = awaited_s(&input->message[m], code, number);
+        double date_s = awaited_s(&graph->posted[base + operand], code, number);
         waits = date_s == INFINITY;
         if (!waits)
           now_s = later(now_s, date_s);
@@ -130,31 +139,70 @@ static int run(Graph *graph, int32_t number)
       break;
   }
   /* The rank goes on with this, which would else come late from slow memory. */
-  int64_t end = i + AHEAD < last ? i + AHEAD : last;
+  int64_t end = i + AHEAD < stop ? i + AHEAD : stop;
   for (int64_t ahead = i + 1; ahead < end; ahead++)
-    FETCH(input->message, input->argument[ahead]);
-  FETCH(input->code, i + 64);
-  FETCH(input->argument, i + 20);
-  FETCH(input->value, i + 16);
+    FETCH(graph->posted, base + step_operand(step_of[ahead]));
+  FETCH(step_of, i + 20);
   rank->at = i;
   rank->clock_s = now_s;
   return result;
 }
 
+/* Notes that a rank has left a copy of the loop; when all have, the place of its messages is free. */
+static void leave(Graph *graph, int64_t copy)
+{
+  int64_t row = copy & (graph->window - 1);
+  if (++graph->left[row] < graph->input.ranks)
+    return;
+  graph->left[row] = 0;
+  graph->oldest++;
+  int64_t from = room_row(graph, copy);
+  room_clear(graph, from, from + graph->input.messages - graph->fixed);
+}
+
+/* Lets a rank go on to the next copy of its loop, or behind the loop.  Returns DONE or NO_MEMORY. */
+static int go_on(Graph *graph, int32_t number)
+{
+  Rank *rank = &graph->rank[number];
+  const Parts *parts = &graph->parts[number];
+  if (rank->copy >= 0)
+    leave(graph, rank->copy);
+  if (++rank->copy >= graph->copies) {
+    rank->at = parts->loop_last;
+    rank->stop = parts->last;
+    rank->base = 0;
+    return DONE;
+  }
+  if (rank->copy == graph->oldest + graph->window && room_for_copies(graph) != DONE)
+    return NO_MEMORY;
+  rank->at = parts->loop_first;
+  rank->stop = parts->loop_last;
+  rank->base = (int32_t)(room_row(graph, rank->copy) - graph->fixed);
+  return DONE;
+}
+
 int ranks_run(Graph *graph)
 {
   int result = DONE;
-  while (graph->woken_count > 0 && result == DONE)
-    result = run(graph, graph->woken[--graph->woken_count]);
+  while (graph->woken_count > 0 && result == DONE) {
+    int32_t number = graph->woken[--graph->woken_count];
+    const Rank *rank = &graph->rank[number];
+    result = run(graph, number);
+    while (result == DONE && rank->at == rank->stop && rank->copy < graph->copies) {
+      result = go_on(graph, number);
+      if (result == DONE)
+        result = run(graph, number);
+    }
+  }
   return result;
 }
 
-void ranks_arrive(Graph *graph, int32_t number, double now_s)
+void ranks_arrive(Graph *graph, int32_t place, double now_s)
 {
-  Message *message = &graph->input.message[number];
-  message->done_s = now_s;
-  if (message->sender >= 0)
-    ranks_wake(graph, message->sender, now_s);
-  if (message->receiver >= 0)
-    ranks_wake(graph, message->receiver, now_s);
+  Posted *posted = &graph->posted[place];
+  posted->done_s = now_s;
+  if (posted->sender >= 0)
+    ranks_wake(graph, posted->sender, now_s);
+  if (posted->receiver >= 0)
+    ranks_wake(graph, posted->receiver, now_s);
 }

@@ -7,8 +7,8 @@
 /* Lets all ranks that were woken go on until they wait or end.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 int ranks_run(Graph *graph);
 
-/* Lets a message arrive, and wakes the ranks that wait for it. */
-void ranks_arrive(Graph *graph, int32_t message, double now_s);
+/* Lets the message at a place arrive, and wakes the ranks that wait for it. */
+void ranks_arrive(Graph *graph, int32_t place, double now_s);
 
 /* Lets a rank that waits go on behind the instruction at which it waits, at this date at the earliest. */
 static inline void ranks_wake(Graph *graph, int32_t rank, double date_s)

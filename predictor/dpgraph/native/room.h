@@ -1,4 +1,4 @@
-/* Room for flows and for messages that start, which grows with the number of them at the same time. */
+/* Room for flows, for messages that start, and for copies of loops, which grows with the number of them at the same time. */
 #ifndef PREDICTOR_DPGRAPH_ROOM_H
 #define PREDICTOR_DPGRAPH_ROOM_H
 
@@ -7,6 +7,16 @@
 /* Double the room.  They return DONE or NO_MEMORY. */
 int room_for_flows(Graph *graph);
 int room_for_starts(Graph *graph);
+int room_for_copies(Graph *graph);
+
+/* Makes messages new from one place up to another. */
+void room_clear(Graph *graph, int64_t from, int64_t to);
+
+/* Returns the first place of a row of messages. */
+static inline int64_t room_row(const Graph *graph, int64_t copy)
+{
+  return graph->fixed + (copy & (graph->window - 1)) * (graph->input.messages - graph->fixed);
+}
 
 /* Returns a slot for a flow; NOTHING if there is no memory. */
 static inline int32_t room_take_slot(Graph *graph)

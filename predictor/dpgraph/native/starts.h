@@ -4,8 +4,8 @@
 
 #include "heap.h"
 
-/* Adds a message; there has to be room. */
-static inline void starts_push(Heap *starts, double date_s, int32_t message)
+/* Adds a message of a kind; there has to be room. */
+static inline void starts_push(Heap *starts, double date_s, int32_t message, int32_t kind)
 {
   Event *event = starts->event;
   int64_t i = starts->size++;
@@ -16,15 +16,15 @@ static inline void starts_push(Heap *starts, double date_s, int32_t message)
     event[i] = event[up];
     i = up;
   }
-  event[i] = (Event){date_s, message};
+  event[i] = (Event){date_s, message, kind};
 }
 
 /* Takes the first message and returns it. */
-static inline int32_t starts_pop(Heap *starts)
+static inline Event starts_pop(Heap *starts)
 {
   Event *event = starts->event;
-  int32_t first = event[0].what;
   int64_t i = 0;
+  Event first = event[0];
   Event moved = event[--starts->size];
   for (int64_t below; (below = heap_below(starts, i)) < starts->size && event[below].date_s < moved.date_s; i = below)
     event[i] = event[below];

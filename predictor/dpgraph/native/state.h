@@ -23,9 +23,25 @@
 typedef struct {
   double clock_s; /* date that the rank has reached */
   double s_per_flop;
-  int64_t at, last; /* next instruction, and the end of its instructions */
+  int64_t at, stop; /* next step, and the end of this part of the steps */
+  int64_t copy;     /* of the loop; -1 before it, `copies` behind it */
   int64_t marked;   /* number of marks so far */
+  int32_t base;     /* place of a message of this part, less its number */
 } Rank;
+
+/* The steps of a rank: the loop is from `loop_first` to `loop_last`. */
+typedef struct {
+  int64_t loop_first, loop_last, last;
+} Parts;
+
+/* A message between its first and its last use. */
+typedef struct {
+  double sent_s;     /* date at which the send was posted */
+  double received_s; /* date at which the receive was posted */
+  double done_s;     /* date at which the message arrived */
+  int32_t sender;    /* rank that waits until the message is sent; NOBODY */
+  int32_t receiver;  /* rank that waits until the message arrives; -2 - rank if that rank probes for it; NOBODY */
+} Posted;
 
 typedef struct {
   double demand;    /* sum over its flows of the most that they use */
@@ -66,13 +82,14 @@ typedef struct {
   double factor;    /* progress per rate */
   const Path *path;
   int64_t seen; /* step in which the flow was last reached */
-  int32_t message;
+  int32_t message; /* its place */
   int32_t place; /* in the heap of ends; NOTHING: not there */
 } Flow;
 
 typedef struct {
   double date_s;
-  int32_t what; /* a message that starts, or the slot of a flow that ends */
+  int32_t what; /* the place of a message that starts, or the slot of a flow that ends */
+  int32_t kind; /* of a message that starts */
 } Event;
 
 /* Events as a binary heap by date. */
@@ -88,6 +105,15 @@ typedef struct {
 
 struct Graph {
   Input input;
+  uint32_t *step_of; /* the instructions as steps (steps.h), and the values of those that have one */
+  double *value;
+  Parts *parts; /* by rank */
+  int64_t copies, fixed; /* of the loops; messages outside of them */
+  /* By place: the messages outside of loops, then those of the copies from `oldest` on, of which each has a row.  The row
+   * of copy c is number c modulo `window`. */
+  Posted *posted;
+  int64_t oldest, window;
+  int64_t *left; /* by row: ranks that have left the copy */
   Rank *rank;
   int32_t *woken; /* stack of the ranks that can go on */
   int64_t woken_count;

@@ -1,5 +1,5 @@
-/* A binary heap of all items by their next time, and coroutines on stacks of their own.  They are entered by makecontext
- * and switched by _setjmp and _longjmp, because swapcontext calls the operating system each time. */
+/* A tree of tournaments between all items by their next time, and coroutines on stacks of their own.  They are entered
+ * by makecontext and switched by _setjmp and _longjmp, because swapcontext calls the operating system each time. */
 #include "clock.h"
 
 #include <math.h>
@@ -21,14 +21,16 @@ struct Clock {
   Event *event;
   void *context;
   double now;
-  double *time;           /* by item */
-  int64_t *heap, *place;  /* items by place, and places by item */
+  int64_t leaves; /* a power of two */
+  double *least;  /* of the parts of the tree: 1 is all, 2 i and 2 i + 1 are the halves of i, leaves + i is item i */
   Coroutine *coroutine;
   char *stacks;
   int64_t current, ended;
   jmp_buf home;
   ucontext_t first;
 };
+
+static inline double lesser(double a, double b) { return b < a ? b : a; }
 
 static __thread Clock *entering; /* makecontext passes no pointers */
 
@@ -39,19 +41,19 @@ Clock *clock_open(int64_t bodies, int64_t events, Body *body, Event *event, void
     return NULL;
   int64_t items = bodies + events;
   *clock = (Clock){.bodies = bodies, .items = items, .body = body, .event = event, .context = context};
-  clock->time = malloc((size_t)items * sizeof *clock->time);
-  clock->heap = malloc((size_t)items * sizeof *clock->heap);
-  clock->place = malloc((size_t)items * sizeof *clock->place);
+  for (clock->leaves = 1; clock->leaves < items;)
+    clock->leaves *= 2;
+  clock->least = malloc((size_t)(2 * clock->leaves) * sizeof *clock->least);
   clock->coroutine = calloc((size_t)bodies, sizeof *clock->coroutine);
   clock->stacks = malloc((size_t)bodies * STACK_BYTES);
-  if (!clock->time || !clock->heap || !clock->place || !clock->coroutine || !clock->stacks) {
+  if (!clock->least || !clock->coroutine || !clock->stacks) {
     clock_close(clock);
     return NULL;
   }
-  for (int64_t i = 0; i < items; i++) {
-    clock->time[i] = i < bodies ? 0.0 : INFINITY;
-    clock->heap[i] = clock->place[i] = i;
-  }
+  for (int64_t i = 0; i < clock->leaves; i++)
+    clock->least[clock->leaves + i] = i < bodies ? 0.0 : INFINITY;
+  for (int64_t i = clock->leaves - 1; i > 0; i--)
+    clock->least[i] = lesser(clock->least[2 * i], clock->least[2 * i + 1]);
   return clock;
 }
 
@@ -59,9 +61,7 @@ void clock_close(Clock *clock)
 {
   if (!clock)
     return;
-  free(clock->time);
-  free(clock->heap);
-  free(clock->place);
+  free(clock->least);
   free(clock->coroutine);
   free(clock->stacks);
   free(clock);
@@ -69,42 +69,26 @@ void clock_close(Clock *clock)
 
 double clock_now(const Clock *clock) { return clock->now; }
 
-double clock_of(const Clock *clock, int64_t item) { return clock->time[item]; }
-
-/* Ties are broken by number, so that results do not depend on what happened before. */
-static bool is_before(const Clock *clock, int64_t a, int64_t b)
-{
-  return clock->time[a] < clock->time[b] || (clock->time[a] == clock->time[b] && a < b);
-}
-
-static void put(Clock *clock, int64_t at, int64_t item)
-{
-  clock->heap[at] = item;
-  clock->place[item] = at;
-}
+double clock_of(const Clock *clock, int64_t item) { return clock->least[clock->leaves + item]; }
 
 void clock_set(Clock *clock, int64_t item, double time)
 {
-  int64_t at = clock->place[item];
-  bool earlier = time < clock->time[item];
-  clock->time[item] = time;
-  if (earlier) {
-    for (int64_t up; at > 0 && is_before(clock, item, clock->heap[up = (at - 1) / 2]); at = up)
-      put(clock, at, clock->heap[up]);
-  } else {
-    for (;;) {
-      int64_t down = 2 * at + 1;
-      if (down >= clock->items)
-        break;
-      if (down + 1 < clock->items && is_before(clock, clock->heap[down + 1], clock->heap[down]))
-        down++;
-      if (!is_before(clock, clock->heap[down], item))
-        break;
-      put(clock, at, clock->heap[down]);
-      at = down;
-    }
-  }
-  put(clock, at, item);
+  double *least = clock->least;
+  int64_t i = clock->leaves + item;
+  least[i] = time;
+  /* The time of each part follows without a branch, which would be guessed wrong. */
+  while (i /= 2)
+    least[i] = lesser(least[2 * i], least[2 * i + 1]);
+}
+
+/* Ties are broken by number, so that results do not depend on what happened before. */
+static int64_t first(const Clock *clock)
+{
+  const double *least = clock->least;
+  int64_t i = 1;
+  while (i < clock->leaves)
+    i = 2 * i + (least[2 * i + 1] < least[2 * i]);
+  return i - clock->leaves;
 }
 
 static void enter(void)
@@ -147,8 +131,8 @@ void clock_wait(Clock *clock)
 bool clock_run(Clock *clock)
 {
   for (;;) {
-    int64_t item = clock->heap[0];
-    double time = clock->time[item];
+    int64_t item = first(clock);
+    double time = clock->least[1];
     if (time == INFINITY)
       return clock->ended == clock->bodies;
     clock->now = time;

@@ -14,8 +14,8 @@ typedef enum { EXCHANGE, SPREAD, MIX } Swap;
 enum { BETWEEN, WITHIN, SENDER, RECEIVER, CURVES };
 
 /* The places of whole numbers and of real numbers in the arrays of Problem, as in evaluate.py. */
-enum { N, NB, P, Q, BROADCAST, DEPTH, SWAP, POLLS, EAGER_BYTES, WHOLES };
-enum { NODE_BPS, MEMORY_BPS, GEMM_CALL_S, COPY_S_PER_BYTE, PANEL_S_PER_BYTE, CACHE_BYTES, EXCHANGED, OPERATION, REALS };
+enum { N, NB, P, Q, BROADCAST, DEPTH, SWAP, POLLS, EAGER_BYTES, DETACHED_BYTES, WHOLES };
+enum { NODE_BPS, MEMORY_BPS, GEMM_CALL_S, COPY_S_PER_BYTE, PANEL_S_PER_BYTE, CACHE_BYTES, EXCHANGED, OPERATION, BACK, REALS };
 
 typedef struct {
   int64_t wholes, reals, ranks, places, segments;

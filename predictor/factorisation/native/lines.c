@@ -167,6 +167,69 @@ static int64_t rank_from(const void *rooted, int64_t place)
   return rank_at(from->line, (place + from->root) % from->line->places);
 }
 
+/* How many places, of those whose rows a place has collected before the distance, own pivot rows: all but the root. */
+static int64_t collected(int64_t places, int64_t power, int64_t place, int64_t distance)
+{
+  int64_t first = place / distance * distance, beyond = places - power - first;
+  if (beyond < 0)
+    beyond = 0;
+  return distance + (beyond < distance ? beyond : distance) - (first == 0);
+}
+
+/* Passes all rows of U down a tree among the places beyond a power of two, which are counted from the first of them. */
+static void pass_beyond(World *world, const Rooted *from, int64_t power, int64_t key, double bytes, Between *between,
+                        void *context)
+{
+  const Line *line = from->line;
+  int64_t places = line->places - power, distance = 1;
+  int64_t place = (line->place - from->root + line->places) % line->places - power;
+  while (distance < places)
+    distance <<= 1;
+  while (distance >>= 1) {
+    if (place % (2 * distance) == distance)
+      receive_now(world, line->me, rank_from(from, power + place - distance), key);
+    else if (place % (2 * distance) == 0 && place + distance < places)
+      send_now(world, line->me, rank_from(from, power + place + distance), key, bytes);
+    between(context);
+  }
+}
+
+void line_collect(World *world, const Line *line, int64_t root, int64_t key, double bytes, Between *between,
+                  void *context)
+{
+  if (line->places == 1)
+    return;
+  Rooted from = {line, root};
+  int64_t places = line->places, place = (line->place - root + places) % places, power = 1;
+  while (2 * power <= places)
+    power *= 2;
+  double own = bytes / (double)places;
+  bool folds = (place ^ power) < places && places > power;
+  int64_t beyond = folds ? rank_from(&from, place ^ power) : -1;
+  between(context);
+  if (folds && (place == 0 || place >= power))
+    post_send(world, line->me, beyond, key, place == 0 ? bytes : own);
+  if (folds && place <= power)
+    post_receive(world, line->me, beyond, key);
+  complete(world, line->me);
+  between(context);
+  if (place >= power)
+    pass_beyond(world, &from, power, key, bytes, between, context);
+  for (int64_t distance = 1; place < power && distance < power; distance *= 2) {
+    int64_t partner = rank_from(&from, place ^ distance);
+    post_receive(world, line->me, partner, key);
+    post_send(world, line->me, partner, key,
+              place < distance ? bytes : own * (double)collected(places, power, place, distance));
+    complete(world, line->me);
+    between(context);
+  }
+  if (folds && place >= power)
+    receive_now(world, line->me, beyond, key);
+  else if (folds)
+    send_now(world, line->me, beyond, key, bytes);
+  between(context);
+}
+
 void line_spread(World *world, const Line *line, int64_t root, int64_t key, double bytes, Between *between,
                  void *context)
 {

@@ -33,6 +33,12 @@ bool panel_is_long(const Panel *panel);
 /* Receives the panel, unless this is the root, and forwards it. */
 void panel_pass(Panel *panel);
 
+/* HPL's binary exchange: places that lack the rows of U collect their pivot rows, in pairs at distances 1, 2, 4, ...
+ * from the root; those that have all rows of U, at first the root, send them instead.  Places beyond a power of two
+ * send theirs to a partner first; the first of them gets U at once and passes it down a tree, and all get it again. */
+void line_collect(World *world, const Line *line, int64_t root, int64_t key, double bytes, Between *between,
+                  void *context);
+
 /* Exchanges in pairs at distances 1, 2, 4, ...; places beyond a power of two pass their data to a partner. */
 void line_exchange(World *world, const Line *line, int64_t key, double bytes, Between *between, void *context);
 

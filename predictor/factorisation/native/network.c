@@ -58,8 +58,9 @@ static double shared_Bps(const World *world, int64_t a, int64_t b)
   const double *real = world->problem->real;
   if (a == b)
     return real[MEMORY_BPS] / (double)world->within[a].count;
-  int64_t leave = world->leaving[a].count, enter = world->entering[b].count;
-  return real[NODE_BPS] / (double)(leave > enter ? leave : enter);
+  double leave = (double)world->leaving[a].count + real[BACK] * (double)world->entering[a].count;
+  double enter = (double)world->entering[b].count + real[BACK] * (double)world->leaving[b].count;
+  return real[NODE_BPS] / larger(leave, enter);
 }
 
 static void set_rate(Flow *flow, double shared, double now)
@@ -99,7 +100,21 @@ static void set_rates(World *world, const List *list, int64_t but_from)
   }
 }
 
-/* Gives all messages that leave one node, and those that enter another, their new rates. */
+/* Does so for the messages that enter a node, but not for those from another one. */
+static void set_entering(World *world, int64_t b, int64_t but_from)
+{
+  const List *into = &world->entering[b];
+  set_rates(world, into, but_from);
+  for (int64_t i = 0, told = but_from; i < into->count; i++) {
+    int64_t node = world->problem->node[into->rank[i]];
+    if (node != but_from && node != told)
+      set_event(world, &world->leaving[node], node);
+    told = node;
+  }
+}
+
+/* Gives all messages that leave one node, and those that enter another, their new rates; and those in the other
+ * directions, if messages take a part of them. */
 static void share(World *world, int64_t a, int64_t b)
 {
   if (a == b) {
@@ -107,15 +122,13 @@ static void share(World *world, int64_t a, int64_t b)
     set_event(world, &world->within[a], world->nodes + a);
     return;
   }
-  const List *into = &world->entering[b];
   set_rates(world, &world->leaving[a], -1);
   set_event(world, &world->leaving[a], a);
-  set_rates(world, into, a);
-  for (int64_t i = 0, told = a; i < into->count; i++) {
-    int64_t node = world->problem->node[into->rank[i]];
-    if (node != a && node != told)
-      set_event(world, &world->leaving[node], node);
-    told = node;
+  set_entering(world, b, a);
+  if (world->problem->real[BACK] > 0) {
+    set_rates(world, &world->leaving[b], -1);
+    set_event(world, &world->leaving[b], b);
+    set_entering(world, a, b);
   }
 }
 
@@ -212,14 +225,15 @@ void post_send(World *world, int64_t me, int64_t to, int64_t key, double bytes)
   double now = clock_now(world->clock), base_s;
   double wire_s = curve_s(problem, wire_between(problem, me, to), bytes, &base_s);
   bool awaited = matches(&receiver->receive, me, key);
-  if (bytes < (double)problem->whole[EAGER_BYTES]) {
-    double left = now + total_s(problem, SENDER, bytes), arrival = left + wire_s;
+  bool eager = bytes < (double)problem->whole[EAGER_BYTES];
+  if (eager || bytes < (double)problem->whole[DETACHED_BYTES]) {
+    double left = now + total_s(problem, SENDER, bytes), arrival = eager || awaited ? left + wire_s : left;
     sender->until = larger(sender->until, left);
     if (awaited) {
       receiver->receive.partner = -1;
       arrive(world, to, arrival + total_s(problem, RECEIVER, bytes));
     } else {
-      keep(world, to, (Letter){me, key, arrival, bytes});
+      keep(world, to, (Letter){me, key, arrival, bytes, eager ? 0 : wire_s});
       look_again(world, to, me, key, arrival);
     }
     return;
@@ -240,7 +254,7 @@ void post_receive(World *world, int64_t me, int64_t from, int64_t key)
   if (i >= 0) {
     Letter letter = receiver->letter[i];
     memmove(receiver->letter + i, receiver->letter + i + 1, (size_t)(--receiver->letters - i) * sizeof letter);
-    double there = larger(letter.arrival, clock_now(world->clock));
+    double there = larger(letter.arrival, clock_now(world->clock)) + letter.after_s;
     receiver->until = larger(receiver->until, there + total_s(world->problem, RECEIVER, letter.bytes));
     return;
   }

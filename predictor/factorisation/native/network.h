@@ -1,7 +1,8 @@
 /* The ranks, and the messages between them.
  *
- * A message below the eager size is on its way as soon as it is sent; the sender of a larger one waits until it has
- * arrived.  Large messages share the links of nodes, and the memory of a node, in equal parts. */
+ * A message below the eager size is on its way as soon as it is sent.  One below the detached size waits for its
+ * receive, but its sender goes on; the sender of a larger one waits until it has arrived.  The largest share the links of
+ * nodes, and the memory of a node, in equal parts. */
 #ifndef PREDICTOR_FACTORISATION_NETWORK_H
 #define PREDICTOR_FACTORISATION_NETWORK_H
 
@@ -16,6 +17,7 @@ typedef struct {
 typedef struct {
   int64_t source, key;
   double arrival, bytes;
+  double after_s; /* from its receive on, if it has waited for it */
 } Letter;
 
 typedef struct {
@@ -29,7 +31,7 @@ typedef struct {
   int64_t pending;          /* sends and receives that it waits for */
   double until;             /* it goes on then, once nothing is pending */
   bool waits;
-  Letter *letter;           /* eager messages that it has not received yet */
+  Letter *letter;           /* messages that it has not received yet and whose sender has gone on */
   int64_t letters, room;
   Flow flow;
 } Rank;

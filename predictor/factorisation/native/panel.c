@@ -20,7 +20,7 @@ typedef struct {
   int64_t block, start, width, places, column;
   double wire_s[2]; /* of an exchange between nodes and within one */
   double sender_s, receiver_s;
-  bool eager;
+  bool eager, waits; /* its sender goes on; nevertheless it waits for its receive */
 } Work;
 
 static int64_t rank_of(const Work *work, int64_t place)
@@ -39,7 +39,8 @@ static double exchanged(const Work *work, double mine, double theirs, double wir
 {
   if (!work->eager)
     return larger(mine, theirs) + wire_s;
-  return larger(mine + work->sender_s, theirs + work->sender_s + wire_s) + work->receiver_s;
+  double leaves = work->waits ? larger(mine, theirs + work->sender_s) : theirs + work->sender_s;
+  return larger(mine + work->sender_s, leaves + wire_s) + work->receiver_s;
 }
 
 static void merge(const Work *work, double *time, double *next)
@@ -50,8 +51,10 @@ static void merge(const Work *work, double *time, double *next)
   double back_s = work->eager ? work->sender_s + work->receiver_s : 0, held_s;
   for (int64_t i = power; i < places; i++) {
     held_s = wire_s(work, i, i - power);
-    time[i - power] = larger(time[i - power], time[i] + (work->eager ? work->sender_s : 0) + held_s) +
-                      (work->eager ? work->receiver_s : 0);
+    double leaves = time[i] + (work->eager ? work->sender_s : 0);
+    if (work->waits)
+      leaves = larger(leaves, time[i - power]);
+    time[i - power] = larger(time[i - power], leaves + held_s) + (work->eager ? work->receiver_s : 0);
   }
   for (int64_t distance = 1; distance < power; distance *= 2) {
     for (int64_t i = 0; i < power; i++)
@@ -90,13 +93,15 @@ static double column_s(const Work *work, int64_t place, int64_t column)
 static Work work_of(const Problem *problem, int64_t block, int64_t column)
 {
   int64_t nb = problem->whole[NB], start = block * nb, left = problem->whole[N] - start;
-  Work work = {problem, block, start, left < nb ? left : nb, problem->whole[P], column, {0, 0}, 0, 0, true};
+  Work work = {problem, block, start, left < nb ? left : nb, problem->whole[P], column, {0, 0}, 0, 0, true, false};
   double bytes = 8 * (double)(2 + 2 * work.width), base_s;
   work.wire_s[BETWEEN] = curve_s(problem, BETWEEN, bytes, &base_s);
   work.wire_s[WITHIN] = curve_s(problem, WITHIN, bytes, &base_s);
   work.sender_s = curve_s(problem, SENDER, bytes, &base_s);
   work.receiver_s = curve_s(problem, RECEIVER, bytes, &base_s);
-  work.eager = bytes < (double)problem->whole[EAGER_BYTES];
+  bool waits = bytes >= (double)problem->whole[EAGER_BYTES];
+  work.eager = !waits || bytes < (double)problem->whole[DETACHED_BYTES];
+  work.waits = waits && work.eager;
   return work;
 }
 

@@ -68,13 +68,13 @@ static void look(Program *p)
     panel_pass(&p->next);
 }
 
-/* Does so between the messages of a swap, but does not enter a long broadcast, whose steps need ranks that may wait. */
-static void look_within(void *context)
+static void get_panel(Program *p)
 {
-  Program *p = context;
-  if (!panel_is_long(&p->next))
-    look(p);
+  if (!p->next.done)
+    panel_pass(&p->next);
 }
+
+static void look_within(void *context) { look(context); }
 
 static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channel)
 {
@@ -83,15 +83,21 @@ static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channe
   if (columns == 0)
     return;
   work(p->world, p->me, bytes * real(p, COPY_S_PER_BYTE));
-  if (swap == EXCHANGE || (swap == MIX && columns <= whole(p, NB)))
+  bool spreads = swap == SPREAD || (swap == MIX && columns > whole(p, NB));
+  if (spreads)
+    line_spread(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
+  else if (real(p, EXCHANGED) > 0)
     line_exchange(p->world, &p->down, key, real(p, EXCHANGED) * bytes, look_within, p);
   else
-    line_spread(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
+    line_collect(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
 }
 
-/* Updates so many columns, and looks for the next panel after every nb of them until it has come. */
+/* Updates so many columns, and looks for the next panel after every nb of them until it has come.  A long broadcast is
+ * not looked for: HPL waits for it first. */
 static void update(Program *p, int64_t block, int64_t columns, int64_t channel)
 {
+  if (panel_is_long(&p->next))
+    get_panel(p);
   swap_rows(p, block, columns, channel);
   int64_t left = columns, nb = whole(p, NB);
   look(p);
@@ -102,12 +108,6 @@ static void update(Program *p, int64_t block, int64_t columns, int64_t channel)
     look(p);
   }
   work(p->world, p->me, update_s(p, block, left));
-}
-
-static void get_panel(Program *p)
-{
-  if (!p->next.done)
-    panel_pass(&p->next);
 }
 
 static bool owns(const Program *p, int64_t block) { return block % whole(p, Q) == p->column; }

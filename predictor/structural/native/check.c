@@ -29,6 +29,15 @@ static bool are_steps(const Schedule *schedule)
   return true;
 }
 
+/* Returns whether every exchange has no computation or one that is known. */
+static bool are_known(const Schedule *schedule)
+{
+  for (int64_t i = 0; i < schedule->exchanges; i++)
+    if (schedule->meanwhile[i] < -1 || schedule->meanwhile[i] >= schedule->computations)
+      return false;
+  return true;
+}
+
 /* Returns whether the grids of the sweeps have no more places than there are ranks. */
 static bool are_grids(const Schedule *schedule)
 {
@@ -44,6 +53,7 @@ static bool is_schedule(const Schedule *schedule)
 {
   return divide(schedule->segment, SEGMENTS, schedule->steps) &&
          divide(schedule->first, schedule->exchanges, schedule->messages) && are_steps(schedule) &&
+         are_known(schedule) &&
          are_grids(schedule) && are_below(schedule->source, schedule->messages, schedule->ranks) &&
          are_below(schedule->destination, schedule->messages, schedule->ranks) &&
          are_below(schedule->size, schedule->messages, schedule->sizes) &&

@@ -66,6 +66,9 @@ void exchange_run(Ranks *ranks, int64_t exchange)
   post_receives(ranks);
   for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)
     send(ranks, m, schedule->at_once[exchange]);
+  if (schedule->meanwhile[exchange] >= 0)
+    for (int64_t r = 0, at = schedule->meanwhile[exchange] * schedule->ranks; r < schedule->ranks; r++)
+      ranks->now[r] += schedule->flops[at + r] * ranks->s_per_flop[r];
   for (int64_t r = 0; r < schedule->ranks; r++)
     ranks->now[r] = larger(ranks->now[r], ranks->arrived[r]);
   load_links(ranks, exchange);

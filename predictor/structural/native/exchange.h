@@ -4,7 +4,7 @@
 
 #include "ranks.h"
 
-/* Evaluates an exchange: every rank posts its receives, sends in turn, and waits for its messages. */
+/* Evaluates an exchange: every rank posts its receives, sends in turn, may compute, and waits for its messages. */
 void exchange_run(Ranks *ranks, int64_t exchange);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct {
   const double *flops; /* computations x ranks */
   const int64_t *first;
   const bool *at_once;
+  const int64_t *meanwhile; /* exchanges: a computation; -1: none */
   const int32_t *source;
   const int32_t *destination;
   const int32_t *size;

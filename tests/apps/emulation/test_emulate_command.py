@@ -6,6 +6,10 @@ import pytest
 
 from apps.emulation import requirements
 from apps.emulation.cli import main
+from apps.emulation.running import environment
+from apps.emulation.settings import Settings
+from apps.machines.machine_file import read_machine
+from platforms.grids.scenario import read_grid
 
 FREE_GRID = "examples/emulation/free.toml"
 
@@ -19,6 +23,7 @@ FREE_GRID = "examples/emulation/free.toml"
         ("grid4x2 --cpu 4711 -- true", "error: --cpu 4711: no processor that may be used. Known: "),
         ("grid4x2 --strict --write-machine m.toml", "error: --strict: judges a run, but no command is given. Write "),
         ("grid4x2 --pace free -- true", "error: --core-gflops: is missing. The free pace needs "),
+        ("grid4x2 --eager-limit 10 -- true", "error: --eager-limit 10: is out of range. Give 1024 to 1073741824 bytes"),
         ("nowhere.toml -- true", "error: nowhere.toml: "),
         ("grid4x2 --write-machine no/folder/m.toml", "error: --write-machine"),
     ],
@@ -49,3 +54,18 @@ def test_the_platform_has_the_hosts_and_links_of_the_slowed_grid(tmp_path):
     assert main([FREE_GRID, "--slowdown", "10", "--write-platform", str(tmp_path / "grid.xml")]) == 0
     cluster = ET.parse(tmp_path / "grid.xml").find(".//cluster[@id='c1']")
     assert (cluster.get("prefix"), cluster.get("speed"), cluster.get("lat")) == ("c1-", "0.2Gf", "2500us")
+
+
+def test_the_machine_keeps_the_limit_of_eager_messages_and_repeats_disturbed_runs(tmp_path):
+    path = tmp_path / "m.toml"
+    assert main([FREE_GRID, "--eager-limit", "262144", "--write-machine", str(path)]) == 0
+    launcher = read_machine(path).launcher
+    assert launcher.command[launcher.command.index("--eager-limit") + 1] == "262144"
+    assert launcher.retry_status == 75  # EX_TEMPFAIL
+
+
+@pytest.mark.parametrize(("eager_bytes", "limit"), [(262144, "262144"), (None, None)])
+def test_open_mpi_is_told_of_connections_and_the_limit_of_eager_messages(eager_bytes, limit):
+    told = environment(read_grid(FREE_GRID), Settings(eager_bytes=eager_bytes), 0)
+    assert told["OMPI_MCA_mpi_preconnect_mpi"] == "1"
+    assert [told.get(f"OMPI_MCA_btl_tcp_{what}") for what in ("eager_limit", "rndv_eager_limit")] == [limit, limit]

@@ -10,13 +10,14 @@ from platforms.simgrid.compiling import compile_once
 
 GRID = Path(apps.emulation.__file__).with_name("grid")
 PACKET = 9000  # bytes: 0.72 ms at 100 Mbit/s
+ROOM = 1 << 16  # bytes: more than the state of a link's turns
 
 
 class Link(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char * 160), ("rate", ctypes.c_double), ("delay", ctypes.c_double),
         ("free_at", ctypes.c_double), ("most_waiting", ctypes.c_double), ("packets", ctypes.c_long),
-        ("dropped", ctypes.c_long),
+        ("dropped", ctypes.c_long), ("turns", ctypes.c_void_p),
     )  # fmt: skip
 
 
@@ -85,3 +86,50 @@ def test_a_packet_behind_a_full_queue_is_dropped(carry):
     assert [carry([one], 0.0, queue=2.5 * PACKET) is None for _ in range(4)] == [False, False, False, True]
     assert (one.packets, one.dropped) == (3, 1)
     assert one.most_waiting == pytest.approx(3 * PACKET)
+
+
+# --- links that serve flows in turn ---
+
+
+@pytest.fixture(scope="module")
+def library():
+    sources = [GRID / name for name in ("turns.c", "events.c", "fifo.c")]
+    built = compile_once("turns", sources, compiler=["gcc"], flags=["-O2", "-std=gnu11", "-shared", "-fPIC"])
+    found = ctypes.CDLL(str(built))
+    found.turns_join.restype = ctypes.c_bool
+    found.turns_join.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_double, ctypes.c_void_p]
+    found.turns_next.restype = ctypes.c_void_p
+    found.turns_next.argtypes = [ctypes.c_void_p]
+    return found
+
+
+def served(library, packets, queue=1e9):
+    """Let packets (flow, bytes) join the queue of a link; return whether each could, and the order of their turns."""
+    state = ctypes.create_string_buffer(ROOM)
+    link = Link(rate=100e6, delay=0.0, turns=ctypes.addressof(state))
+    joined = [
+        library.turns_join(ctypes.byref(link), flow, size, queue, number)
+        for number, (flow, size) in enumerate(packets, 1)
+    ]
+    order = []
+    while number := library.turns_next(ctypes.byref(link)):
+        order.append(number)
+    return joined, order
+
+
+def test_flows_take_turns(library):
+    # Three packets of a flow wait when three of another come.
+    assert served(library, [(0, PACKET)] * 3 + [(1, PACKET)] * 3)[1] == [1, 4, 2, 5, 3, 6]
+
+
+def test_turns_count_bytes(library):
+    # By hand: the packets are due at bytes 0 and 9000 of their flow, the halves at 0, 4500, 9000 and 13500.
+    assert served(library, [(0, PACKET)] * 2 + [(1, PACKET // 2)] * 4)[1] == [1, 3, 4, 2, 5, 6]
+
+
+def test_a_flow_that_sends_little_does_not_wait_behind_the_others(library):
+    assert served(library, [(0, PACKET)] * 50 + [(7, 60)])[1][:3] == [1, 51, 2]
+
+
+def test_a_packet_that_finds_the_queue_full_is_dropped(library):
+    assert served(library, [(0, PACKET)] * 3, queue=2.5 * PACKET) == ([True, True, False], [1, 2])

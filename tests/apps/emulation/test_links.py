@@ -3,7 +3,7 @@
 import pytest
 
 from apps.emulation.links import description, emulated_links
-from apps.emulation.settings import FREE, Settings, slowed_down
+from apps.emulation.settings import FREE, TURNS, Settings, slowed_down
 from apps.errors import OptionError
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid, read_grid
@@ -63,6 +63,9 @@ def test_the_description_numbers_nodes_from_the_front_and_links_from_zero():
     links = [line.split()[1] for line in lines if line.startswith("link ")]
     # By hand: 8 nodes with 2 directions, 4 backbones, 4 links to the hub with 2 directions, and the front's.
     assert len(links) == 8 * 2 + 4 + 4 * 2 + 1
+    assert {line.split()[4] for line in lines if line.startswith("link ")} == {"fifo"}
+    in_turn = [line.split()[1] for line in description(read_grid(FREE_GRID), 0, TURNS).splitlines() if "turns" in line]
+    assert len(in_turn) == 8 and all(name.endswith("_UP") and not name.startswith("wan") for name in in_turn)
     path = next(line.split()[3:] for line in lines if line.startswith("path 1 8 "))
     assert [links[int(number)] for number in path][2] == "wan_c1_hub_UP"
     # All pairs of 8 nodes, and each of them with the front in both directions.

@@ -109,6 +109,13 @@ def test_one_flow_gets_the_rate_and_two_flows_over_one_link_half_of_it_each(far)
         assert 8 * flow["bytes"] / flow["s"] == pytest.approx(10e6, rel=0.1)
 
 
+@in_one_of_three
+def test_nodes_that_serve_connections_in_turn_have_the_same_rates(far):
+    # The queue of the node serves one connection as if it came first; headers as above.
+    (alone,) = json.loads(run("--queues", "turns", "--", *PEERS, "rate", "c1-0", "c2-0", grid=far))
+    assert 8 * alone["bytes"] / alone["s"] == pytest.approx(20e6, rel=0.05)
+
+
 # --- the speeds ---
 
 

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
+from apps.errors import KernelError
 from apps.machines.machine_platform import machine_platform
-from apps.probes.blocks.measure import carry_out
+from apps.measuring.solo import solo_times
+from apps.probes.blocks.measure import BlockPlan, Disk, Experiment
+from apps.probes.blocks.on_machine import machine_plan
+from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Exchange, NetworkPlan
 from apps.programs.problem import problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
@@ -86,3 +90,60 @@ def test_cautions_name_the_machine_and_not_simgrid(local, monkeypatch):
     assert any("SimGrid" in said for said in recording_cautions(Settings().spec(target), recording))
     plan = NetworkPlan(platform, ((Exchange("localhost", "localhost", 1, 0),),), machine=local)
     assert experiments_cautions(plan) == ()
+
+
+def test_processes_that_compute_on_one_host_are_threads_of_its_first_rank():
+    experiments = (
+        Experiment("compute", ("a", "a", "a"), 1e6),
+        Experiment("p2p", ("b", "a"), 8.0),
+        Experiment("barrier", ("a", "a", "b")),
+    )
+    hosts, lines = machine_plan(experiments)
+    assert hosts == ["a", "a", "b"]
+    assert lines[0] == "groups 4 experiments 3"
+    groups = lines[1:5]
+    chosen = [groups[int(line.split()[1])] for line in lines[5:]]
+    assert chosen == ["3 0 0 0", "2 2 0", "3 0 1 2"]
+
+
+def test_blocks_take_time_on_a_machine_and_have_no_energies(named):
+    platform = machine_platform(named)
+    experiments = (
+        Experiment("compute", ("left1",), 1e7),
+        Experiment("compute", ("left1",), 4e8),
+        Experiment("p2p", ("left1", "right1"), 1.0),
+        Experiment("p2p", ("left1", "right1"), 8e6),
+        Experiment("send", ("left1", "left2"), 8e6),
+        Experiment("bcast", ("left1", "left2", "right1"), 1e6),
+        Experiment("idle", ("left2",), 0.02),
+        Experiment("barrier", ("left2", "left1")),
+    )
+    plan = BlockPlan(platform, experiments, machine=named)
+    measured = carry_out(plan)
+    plan.check(measured)
+    times_s = [time_s for (time_s,) in measured.times_s]
+    assert min(times_s) > 0
+    assert times_s[1] > 5 * times_s[0] and times_s[3] > 5 * times_s[2]
+    assert times_s[6] == pytest.approx(0.02, rel=0.5)
+    assert measured.energies_j == (None,) * len(experiments)
+    assert measured.node_s > 5 * 0.02  # five rounds of the pause on one node
+    assert plan.identity()["source"] == "measurement"
+    assert plan.identity() != BlockPlan(platform, experiments).identity()
+
+
+def test_disks_are_no_part_of_a_machine(local):
+    disk = Experiment("disk_read", ("localhost",), 1e6, Disk("localhost", "sda", 1e8, 1e8))
+    with pytest.raises(KernelError, match="its file names no disks"):
+        carry_out(BlockPlan(machine_platform(local), (disk,), machine=local))
+
+
+def test_every_rank_runs_a_copy_of_the_kernel_for_itself(local):
+    # IS of class W ranks 2^20 keys in each of its 10 iterations, however many copies run.
+    operations, times_s = solo_times(local, machine_platform(local), "is", local.hosts * 2)
+    assert operations == 10 * 2**20
+    assert len(times_s) == 2 and min(times_s) > 0
+
+
+def test_a_recording_of_one_rank_can_be_made_on_a_machine(local):
+    target = Target(problem("ep", "S"), machine_platform(local), local.hosts)
+    assert record_events(Settings(machine=local).spec(target), 1).communicators == ((0,),)

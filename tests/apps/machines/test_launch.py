@@ -101,6 +101,23 @@ def test_the_launcher_may_run_as_root_only_where_it_does(local):
     assert done.stdout.strip() == ("1" if os.geteuid() == 0 else "")
 
 
+@pytest.mark.parametrize(("fails", "tries", "status"), [(2, 3, 0), (9, 3, 75), (0, 1, 0)])
+def test_a_disturbed_run_is_made_again_twice(local, tmp_path, fails, tries, status):
+    note = tmp_path / "tries"
+    script = f'echo x >> {note}; echo $(wc -l < {note}) > "$0"; [ $(wc -l < {note}) -gt {fails} ] || exit 75'
+    launcher = Launcher(("/bin/sh", "-c", script, "{output}", "{program}"), retry_status=75)
+    done = launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"])
+    assert (done.status, done.stdout) == (status, f"{tries}\n")  # what the last run has printed
+    assert note.read_text() == "x\n" * tries
+
+
+def test_a_run_that_fails_otherwise_is_not_repeated(local, tmp_path):
+    note = tmp_path / "tries"
+    launcher = Launcher(("/bin/sh", "-c", f"echo x >> {note}; exit 3", "{program}"), retry_status=75)
+    assert launch(replace(local, launcher=launcher), ("/bin/true",), ["localhost"]).status == 3
+    assert note.read_text() == "x\n"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -61,6 +61,8 @@ def test_a_range_stands_for_its_hosts_with_leading_zeros():
         ("[compilers]", 'cancel = ["scancel"]\n[compilers]', "m.toml, launcher: cancel has no {job}"),
         ('c = "mpicc"', 'c = ""', "m.toml, compilers: c is empty"),
         ("ranks = 4", "ranks = 0", "m.toml, limits: ranks = 0 is not positive"),
+        ("[compilers]", "retry_status = 0\n[compilers]", "m.toml, launcher: retry_status = 0 is no exit status of a "),
+        ("[compilers]", "retry_status = 256\n[compilers]", "retry_status = 256 is no exit status of a failure"),
         ("ranks = 4", "wall_s = -1", "m.toml, limits: wall_s = -1 is not a positive number"),
         ("ranks = 4", "wall_s = inf", "wall_s = inf is not a positive number"),
         ('["n1"]', '["n1", "n1"]', "m.toml, clusters 1: hosts has 'n1' twice"),

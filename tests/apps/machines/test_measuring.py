@@ -1,8 +1,10 @@
 """Runs on a machine of this computer: what they measure, and that they are kept apart from simulations."""
 
 import json
+import socket
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store import Store
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 TWO = ("localhost", "localhost")
 
 WORKS_THEN_SENDS = r"""
@@ -272,3 +275,38 @@ def test_options_of_machines_are_refused_without_one(capsys):
 def test_ranks_beyond_the_machines_limit_are_refused(local):
     with pytest.raises(KernelError, match="3 ranks, but its limit is 2"):
         simulate(spec_on(local, problem("ep", "S"), TWO + TWO[:1]))
+
+
+def test_a_dry_run_shows_the_command_the_hosts_and_the_files_and_starts_nothing(capsys, monkeypatch, tmp_path):
+    launchers = tmp_path / "bin"
+    launchers.mkdir()
+    for name in ("sbatch", "mpicc", "mpirun"):
+        (launchers / name).write_text("#!/bin/sh\necho started >&2; exit 3\n")
+        (launchers / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{launchers}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = ["--app", "is", "--class", "S", "--repeats", "3", "--dry-run", "--no-store"]
+    machines = EXAMPLES / "machines"
+    assert main(["--machine", str(machines / "local.toml"), "--ranks-per-host", "2", *words]) == 0
+    said = capsys.readouterr().out
+    assert "is S on 2 ranks of local: 3 runs, one after the other; none is made now" in said
+    assert f"hosts     {socket.gethostname()} x 2" in said
+    assert "mpirun -np 2 --hostfile FOLDER/hosts --map-by seq" in said
+    assert "LD_PRELOAD=LAYER PROGRAM mode=verify" in said and "iterations=10" in said
+    assert f"PROGRAM   the kernel is, compiled by {launchers}/mpicc -O2" in said
+    assert "limit     600 s of wall time" in said
+    assert main(["--machine", str(machines / "slurm.toml"), "--ranks", "2", *words, "--wall-limit", "60"]) == 0
+    said = capsys.readouterr().out
+    assert "limit     60 s" in said and "script    FOLDER/script:" in said
+    assert "    #!/bin/sh" in said and "PROGRAM mode=verify" in said
+    assert not list((tmp_path / "cache").rglob("is-*"))  # no kernel was compiled
+
+
+def test_a_dry_run_says_what_reuse_would_take(local, capsys, tmp_path):
+    words = ["--machine", str(local.path), "--app", "is", "--class", "S", "--ranks", "1", "--repeats", "1"]
+    words += ["--store", str(tmp_path), "--reuse"]
+    assert main([*words, "--dry-run"]) == 0
+    assert "--reuse" not in capsys.readouterr().out
+    assert main(words) == 0
+    assert main([*words, "--dry-run"]) == 0
+    assert "--reuse   the store has a record of this run" in capsys.readouterr().out

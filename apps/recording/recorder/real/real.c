@@ -41,6 +41,15 @@ void inject_computation(void) {}
 
 void time_computation(void) {}
 
+bool sends_anew(void) { return false; }
+
+int threads_granted(int asked, int provided)
+{
+  if (asked > MPI_THREAD_FUNNELED)
+    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
+  return provided;
+}
+
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
@@ -57,6 +66,17 @@ void power_write(const char *path) { (void)path; }
 void inputs_end(void) {}
 
 void inputs_polls(const char *name) { (void)name; }
+
+void inputs_threads(void) {}
+
+/* Windows and graphs are refused (refused.c), so there are none. */
+void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
+
+void windows_end(Rank *r) { (void)r; }
+
+void graph_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
+
+void graph_freed(MPI_Comm comm) { (void)comm; }
 
 /* Programs in Fortran call these, whose work does not come back to the functions of C. */
 #define FORTRAN(name) \

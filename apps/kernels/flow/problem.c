@@ -11,10 +11,10 @@ static const double EXACT[5][13] = {
     {5, 4, 3, 2, 0.1, 0.4, 0.3, 0.05, 0.04, 0.03, 0.1, 0.3, 0.2}, /* energy */
 };
 
-Problem problem_make(int n, double dt, double omega)
+Problem problem_make(int n, double dt)
 {
   double intervals = n - 1;
-  return (Problem){.n = n, .dt = dt, .omega = omega, .spacing = 1 / intervals, .first = intervals / 2,
+  return (Problem){.n = n, .dt = dt, .spacing = 1 / intervals, .first = intervals / 2,
                    .second = intervals * intervals};
 }
 
@@ -34,14 +34,14 @@ void problem_exact(const Problem *problem, int i, int j, int k, double value[5])
 static bool outside(const Problem *problem, int i) { return i < 0 || i >= problem->n; }
 static bool inside(const Problem *problem, int i) { return i > 0 && i < problem->n - 1; }
 
-void problem_fill_exact(const Problem *problem, const Block *block, double *field)
+void problem_fill_exact(const Problem *problem, const Box *box, double *field)
 {
-  for (int k = 0; k < block->n; k++)
-    for (int j = -BLOCK_HALO; j < block->count[1] + BLOCK_HALO; j++)
-      for (int i = -BLOCK_HALO; i < block->count[0] + BLOCK_HALO; i++) {
-        int x = block->start[0] + i, y = block->start[1] + j;
-        if (!outside(problem, x) && !outside(problem, y))
-          problem_exact(problem, x, y, k, block_at(block, field, i, j, k));
+  for (int k = -BOX_HALO; k < box->count[2] + BOX_HALO; k++)
+    for (int j = -BOX_HALO; j < box->count[1] + BOX_HALO; j++)
+      for (int i = -BOX_HALO; i < box->count[0] + BOX_HALO; i++) {
+        int x = box->start[0] + i, y = box->start[1] + j, z = box->start[2] + k;
+        if (!outside(problem, x) && !outside(problem, y) && !outside(problem, z))
+          problem_exact(problem, x, y, z, box_at(box, field, i, j, k));
       }
 }
 
@@ -64,13 +64,13 @@ static void blend(const Problem *problem, const int at[3], double value[5])
     value[m] = 1 - rest[m];
 }
 
-void problem_fill_start(const Problem *problem, const Block *block, double *field)
+void problem_fill_start(const Problem *problem, const Box *box, double *field)
 {
-  for (int k = 0; k < block->n; k++)
-    for (int j = 0; j < block->count[1]; j++)
-      for (int i = 0; i < block->count[0]; i++) {
-        int at[3] = {block->start[0] + i, block->start[1] + j, k};
-        double *value = block_at(block, field, i, j, k);
+  for (int k = 0; k < box->count[2]; k++)
+    for (int j = 0; j < box->count[1]; j++)
+      for (int i = 0; i < box->count[0]; i++) {
+        int at[3] = {box->start[0] + i, box->start[1] + j, box->start[2] + k};
+        double *value = box_at(box, field, i, j, k);
         if (inside(problem, at[0]) && inside(problem, at[1]) && inside(problem, at[2]))
           blend(problem, at, value);
         else

@@ -5,8 +5,8 @@
  *     momentum[axis],  w[axis] momentum + p (for the axis itself),  w[axis] (energy + p)
  * and the diffusive flux is the gradient of the potential computed here: viscous and heat terms of velocity and
  * temperature, plus the benchmark's artificial second-order dissipation d u. */
-#ifndef LU_FLUX_H
-#define LU_FLUX_H
+#ifndef FLOW_FLUX_H
+#define FLOW_FLUX_H
 
 #define FLUX_GAMMA 1.4         /* k1, ratio of specific heats */
 #define FLUX_GAS 0.4           /* k2 = k1 - 1 */

@@ -1,0 +1,84 @@
+"""Kernels of which every rank runs a copy for itself, so that only its core and its memory take part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from apps.errors import SimulationError
+from apps.kernels.arguments import kernel_arguments
+from apps.machines.launch import launch, printed_json
+from apps.machines.machine_file import Machine
+from apps.measuring.compiling import kernel_executable, layer_library
+from apps.measuring.notes import FILE, VARIABLE, parse_notes
+from apps.programs.kernel import kernel_names, named_kernel
+from apps.programs.problem import Problem, problem, sized_problem
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.model.platform import Platform
+
+_PRESET = "W"
+_SIZES = {"hpl": 1500, "summa": 1000, "fft": 2**21}  # others have their calibration size
+_ITERATIONS = {"lu": 20, "bt": 10, "sp": 20, "himeno": 20, "fem": 10}  # of those whose iterations are alike
+_LIMIT_S = 120.0  # of one run
+
+
+def solo_kernels() -> tuple[str, ...]:
+    """Return the names of the kernels that have a problem for one rank; those with classes come first."""
+    known = [name for name in kernel_names() if _has_problem(name)]
+    return tuple(sorted(known, key=lambda name: _PRESET not in named_kernel(name).classes))
+
+
+def _has_problem(name: str) -> bool:
+    kernel = named_kernel(name)
+    return kernel.calibration_size is not None or _PRESET in kernel.classes
+
+
+@cache
+def solo_problem(name: str) -> Problem:
+    """Return the problem whose speed stands for the kernel's: class W, or a size that takes about a second."""
+    kernel = named_kernel(name)
+    if kernel.calibration_size is None:
+        return problem(name, _PRESET)
+    told = kernel.iterations_parameter if name in _ITERATIONS else None
+    some = {} if told is None else {told: _ITERATIONS[name]}
+    return sized_problem(name, _SIZES.get(name, kernel.calibration_size), **some)
+
+
+def solo_times(
+    machine: Machine, platform: Platform, name: str, hosts: Sequence[str]
+) -> tuple[float, tuple[float, ...]]:
+    """Run a kernel on every rank for itself; return the counted operations of one, and the seconds of each rank.
+
+    The caller sees to it that no other run is on the machine.
+
+    Args:
+        machine: The machine.
+        platform: Its platform.
+        name: The kernel.
+        hosts: The host of every rank.
+
+    Raises:
+        UserError: The kernel cannot be compiled or started.
+        SimulationError: The run does not succeed.
+    """
+    target = Target(solo_problem(name), platform, tuple(hosts[:1]))
+    spec = Settings(machine=machine).spec(target)
+    iterations = min(_ITERATIONS.get(name, target.iterations), target.iterations)
+    done = launch(
+        machine,
+        [str(kernel_executable(machine, named_kernel(name), solo=True)), *kernel_arguments(spec, iterations)],
+        hosts,
+        environment={VARIABLE: f"{{folder}}/{FILE}"},
+        preload=[layer_library(machine)],
+        collect=[FILE],
+        time_limit_s=_LIMIT_S,
+    )
+    told = printed_json(done) if done.succeeded else None
+    if told is None:
+        raise SimulationError(f"{name} on machine {machine.name}: {done.why}", done.stderr)
+    try:
+        notes = parse_notes(done.files[FILE], len(hosts))
+    except (KeyError, ValueError) as err:
+        raise SimulationError(f"{name} on machine {machine.name}: the layer has measured nothing", done.stderr) from err
+    return float(sum(told["flops"])), tuple(rank.compute_s for rank in notes.ranks)

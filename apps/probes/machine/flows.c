@@ -1,0 +1,123 @@
+#include "flows.h"
+#include "../../common/checked.h"
+#include "nodes.h"
+#include "rows.h"
+#include <stdlib.h>
+
+enum { MOST_FLOWS = 32 };
+static const double WORK_S = 0.02; /* of computing at once */
+
+/* Has flows begin at once, unless one of their ranks does not exist. */
+static void measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
+{
+  double times_s[MOST_FLOWS], go_s[MOST_FLOWS];
+  Flows flows = {.from = from, .to = to, .go_s = go_s, .bytes = bytes};
+  for (int i = 0; i < count; i++) {
+    if (from[i] < 0 || to[i] < 0 || from[i] == to[i])
+      return;
+    go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, which is rank 0's */
+  }
+  if (time_is_up(plan))
+    return;
+  carry_out_flows(plan->me, count, &flows, times_s);
+  plan->group++;
+  for (int i = 0; i < count; i++)
+    print_row(plan, "flow", from[i], to[i], bytes, times_s[i]);
+}
+
+/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, and two that meet at the
+ * switch only. */
+static void flows_within(Plan *plan, int c, int bytes)
+{
+  int a = member(plan, c, 0), b = member(plan, c, 1), y = member(plan, c, 2), z = member(plan, c, 3);
+  int beside = neighbour(plan, a);
+  measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
+  measure_flows(plan, 2, (int[]){a, b}, (int[]){b, a}, bytes);
+  measure_flows(plan, 2, (int[]){a, y}, (int[]){b, a}, bytes);
+  measure_flows(plan, 2, (int[]){a, y}, (int[]){b, z}, bytes);
+  measure_flows(plan, 1, (int[]){a}, (int[]){beside}, bytes);
+  measure_flows(plan, 2, (int[]){a, beside}, (int[]){beside, a}, bytes);
+}
+
+/* Flows between two clusters: alone, two and as many as there are nodes, and both ways between four nodes. */
+static void flows_between(Plan *plan, int c, int d, int bytes)
+{
+  int a = member(plan, c, 0), a2 = member(plan, c, 1), b = member(plan, d, 0), b2 = member(plan, d, 1);
+  int from[MOST_FLOWS], to[MOST_FLOWS], count = 0;
+  measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
+  measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, b2}, bytes);
+  measure_flows(plan, 2, (int[]){a, b2}, (int[]){b, a2}, bytes);
+  for (; count < MOST_FLOWS && count < size_of(plan, c) && count < size_of(plan, d); count++) {
+    from[count] = member(plan, c, count);
+    to[count] = member(plan, d, count);
+  }
+  if (count > 2)
+    measure_flows(plan, count, from, to, bytes);
+}
+
+/* Two flows that have one cluster in common, and two that have none: they tell which links clusters share. */
+static void flows_among(Plan *plan, int bytes)
+{
+  int a = member(plan, 0, 0), a2 = member(plan, 0, 1), b = member(plan, 1, 0), c = member(plan, 2, 0), d = member(plan, 3, 0);
+  measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, c}, bytes);
+  measure_flows(plan, 2, (int[]){b, c}, (int[]){a, a2}, bytes);
+  measure_flows(plan, 2, (int[]){a, c}, (int[]){b, d}, bytes);
+}
+
+void pass_of_flows(Plan *plan, int bytes)
+{
+  for (int c = 0; c < plan->clusters; c++) {
+    flows_within(plan, c, bytes);
+    for (int d = c + 1; d < plan->clusters; d++)
+      flows_between(plan, c, d, bytes);
+  }
+  flows_among(plan, bytes);
+}
+
+void pass_of_all_to_all(Plan *plan)
+{
+  static const int sizes[] = {64, 4096, 32768, 131072};
+  if (plan->nodes < 3)
+    return;
+  for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes) && !time_is_up(plan); i++) {
+    if ((double)sizes[i] * plan->nodes > plan->largest)
+      return;
+    double time_s = carry_out_all_to_all(plan->me, plan->nodes, plan->first_of, sizes[i], 3);
+    plan->group++;
+    print_row(plan, "alltoall", plan->first_of[0], -1, sizes[i], time_s);
+  }
+}
+
+void pass_of_work(Plan *plan, double operations)
+{
+  int *ranks = checked(malloc((size_t)plan->me->nranks * sizeof *ranks));
+  double *times_s = checked(malloc((size_t)plan->me->nranks * sizeof *times_s));
+  for (int node = 0; node < plan->nodes && !time_is_up(plan); node++) {
+    int count = 0;
+    for (int rank = 0; rank < plan->me->nranks; rank++)
+      if (plan->node_of[rank] == node)
+        ranks[count++] = rank;
+    carry_out_work(plan->me, 1, ranks, operations, times_s);
+    plan->group++;
+    print_row(plan, "alone", ranks[0], -1, operations, times_s[0]);
+    if (count > 1) {
+      carry_out_work(plan->me, count, ranks, operations, times_s);
+      plan->group++;
+      for (int i = 0; i < count; i++)
+        print_row(plan, "busy", ranks[i], -1, operations, times_s[i]);
+    }
+  }
+  free(ranks);
+  free(times_s);
+}
+
+double choose_operations(const Plan *plan)
+{
+  int rank = 0;
+  double operations = 1e4, time_s = 0;
+  while (time_s < WORK_S && operations < 1e15) {
+    operations *= 2;
+    carry_out_work(plan->me, 1, &rank, operations, &time_s);
+  }
+  return operations;
+}

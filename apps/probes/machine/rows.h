@@ -1,0 +1,21 @@
+/* What a plan prints, and the time that it has left. */
+#ifndef APPS_PROBES_MACHINE_ROWS_H
+#define APPS_PROBES_MACHINE_ROWS_H
+
+#include "plan.h"
+#include <stdbool.h>
+
+const char *name_of(const Plan *plan, int rank);
+
+/* experiment: which one; group: rows of one group were measured at once; first, second: nodes of the sender and of the
+ * receiver; amount: bytes of a message, or operations of computing; time_s: the time; at_s: when, since the start. */
+void print_row(const Plan *plan, const char *experiment, int first, int second, double amount, double time_s);
+
+bool time_is_up(const Plan *plan);
+
+int compare_times(const void *a, const void *b);
+
+/* Sorts the values. */
+double median(int count, double values[]);
+
+#endif

@@ -1,0 +1,31 @@
+#include "together.h"
+
+#include "under.h"
+
+/* Returns the time that the slowest rank takes for a barrier, s. */
+static double barrier_time(MPI_Comm comm)
+{
+  double before = clock_s(), longest;
+  MPI_Barrier(comm);
+  double took = clock_s() - before;
+  MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return longest;
+}
+
+/* Waits on all ranks for the same moment; after a barrier alone they would start at different times.  Rank 0 chooses a
+ * moment later than its broadcast can take.  The first barrier only waits for late ranks and does not count. */
+void start_together(MPI_Comm comm)
+{
+  barrier_time(comm);
+  double start = 4 * barrier_time(comm) + clock_s();
+  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, comm);
+  double left = start - clock_s();
+  if (left > 0)
+    pause_s(left);
+}
+
+void let_die_away(MPI_Comm comm)
+{
+  MPI_Barrier(comm);
+  pause_s(4 * barrier_time(comm) + 1e-6);
+}

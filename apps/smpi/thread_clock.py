@@ -1,0 +1,20 @@
+"""The library that spares simulations of kernels the calls for the thread's clock."""
+
+from pathlib import Path
+
+from platforms.simgrid.compiling import compile_once
+
+_SOURCE = Path(__file__).with_name("thread_clock.c")
+
+
+def thread_clock_library() -> Path:
+    """Return the path of the library, which is compiled on first use and kept in the cache folder.
+
+    No simulated time depends on it, so it is no part of any identity.
+
+    Raises:
+        UserError: It cannot be compiled.
+    """
+    return compile_once(
+        "thread-clock", [_SOURCE], compiler=["gcc"], flags=["-O2", "-shared", "-fPIC"], libraries=["-ldl"]
+    )
