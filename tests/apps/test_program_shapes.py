@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from apps import run
+from apps.errors import SimulationError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind
@@ -201,6 +202,17 @@ read(10,*) second
 if (first /= 5 .or. second /= 7) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
 call MPI_Pcontrol(1003)"""
     assert simulate(spec(FORTRAN % (body, "stop"), ".f90")).time_s > 0
+
+
+def test_every_rank_of_a_fortran_program_has_its_arguments(spec):
+    body = """block
+  character(9) word
+  call get_command_argument(2, word)
+  if (command_argument_count() /= 2 .or. word /= 'two') call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
+end block"""
+    simulate(spec(FORTRAN % (body, ""), ".f90", arguments="one two"))
+    with pytest.raises(SimulationError):
+        simulate(spec(FORTRAN % (body, ""), ".f90", arguments="one"))
 
 
 def test_a_library_of_the_user_has_its_globals_for_each_rank(spec, tmp_path):

@@ -121,6 +121,31 @@ static bool is_simgrid(const void *code)
   return dladdr(code, &caller) && dladdr((void *)&sg_host_self, &simgrid) && caller.dli_fbase == simgrid.dli_fbase;
 }
 
+/* SimGrid gives the arguments of the program to Fortran's library once, before it loads the program for each rank. */
+typedef void SetArguments(int, char **);
+SetArguments _gfortran_set_args;
+static struct {
+  int count;
+  char **words;
+} arguments;
+
+void _gfortran_set_args(int count, char **words)
+{
+  SetArguments *theirs = (SetArguments *)dlsym(RTLD_NEXT, "_gfortran_set_args");
+  arguments.count = count;
+  arguments.words = words;
+  if (theirs)
+    theirs(count, words);
+}
+
+/* A rank's program may have its own copy of Fortran's library. */
+static void give_arguments(void *program)
+{
+  SetArguments *own = program && arguments.words ? (SetArguments *)dlsym(program, "_gfortran_set_args") : NULL;
+  if (own)
+    own(arguments.count, arguments.words);
+}
+
 void *dlopen(const char *file, int flags)
 {
   static void *(*theirs)(const char *, int);
@@ -136,11 +161,14 @@ void *dlopen(const char *file, int flags)
   /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
    * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries that a program loads itself are loaded
    * with the flags that it gives. */
-  if (file && is_simgrid(__builtin_return_address(0))) {
+  bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
+  if (by_simgrid) {
     flags |= RTLD_DEEPBIND;
     inputs_begin();
   }
   void *handle = theirs(file, flags);
+  if (by_simgrid)
+    give_arguments(handle);
   if (!handle || !program || dlinfo(program, RTLD_DI_LINKMAP, &start))
     return handle;
   for (object = start; object && object != last; object = object->l_next)
