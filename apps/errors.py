@@ -26,13 +26,14 @@ class NoIterations(KernelError):
 class SimulationError(Exception):
     """A simulation that was started and did not succeed: deadlock, abort, crash, time limit.
 
-    The message is one line; ``log`` holds the log of SimGrid and the program, shortened where it was too long.  The
-    command's exit status is 1.
+    The message is one line; ``log`` holds the log of SimGrid and the program, and ``output`` what the program printed,
+    both shortened where they were too long.  The command's exit status is 1.
     """
 
-    def __init__(self, what: str, log: str = ""):
+    def __init__(self, what: str, log: str = "", output: str = ""):
         super().__init__(what)
         self.log = log
+        self.output = output
 
 
 class Stopped(SimulationError):

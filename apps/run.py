@@ -70,6 +70,10 @@ def build_parser() -> argparse.ArgumentParser:
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
     add_timeline_argument(parser)
+    parser.add_argument(
+        "--keep-output", metavar="DIR",
+        help="copy what a program of your own prints, and the files that it makes in its folder, to DIR",
+    )  # fmt: skip
     add_dry_run_argument(parser, kept=False)
     parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
     return parser
@@ -203,7 +207,22 @@ def _spec(args: argparse.Namespace) -> RunSpec:
             raise OptionError("--mode skeleton", "a machine runs programs in full", "Leave it out with --machine")
         platform = machines_platform(args, machine)
     placement = placement_from_arguments(args, platform, args.ranks)
-    return settings.spec(Target(asked, platform, placement), mode=mode)
+    spec = settings.spec(Target(asked, platform, placement), mode=mode)
+    return spec if args.keep_output is None else replace(spec, keep_output=_output_folder(args.keep_output, spec))
+
+
+def _output_folder(name: str, spec: RunSpec) -> Path:
+    """Return the folder of --keep-output, which goes with simulations of a program of the user."""
+    where = f"--keep-output {name}"
+    if not name:
+        raise OptionError("--keep-output", "an empty name", "Name a folder")
+    if spec.target.problem.program is None:
+        raise OptionError(where, "a kernel's output is its record", "Leave it out, or give --program FILE")
+    if spec.engine != "smpi":
+        raise OptionError(where, f"goes with engine smpi, not with {spec.engine}", "Leave it out")
+    if Path(name).exists() and not Path(name).is_dir():
+        raise OptionError(where, "not a folder", "Name another")
+    return Path(name).absolute()
 
 
 def _check_of_machine(args: argparse.Namespace) -> None:

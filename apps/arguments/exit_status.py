@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from apps.child.failure import telling_line
+from apps.child.failure import printed_lines, telling_line
 from apps.child.verdict import readable
 from apps.errors import SimulationError
 from platforms.command import exit_status as command_status
 
 _LOG_LINES = 12
+_LONGEST = 200  # characters of a line of output
 
 
 def exit_status(command: Callable[[], int]) -> int:
@@ -30,7 +31,15 @@ def exit_status(command: Callable[[], int]) -> int:
 
 
 def print_failure(err: SimulationError) -> None:
-    """Print the error in one line and the end of the log, without the line that the error quotes, on standard error."""
+    """Print the error in one line, and the ends of the log and of the program's output, on standard error.
+
+    The log is printed without the line that the error quotes.
+    """
     print(f"error: {err}", file=sys.stderr)
     for line in [line for line in readable(err.log) if telling_line(err.log) not in line][-_LOG_LINES:]:
         print(f"  {line}", file=sys.stderr)
+    printed = printed_lines(err.output)
+    if printed:
+        print("  its last lines of output:", file=sys.stderr)
+    for line in printed[-_LOG_LINES:]:
+        print(f"    {line[:_LONGEST]}", file=sys.stderr)

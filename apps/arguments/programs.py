@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
 
 
+_GOES_WITH_PROGRAM = (
+    "--program-args",
+    "--program-iterations",
+    "--program-flags",
+    "--program-build",
+    "--program-status",
+)
+
+
 def add_problem_arguments(parser: argparse._ActionsContainer, *, default_class: str) -> None:
     """Add the options --class, --size and --param, which problem_from_arguments reads."""
     # Imported here for a quick start: it is slow to import.
@@ -70,6 +79,17 @@ def add_program_arguments(parser: argparse.ArgumentParser) -> None:
         help="arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run",
     )  # fmt: skip
     parser.add_argument("--program-iterations", type=int, metavar="N", help="number of iterations of a full run")
+    parser.add_argument(
+        "--program-flags", metavar="FLAGS", help="more arguments of the compiler, in one word, for a source"
+    )
+    parser.add_argument(
+        "--program-build", metavar="COMMAND",
+        help="a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx}, {mpif90} in it "
+        "are replaced by the names of the compilers (docs/programs/recipes.md)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--program-status", type=int, metavar="N", help="exit status with which the program ends (default: 0)"
+    )
 
 
 def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
@@ -81,11 +101,13 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
         UserError: The options do not fit together, or the program cannot be read.
     """
     # Imported here for a quick start: they are slow to import.
+    from apps.programs.build import build
     from apps.programs.own_program import read_program
     from apps.programs.problem import own_problem
 
     if args.program is None:
-        for value, option in ((args.program_args, "--program-args"), (args.program_iterations, "--program-iterations")):
+        for option in _GOES_WITH_PROGRAM:
+            value = getattr(args, option[2:].replace("-", "_"), None)
             if value is not None:
                 raise UserError(f"{option} {value}", "there is no program", "Give --program FILE too")
         return None
@@ -94,11 +116,20 @@ def own_problem_from_arguments(args: argparse.Namespace) -> Problem | None:
             raise UserError(f"{option} {value}", "does not go with --program", "Drop one")
     if args.param:
         raise UserError(f"--param {args.param[0]}", "does not go with --program", "Use --program-args")
+    status, machine = getattr(args, "program_status", None), getattr(args, "machine", None)
+    if status is not None and not 0 <= status < 126:  # a shell has its own meanings for the others
+        raise UserError(f"--program-status {status}", "not an exit status of a program", "Give one from 0 to 125")
+    if status and machine is not None:
+        raise UserError(f"--program-status {status}", "goes with simulations", "Leave it out with --machine")
+    if getattr(args, "program_build", None) is not None:
+        build(args.program, args.program_build, real_mpi=machine is not None)
     return own_problem(
         read_program(
             args.program,
             args.program_args or "",
             args.program_iterations,
-            real_mpi=getattr(args, "machine", None) is not None,
+            real_mpi=machine is not None,
+            flags=getattr(args, "program_flags", None) or "",
+            status=status or 0,
         )
     )

@@ -85,6 +85,15 @@ def recorders_words(log: str) -> frozenset[str]:
     return frozenset(match[0] for pattern in noted for match in pattern.finditer(log))
 
 
+def printed_lines(output: str) -> list[str]:
+    """Return the lines that the program itself has printed, without those of smpirun."""
+    return [
+        line.rstrip()
+        for line in output.splitlines()
+        if line.strip() and "Execution failed with code" not in line and " --cfg=smpi/" not in line
+    ]
+
+
 def no_room(done: Finished) -> str | None:
     """Return a message with the reason if output could not be written, else None."""
     said = _NO_SPACE.search(done.log)

@@ -13,6 +13,8 @@ them, in the order in which things were first asked for:
     E  an environment variable was asked for
     X  something happened that hides inputs
     H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
+    Q  the program has looked for messages by a function whose answer depends on the time
+    C  a rank has read the simulated clock more than twice
     V  the program has called a function whose answers change by themselves, such as a clock
     T  the program has asked for threads that call MPI
 """
@@ -53,6 +55,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
+    polls: dict[str, None] = {}
+    clocks: dict[str, None] = {}
     threads = False
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
@@ -63,6 +67,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             unseen[text] = None
         elif kind == "H":
             asks[text] = None
+        elif kind in "QC":
+            (polls if kind == "Q" else clocks)[text] = None
         elif kind == "T":
             threads = True
         elif kind == "V" or text in _RANDOM:
@@ -80,8 +86,10 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                 if " " in found and not found.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {found}"] = None
     unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
-    hidden, asked, varying = (tuple(map(printable, one)) for one in (unseen, asks, varies))
-    return Inputs(files, environment, hidden, asked, varying, threads)
+    hidden, asked, varying, looked, timed = (
+        tuple(map(printable, one)) for one in (unseen, asks, varies, polls, clocks)
+    )
+    return Inputs(files, environment, hidden, asked, varying, looked, timed, threads)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

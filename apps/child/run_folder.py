@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+from apps.child.process import Finished
+from platforms.errors import UserError
 from platforms.simgrid.child import clean_environment
 
 _CATEGORIES = (
@@ -25,6 +28,29 @@ def working_folder(folder: Path) -> Path:
         for entry in entries:
             (work / entry.name).symlink_to(os.path.join(here, entry.name))
     return work
+
+
+def keep_output(folder: Path, done: Finished, work: Path) -> None:
+    """Copy what a run has printed, and the files that it has made in its working folder, to a folder.
+
+    Raises:
+        UserError: The folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "stdout.txt").write_text(done.output, errors="surrogateescape")
+        (folder / "stderr.txt").write_text(done.log, errors="surrogateescape")
+        for made in work.iterdir():
+            if made.is_symlink():  # a file of the current folder
+                continue
+            if made.is_dir():
+                shutil.copytree(made, folder / "files" / made.name, symlinks=True, dirs_exist_ok=True)
+            else:
+                (folder / "files").mkdir(exist_ok=True)
+                shutil.copy2(made, folder / "files" / made.name)
+    except (OSError, shutil.Error) as err:
+        reason = getattr(err, "strerror", None) or "its files cannot be copied"
+        raise UserError(f"--keep-output {folder}", f"cannot be written: {reason}", "Name another folder") from err
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

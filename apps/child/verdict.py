@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from apps.child.failure import failure, no_room, recorders_words, telling_line
@@ -18,6 +19,7 @@ from platforms.errors import PlatformError
 _NO_WAY = re.compile(
     r"(You're trying to send data from .* between these two hosts|There can't be route in an Empty zone)"
 )
+_SHELLS = 126  # the first exit status that a shell gives a meaning of its own
 _NO_DISK = "Trying to open file on a diskless host"
 _BAD_OPTION = re.compile(r"Bad config key: (\S+)")
 
@@ -71,12 +73,28 @@ def check_success(done: Finished, what: str) -> None:
         raise PlatformError(what, "the program opens a parallel file on a host without a disk", remedy)
     failed = failure(done)
     if failed is not None:
-        raise SimulationError(f"{what}: {failed.text}", done.log)
+        raise SimulationError(f"{what}: {failed.text}", done.log, done.output)
+
+
+def as_expected(done: Finished, status: int, what: str) -> Finished:
+    """Return an ended run whose program was to end with this exit status, with status 0 if it did.
+
+    Raises:
+        SimulationError: The program ended with another status.
+    """
+    if not status or done.status not in range(_SHELLS) or failure(replace(done, status=0)) is not None:
+        return done
+    if done.status != status:
+        raise SimulationError(f"{what}: ended with status {done.status} instead of {status}", done.log, done.output)
+    return replace(done, status=0)
 
 
 def readable(log: str) -> list[str]:
     """Return the lines of a SimGrid log without settings, backtraces and the recorder's own notes."""
     noted = recorders_words(log)
-    noise = ("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED")
+    noise = (
+        *("xbt_cfg/INFO", "smpi_config/INFO", "  ->  ", "Current backtrace", "Legend of the", "simcall RUN_ANSWERED"),
+        *("SMPI process did not return 0", "Execution failed with code"),
+    )
     lines = (line for line in log.splitlines() if line.strip() and not any(word in line for word in noise))
     return [line for line in lines if line not in noted]

@@ -12,7 +12,7 @@ from apps.machines.machine_file import Machine
 from apps.measuring.wrappers import read_calls, wrappers
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
-from apps.programs.own_program import UserProgram, check_unchanged
+from apps.programs.own_program import UserProgram, check_unchanged, split_flags
 from apps.programs.problem import Problem
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
@@ -60,9 +60,10 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
             raise KernelError(f"--program {program.path}", "it was not built for a real MPI library", remedy)
         return program.path
     compiler = compiler_of(machine, program)
+    flags, libraries = split_flags(program.flags)
     return compile_once(
-        program.name, [program.path], compiler=[compiler], flags=machine.compilers.flags, libraries=["-lm"],
-        included=included, folder=machine.compiled_folder,
+        program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
+        libraries=["-lm", *libraries], included=included, folder=machine.compiled_folder,
     )  # fmt: skip
 
 

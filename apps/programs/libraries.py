@@ -15,6 +15,8 @@ from platforms.simgrid.installed import library_folders
 
 SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")  # libraries of packages, told apart by time and size
 _TIME_LIMIT_S = 60.0
+_NEEDED = re.compile(r"^\s*NEEDED\s+(\S+)$", re.MULTILINE)  # in objdump's list of a binary's headers
+_SHARED = ("libsimgrid.so", "ld-linux", "libc.so", "libm.so", "libgcc_s.so", "libstdc++.so")
 _LINE = re.compile(r"^\s*(?:(?P<name>\S.*?) => )?(?P<path>/.*?|not found)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 
 
@@ -50,6 +52,53 @@ def libraries(binary: Path) -> dict[str, str]:
         else:
             found[line["path"]] = library_mark(Path(line["path"]))
     return found
+
+
+def exported_names(binary: Path) -> set[str]:
+    """Return the names in a binary's dynamic symbol table that it defines itself.
+
+    Raises:
+        KernelError: The table cannot be read.
+    """
+    said = _binutils("nm", "--dynamic", "--defined-only", "--no-demangle", "--format=posix", binary=binary)
+    return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
+
+
+def private_libraries(binary: Path) -> tuple[str, ...]:
+    """Return the libraries of which each rank needs its own copy, because they have global variables.
+
+    Among those that the binary names itself they are the user's own ones, and Fortran's, whose open files they are.
+
+    Raises:
+        KernelError: The libraries cannot be listed.
+    """
+    named = set(_NEEDED.findall(_binutils("objdump", "-p", binary=binary)))
+    if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
+        return ()
+    return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))
+
+
+def _binutils(command: str, *options: str, binary: Path) -> str:
+    """Return what a command of the package binutils says of a binary."""
+    where = f"--program {binary}"
+    found = shutil.which(command)
+    if found is None:
+        raise KernelError(where, f"the command {command}, which reads it, is missing", "Install it (binutils)")
+    done = subprocess.run(
+        [found, *options, str(binary.absolute())], env={**clean_environment(), "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape",
+        timeout=_TIME_LIMIT_S, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise KernelError(where, f"{command} cannot read it", "Build it anew")
+    return done.stdout
+
+
+def _is_private(path: str) -> bool:
+    name = os.path.basename(path)
+    if not path.startswith("/") or name.startswith(_SHARED):
+        return False
+    return name.startswith("libgfortran.so") or not path.startswith(SYSTEM)
 
 
 def library_mark(path: Path) -> str:

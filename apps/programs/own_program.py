@@ -10,13 +10,13 @@ import hashlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from apps.errors import KernelError, OptionError
 from apps.programs import python_source as python_program
-from apps.programs.libraries import libraries
+from apps.programs.libraries import exported_names, libraries
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
@@ -49,6 +49,8 @@ class UserProgram:
     read_hash: str | None = field(default=None, compare=False)
     simulated: bool = True  # SimGrid can run it; False: a binary that was built for a real MPI library
     recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
+    flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
+    status: int = 0  # exit status of a run that succeeds
 
     @property
     def is_python(self) -> bool:
@@ -66,7 +68,13 @@ class UserProgram:
 
 
 def read_program(
-    path: str | Path, arguments: str = "", iterations: int | None = None, *, real_mpi: bool = False
+    path: str | Path,
+    arguments: str = "",
+    iterations: int | None = None,
+    *,
+    real_mpi: bool = False,
+    flags: str = "",
+    status: int = 0,
 ) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
@@ -75,6 +83,8 @@ def read_program(
         arguments: The program's arguments, split as in a shell; ``{iterations}`` stands for the number of iterations.
         iterations: The value of ``{iterations}`` in a full run.
         real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
+        flags: More arguments of the compiler, for a source.
+        status: The exit status of a run that succeeds.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -91,16 +101,20 @@ def read_program(
     if path.suffix == python_program.SUFFIX:
         python_program.check_program(path)
     elif path.suffix not in _COMPILERS:
-        _check_binary(content, where, real_mpi=real_mpi)
-    content_hash = _content_hash(path, content, _included(path))
+        _check_binary(path, content, where, real_mpi=real_mpi)
+    own_flags = _flags(flags, path)
+    content_hash = _content_hash(path, content, _included(path, own_flags), own_flags)
     program = UserProgram(
-        name=path.stem,
+        # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
+        name=path.stem if path.suffix in (*_COMPILERS, python_program.SUFFIX) else path.name,
         content_hash=content_hash,
         arguments=_split(arguments, any_word=path.suffix == python_program.SUFFIX),
         iterations=iterations,
         path=path.absolute(),
         read_hash=content_hash,
         simulated=path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi,
+        flags=own_flags,
+        status=status,
     )
     _check_iterations(program)
     return program
@@ -116,7 +130,21 @@ def executable(program: UserProgram) -> Path:
     if not program.is_source:
         return program.path
     compiler = _COMPILERS[program.path.suffix]
-    return compile_once(program.name, [program.path], compiler=[compiler], flags=FLAGS, included=included)
+    flags, libraries = split_flags(program.flags)
+    return compile_once(
+        program.name,
+        [program.path],
+        compiler=[compiler],
+        flags=[*FLAGS, *flags],
+        libraries=libraries,
+        included=included,
+    )
+
+
+def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the flags that stand before the source, and those of libraries, which stand behind it."""
+    libraries = [flag for flag in flags if flag.startswith("-l")]
+    return [flag for flag in flags if flag not in libraries], libraries
 
 
 def check_unchanged(program: UserProgram) -> dict[Path, str]:
@@ -130,8 +158,8 @@ def check_unchanged(program: UserProgram) -> dict[Path, str]:
     """
     included: dict[Path, str] = {}
     try:
-        included = _included(program.path)
-        now = _content_hash(program.path, program.path.read_bytes(), included)
+        included = _included(program.path, program.flags)
+        now = _content_hash(program.path, program.path.read_bytes(), included, program.flags)
         same = now == (program.read_hash or program.content_hash)
     except OSError:
         same = False
@@ -167,7 +195,7 @@ def _check_iterations(program: UserProgram) -> None:
             raise KernelError(where, "not positive", "Give at least 1")
 
 
-def _check_binary(content: bytes, where: str, *, real_mpi: bool) -> None:
+def _check_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> None:
     remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
     if not content.startswith(_ELF):
         endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
@@ -184,18 +212,35 @@ def _check_binary(content: bytes, where: str, *, real_mpi: bool) -> None:
     if b"libsimgrid.so" not in content:
         problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
         raise KernelError(where, problem, remedy)
-    entry = b"\0main\0" in content or b"\0user_main_\0" in content
     kind = int.from_bytes(content[16:18], "little" if content[5] == 1 else "big")
-    if kind != _SHARED_OBJECT or not entry:
+    if kind != _SHARED_OBJECT or not {"main", "user_main_"} & exported_names(path):
         raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
 
 
-def _included(path: Path) -> dict[Path, str]:
+def _included(path: Path, flags: Sequence[str]) -> dict[Path, str]:
     compiler = _COMPILERS.get(path.suffix)
-    return {} if compiler is None else included_files(path, compiler=compiler, flags=FLAGS)
+    return {} if compiler is None else included_files(path, compiler=compiler, flags=(*FLAGS, *split_flags(flags)[0]))
 
 
-def _content_hash(path: Path, content: bytes, included: Mapping[Path, str]) -> str:
+def _flags(text: str, path: Path) -> tuple[str, ...]:
+    """Return the flags for a source, with the folders that they name as seen from the current one."""
+    where = f"--program-flags {text!r}"
+    try:
+        words = shlex.split(text)
+    except ValueError as err:
+        raise OptionError(where, str(err).lower(), "Close the quotation") from err
+    if words and path.suffix not in _COMPILERS:
+        raise OptionError(where, f"{path} is not compiled here", "Give it to --program-build, or leave it out")
+    if any(set(word) & _UNPASSABLE for word in words):
+        problem = "SimGrid's compilers cannot pass quotes and shell characters"
+        raise OptionError(where, problem, "Define such values in a file that the source includes")
+    # The compiler runs in a folder of its own.
+    return tuple(
+        word[:2] + os.path.abspath(word[2:]) if word[:2] in ("-I", "-L") and len(word) > 2 else word for word in words
+    )
+
+
+def _content_hash(path: Path, content: bytes, included: Mapping[Path, str], flags: Sequence[str]) -> str:
     if path.suffix == python_program.SUFFIX:
         return python_program.content_hash(path)
     if path.suffix not in _COMPILERS:
@@ -206,5 +251,5 @@ def _content_hash(path: Path, content: bytes, included: Mapping[Path, str]) -> s
         environment.append(str(path.absolute()))
     names = [os.path.relpath(file, path.parent) if not is_system(file) else str(file) for file in included]
     names[0] = path.suffix  # a copy under another name is the same program
-    told = [*compiler_stamps(find_compiler(compiler)), *FLAGS, environment, names, [*included.values()]]
+    told = [*compiler_stamps(find_compiler(compiler)), *FLAGS, *flags, environment, names, [*included.values()]]
     return hashlib.sha256(repr(told).encode()).hexdigest()

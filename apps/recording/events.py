@@ -26,6 +26,14 @@ class Kind(IntEnum):
     COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark
+    ELAPSE = 7  # amount: seconds, the same on every host; op: one of Elapse
+
+
+class Elapse(IntEnum):
+    """Way in which a rank passes the seconds of an ELAPSE."""
+
+    ON_CORE = 0  # it computes (smpi_execute_benched)
+    ASLEEP = 1
 
 
 class Mode(IntEnum):
@@ -49,6 +57,14 @@ class Tag(IntEnum):
     COMPLETE = -3003  # from an origin to its targets
     FETCH = -3004  # of a GET
     LOCKED_FETCH = -3005  # of a GET under a lock
+
+
+class Reduction(IntEnum):
+    """Kind of a reduction, which the mode of a COLLECTIVE gives."""
+
+    COMMUTES = 0  # its operation commutes, and its type is a basic one
+    ORDERED = 1  # its operation does not commute
+    DERIVED = 2  # its type is a derived one
 
 
 class Mark(IntEnum):
@@ -78,7 +94,12 @@ class Op(IntEnum):
     REDUCE_SCATTER = 12  # counts: block of each member
     SCAN = 13  # size_bytes: the vector
     EXSCAN = 14  # size_bytes: the vector
+    SPLIT = 15  # of a communicator; counts: the rank's color (-1: none), then its key
+    CREATE = 16  # of a communicator among the members of `comm`, the new one
 
+
+# Collectives that programs call for their data; the others make communicators.
+DATA_OPS = tuple(op for op in Op if op not in (Op.SPLIT, Op.CREATE))
 
 _EVENT = (
     ("kind", "u1"),

@@ -12,6 +12,7 @@ from apps.recording.events import EVENT, Kind, Mark, Recording
 LEAST_REPEATS = 3
 LEAST_SHARE = 0.5  # share of a rank's calls in the timed section that must repeat
 FLOPS_TOLERANCE = 0.01  # relative difference of the flops between two calls, from one iteration to the next
+_ELAPSED_FLOPS = 1e9  # per second that passes at the same speed on every host, where flops are compared
 _SYMBOLS_TRIED, _LAGS_TRIED = 12, 48
 
 
@@ -136,15 +137,15 @@ class _Calls:
         )
         inside = np.arange(first + 1, last)
         kinds = events["kind"][inside]
-        self.at = inside[(kinds != Kind.COMPUTE) & (kinds != Kind.MARK)]
+        self.at = inside[~np.isin(kinds, (Kind.COMPUTE, Kind.ELAPSE, Kind.MARK))]
         self.symbols = _symbols(recording, rank, self.at)
         flops = np.zeros(len(events) + 1)
-        flops[1:] = np.cumsum(np.where(events["kind"] == Kind.COMPUTE, events["amount"], 0.0))
+        computes, elapses = (events["kind"] == kind for kind in (Kind.COMPUTE, Kind.ELAPSE))
+        flops[1:] = np.cumsum(np.where(computes, 1.0, _ELAPSED_FLOPS * elapses) * events["amount"])
         begins = np.concatenate([[first + 1], self.at[:-1] + 1]) if len(self.at) else self.at
         self.flops = flops[self.at] - flops[begins]
-        self.computes = np.where(
-            (self.at > 0) & (events["kind"][self.at - 1] == Kind.COMPUTE), self.at - 1, self.at
-        )  # index at which a call begins, its preceding computation included
+        other = np.maximum.accumulate(np.where(computes | elapses, 0, np.arange(1, len(events) + 1)))
+        self.computes = np.append(0, other)[self.at]  # index at which a call begins, computation before it included
         self.flops_tolerance = None if recording.measured else flops_tolerance
         self.end = int(last)
 

@@ -25,6 +25,8 @@ class Inputs:
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
+    polls: tuple[str, ...] = ()  # functions that look for messages
+    clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice by a rank
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
 
     def changed(self) -> str | None:
@@ -61,6 +63,8 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
+    polls: dict[str, None] = {}
+    clocks: dict[str, None] = {}
     threads = False
     for one in several:
         if one is None:
@@ -72,8 +76,11 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         unseen |= dict.fromkeys(one.unseen)
         asks |= dict.fromkeys(one.asks)
         varies |= dict.fromkeys(one.varies)
+        polls |= dict.fromkeys(one.polls)
+        clocks |= dict.fromkeys(one.clocks)
         threads |= one.threads
-    return Inputs(files, environment, tuple(unseen), tuple(asks), tuple(varies), threads)
+    hidden, asked, varying = tuple(unseen), tuple(asks), tuple(varies)
+    return Inputs(files, environment, hidden, asked, varying, tuple(polls), tuple(clocks), threads)
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -105,7 +105,9 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
     elif recording.measured:
         yield MEASURED
-    computing = any((events["kind"] == Kind.COMPUTE).any() for events in recording.events)
+    computing = any(
+        ((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any() for events in recording.events
+    )
     if program is not None and spec.compute == "injected" and not computing:
         yield _no_computation(program)
     if recording.asks:

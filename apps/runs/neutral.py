@@ -46,8 +46,10 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "full_iterations": problem.program.iterations,
             "host_speed_flops": spec.host_speed_flops,
         }
+    options = kept_options(spec)
     return {
         **program,
+        **({"options": dict(options)} if options else {}),
         "app": problem.name,
         "class": problem.preset,
         "iterations": iterations,
@@ -57,8 +59,15 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
     }
 
 
-def neutral_platform(nranks: int) -> Platform:
+def kept_options(spec: RunSpec) -> tuple[tuple[str, str], ...]:
+    """Return the options of a run that its recording has too: all that write no trace of it."""
+    return tuple((key, value) for key, value in spec.options if not key.startswith("tracing"))
+
+
+def neutral_platform(nranks: int, *, slow: bool = False) -> Platform:
     """Return a platform with one host of NEUTRAL_SPEED_FLOPS per rank and a network that takes little time.
+
+    ``slow``: the network takes a thousand times as long.
 
     The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
     """
@@ -67,6 +76,16 @@ def neutral_platform(nranks: int) -> Platform:
     from platforms.grids.network import named_network
     from platforms.read.read import materialise
 
-    node, backbone = Wire(1e11, 1e-6), Wire(1e14, 1e-6)
+    slower = 1e3 if slow else 1.0
+    node, backbone = Wire(1e11 / slower, 1e-6 * slower), Wire(1e14, 1e-6)
     cluster = GridCluster("c1", nranks, NEUTRAL_SPEED_FLOPS, node, backbone)
-    return materialise(Grid(f"neutral{nranks}", "neutral", (cluster,), "mesh", (), named_network("ideal").options))
+    return materialise(
+        Grid(
+            f"neutral{nranks}{'slow' if slow else ''}",
+            "neutral",
+            (cluster,),
+            "mesh",
+            (),
+            named_network("ideal").options,
+        )
+    )

@@ -6,10 +6,10 @@ import threading
 from dataclasses import replace
 
 from apps.errors import KernelError, SimulationError
-from apps.recording.events import Kind, Recording
+from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.engines import ENGINES
-from apps.runs.neutral import neutral_platform, recording_identity
+from apps.runs.neutral import kept_options, neutral_platform, recording_identity
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
@@ -64,7 +64,7 @@ def record_events(
     else:
         recording = _record(spec, iterations, time_limit_s, store=store, read=read)
     inputs = None if spec.target.problem.program is None else merged(read)
-    if inputs is not None and (inputs.asks or inputs.varies or inputs.threads):
+    if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
         told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
         return scaled(told, spec.flop_scale)  # not kept, because the archive does not tell it
     if kept is not None:
@@ -81,7 +81,10 @@ def scaled(recording: Recording, flop_scale: float) -> Recording:
     for one in events:
         one["amount"][one["kind"] == Kind.COMPUTE] *= flop_scale
     if flop_scale == 0:
-        events = tuple(one[one["kind"] != Kind.COMPUTE] for one in events)
+        events = tuple(
+            one[~((one["kind"] == Kind.COMPUTE) | ((one["kind"] == Kind.ELAPSE) & (one["op"] == Elapse.ON_CORE)))]
+            for one in events
+        )
     return replace(recording, events=events)
 
 
@@ -96,6 +99,7 @@ def _record(
     """Return the recording; the inputs of all runs that it takes are added to ``read``."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
+    from apps.runs.course import course_cautions, poll_cautions
 
     check_simgrid()
     plain, problem = _on_neutral_platform(spec), spec.target.problem
@@ -105,10 +109,12 @@ def _record(
     if problem.iterative and iterations < full:
         recording = _record_like_all(plain, iterations, time_limit_s, store=store, read=read)
         if recording is not None:
-            return recording
+            return replace(recording, cautions=poll_cautions(merged(read)))
     if problem.iterative and iterations == full:
-        return _record_marked(plain, full, time_limit_s, read)
-    return without_marks(_record_once(plain, full, time_limit_s, read))
+        recording = _record_marked(plain, full, time_limit_s, read)
+    else:
+        recording = without_marks(_record_once(plain, full, time_limit_s, read))
+    return replace(recording, cautions=course_cautions(plain, recording, merged(read), time_limit_s=time_limit_s))
 
 
 def _record_on_machine(
@@ -127,7 +133,7 @@ def _record_on_machine(
     recording = run_recorded(spec, count, what=what, time_limit_s=time_limit_s, stop=stop)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
     for events in recording.events:
-        events["amount"][events["kind"] != Kind.COMPUTE] = 0
+        events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
         events["clock_s"] = 0
     recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
     return without_marks(recording) if own else recording
@@ -247,5 +253,6 @@ def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     platform = neutral_platform(spec.target.nranks)
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
-        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops)
-    return RunSpec(target, engine=default_engine(target.problem))
+        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec))
+    engine = default_engine(target.problem)
+    return RunSpec(target, engine=engine, options=kept_options(spec) if engine == "smpi" else ())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from apps.errors import KernelError, NoIterations, SimulationError, Stopped
+from apps.recording.events import DATA_OPS
 from apps.recording.fingerprints import Fingerprints, departure, pattern_of
 from apps.results.inputs import Inputs
 from apps.results.record import RunRecord
@@ -168,7 +169,7 @@ def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
         getattr(record, name) == tuple(int(one[name]) for one in full.totals)
         for name in ("messages", "bytes", "self_messages", "self_bytes")
     ) and sum(used["calls"] for used in record.collectives.values()) == int(
-        sum(max(one["calls"][op] for one in full.totals) for op in range(len(full.totals[0]["calls"])))
+        sum(max(one["calls"][op] for one in full.totals) for op in DATA_OPS)
     )
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions
 from apps.results.energy import idle_added
@@ -30,6 +31,9 @@ from apps.store.codec import as_fields, from_fields
 from apps.store.identity import identity_hash
 from platforms.read.visible_resources import part_hash
 from platforms.terminal.progress import doing
+
+if TYPE_CHECKING:
+    from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run
@@ -75,6 +79,7 @@ class Runner:
         self._futures: dict[str, Future[RunRecord]] = {}
         self._measurements: dict[str, Measurement] = {}
         self._recordings: OrderedDict[str, Recording] = OrderedDict()  # the latest
+        self._totals: dict[tuple[Problem, int], Totals] = {}  # of recordings of users' programs
         self._lock = threading.Lock()
         self._stop = threading.Event()
 
@@ -117,7 +122,20 @@ class Runner:
             self._store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
         self.cautions.add(str(spec.target), record.cautions, key=_told_apart_by(spec))
+        self._compare(spec, record)
         return record
+
+    def _compare(self, spec: RunSpec, record: RunRecord) -> None:
+        """Caution where a recording of a user's program did other things than the run."""
+        recorded = self._totals.get((spec.target.problem, spec.target.nranks))
+        if recorded is None or spec.machine is not None:
+            return
+        from apps.recording.totals import totals_of_record  # imported here because NumPy is slow to import
+
+        difference = recorded.difference(totals_of_record(record))
+        if difference is not None:
+            said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
+            self.cautions.add(str(spec.target), [said], key=_told_apart_by(spec))
 
     def recording(self, spec: RunSpec, iterations: int) -> Recording:
         """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
@@ -130,7 +148,12 @@ class Runner:
             if len(self._recordings) > _RECORDINGS_KEPT:
                 self._recordings.popitem(last=False)
         self._recordings.move_to_end(key)
-        recording = self._recordings[key]
+        recording, problem = self._recordings[key], spec.target.problem
+        if problem.program is not None and spec.machine is None:
+            from apps.recording.totals import totals_of_recording  # imported here because NumPy is slow to import
+
+            whole = problem.iterations_on(spec.target.nranks) if problem.iterative else 0
+            self._totals[problem, spec.target.nranks] = totals_of_recording(recording, whole)
         said = recording_cautions(spec, recording)
         self.cautions.add(f"recording of {spec.target.problem.on(spec.target.nranks)}", said, key=key)
         return recording

@@ -33,6 +33,7 @@ class Activity(IntEnum):
 
 _ACTIVITIES = {
     Kind.COMPUTE: Activity.COMPUTATION,
+    Kind.ELAPSE: Activity.COMPUTATION,
     Kind.SEND: Activity.MESSAGES,
     Kind.RECV: Activity.MESSAGES,
     Kind.WAIT: Activity.MESSAGES,

@@ -12,7 +12,7 @@ from apps.child.inputs import noted_inputs
 from apps.child.outages import failures_explained
 from apps.child.process import Finished, run_bounded
 from apps.child.run_folder import environment, working_folder
-from apps.child.verdict import check_success, final_record
+from apps.child.verdict import as_expected, check_success, final_record
 from apps.errors import KernelError
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
@@ -20,7 +20,7 @@ from apps.programs.own_program import UserProgram
 from apps.recording.recorder.library import recorder_hash, recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
-from apps.smpi.launch import Launch, check_program, launch, prepare, repeatable
+from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
 from apps.smpi.memorybus.library import bus_hash
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
@@ -141,6 +141,7 @@ def _noted(
     check_program(spec)
     check_recorded(done, what)
     if spec.target.problem.program is not None:
+        done = as_expected(done, expected_status(spec), what)
         check_success(done, what)
     else:
         _check_not_refused(final_record(done, what), what)

@@ -12,6 +12,7 @@ from apps.errors import KernelError
 from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
+from apps.programs.libraries import private_libraries
 from apps.programs.own_program import check_unchanged, executable
 from apps.smpi.memorybus.library import bus_library
 from apps.smpi.thread_clock import thread_clock_library
@@ -32,6 +33,7 @@ class Launch:
     privatize: bool  # SMPI separates the ranks' global variables; kernels have none
     finds_input: bool  # the program reads files in the current folder; a kernel reads none
     energy: tuple[str, ...] = ()  # parts whose energy is counted: "hosts", "links"
+    private: tuple[str, ...] = ()  # shared libraries of which each rank has its own copy
 
 
 def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> Launch:
@@ -47,12 +49,14 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
     """
     problem = spec.target.problem
     if problem.program is not None:
+        program = executable(problem.program)
         return Launch(
-            program=executable(problem.program),
+            program=program,
             arguments=problem.program.arguments_for(iterations),
             privatize=True,
             finds_input=True,
             energy=energy,
+            private=private_libraries(program),
         )
     more = [*([f"energy={'+'.join(energy)}"] if energy else []), *bus_arguments(spec)]
     arguments = kernel_arguments(spec, iterations, *more)
@@ -70,6 +74,12 @@ def check_program(spec: RunSpec) -> None:
     program = spec.target.problem.program
     if program is not None and not program.is_source:
         check_unchanged(program)
+
+
+def expected_status(spec: RunSpec) -> int:
+    """Return the exit status of a run that succeeds."""
+    program = spec.target.problem.program
+    return 0 if program is None else program.status
 
 
 def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | None = None) -> list[str]:
@@ -142,13 +152,14 @@ def _command(
     platform: Path,
 ) -> list[str]:
     """Return the words that start the run."""
+    private = {"smpi/privatize-libs": ";".join(started.private)} if started.private else {}
     return smpirun_command(
         program,
         started.arguments,
         nranks=spec.target.nranks,
         host_file=host_file,
         platform=platform,
-        options={**spec.engine_options, **dict(spec.options), **traces},
+        options={**private, **spec.engine_options, **dict(spec.options), **traces},
         energy=started.energy,
         privatize=started.privatize,
         wrapper=wrapper,

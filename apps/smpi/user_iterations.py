@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apps.recording.events import Kind, Mark, Op
+from apps.recording.events import DATA_OPS, Kind, Mark, Op
 from apps.recording.files import difference, no_moment, read_energies, read_events
 from apps.recording.fingerprints import (
     Cut,
@@ -79,8 +79,9 @@ def found_timeline(
         ends = starts[1:]
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
         end_s.append(tuple((events["clock_s"][ends] - events["clock_s"][begin]).tolist()))
-        # The amount of a COMPUTE is its flops; the event before it holds the time that the rank had computed.
-        so_far = np.where(events["kind"][ends] == Kind.COMPUTE, ends - 1, ends)
+        # The amount of a computation is that of itself; an event before it holds the time that the rank had computed.
+        tells = ~np.isin(events["kind"], (Kind.COMPUTE, Kind.ELAPSE))
+        so_far = np.maximum.accumulate(np.where(tells, np.arange(len(events)), 0))[ends]
         compute_s.append(tuple((events["amount"][so_far] - events["amount"][begin]).tolist()))
         known = len(energies[rank]) and all(before < after for before, after in pairwise((0.0, *compute_s[-1])))
         energy_j.append(tuple((energies[rank][so_far] - energies[rank][begin]).tolist()) if known else ())
@@ -123,7 +124,7 @@ def counts_of(moments: Sequence[npt.NDArray[np.void]]) -> dict[str, Any]:
                 "calls": int(max(one["calls"][op] for one in moments)),
                 "bytes": [int(one["call_bytes"][op]) for one in moments],
             }
-            for op in Op
+            for op in DATA_OPS
             if any(one["calls"][op] for one in moments)
         },
     }

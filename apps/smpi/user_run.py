@@ -15,15 +15,15 @@ import numpy.typing as npt
 from apps.child.failure import check_recorded
 from apps.child.inputs import noted_inputs
 from apps.child.outages import failures_explained
-from apps.child.process import LOG_LIMIT_BYTES, Finished, run_bounded
-from apps.child.run_folder import environment, working_folder
-from apps.child.verdict import check_success
+from apps.child.process import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, Finished, run_bounded
+from apps.child.run_folder import environment, keep_output, working_folder
+from apps.child.verdict import as_expected, check_success
 from apps.errors import NoIterations, SimulationError, Unrecorded
 from apps.recording.files import Incomplete, difference, no_moment, read_moments
 from apps.recording.recorder.library import recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
-from apps.smpi.launch import Launch, check_program, launch, prepare, repeatable
+from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
 from apps.smpi.user_iterations import (
     Seen,
     Timeline,
@@ -84,19 +84,22 @@ def run_user_iterations(
             environment=environment(folder, **_recorder_settings(spec, notes, events=partial, energy=energy)),
             working_folder=work,
             stop=stop,
-            output_limit_bytes=LOG_LIMIT_BYTES,
+            output_limit_bytes=LOG_LIMIT_BYTES if spec.keep_output is None else OUTPUT_LIMIT_BYTES,
         )
+        if spec.keep_output is not None:
+            keep_output(spec.keep_output, done, work)
         check_program(spec)
         try:
             check_recorded(done, what)
         except Unrecorded as err:
             raise NoIterations(what, f"{err.problem}, so that its iterations cannot be told apart", _REMEDY) from err
         with failures_explained(spec.target.changes, done):
+            done = as_expected(done, expected_status(spec), what)
             check_success(done, what)
         try:
             noted = _read_notes(notes, spec, iterations, partial=partial, energy=energy)
         except Incomplete as err:
-            raise SimulationError(f"{what}: {err}", done.log) from err
+            raise SimulationError(f"{what}: {err}", done.log, done.output) from err
         done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
     if partial:
         _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)

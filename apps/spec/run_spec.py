@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from apps.machines.machine_file import Machine
@@ -37,6 +38,8 @@ class RunSpec:
     bytes_per_flop: float | None = None
     machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
     repeats: int = REPEATS  # on a machine
+    # Folder for what a user's program writes, which decides nothing; None: it is removed with the run.
+    keep_output: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         checks.check_known("mode", self.mode, MODES)
@@ -124,6 +127,8 @@ class RunSpec:
             own: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
             if self.compute == "measured":
                 own["host_speed_flops"] = self.host_speed_flops
+            if program.status:
+                own["status"] = program.status
         elif problem.open_ended and not self.ends_itself:  # the number comes from a table, not from the parameters
             own = {"full_iterations": self.target.iterations}
         else:

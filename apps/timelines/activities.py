@@ -142,6 +142,7 @@ def _activity(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
 
     lookup = np.full(256, OTHER)
     lookup[[Kind.COMPUTE, Kind.SEND, Kind.RECV, Kind.PROBE]] = COMPUTATION, SEND, RECEIVE, PROBE
+    lookup[Kind.ELAPSE] = COMPUTATION
     activity: npt.NDArray[np.int64] = lookup[events["kind"]]
     collective = events["kind"] == Kind.COLLECTIVE
     activity[collective] = _FIRST_COLLECTIVE + events["op"][collective].astype(np.int64)

@@ -231,13 +231,35 @@ def not_finished(name: str) -> UserError:
     return UserError(f"compiling {name}", problem, "Stop other work on this machine, then try again")
 
 
+_PLACE = re.compile(r"\S+:\d+:\d+:")  # how gfortran begins a message, which ends some lines further on
+
+
+def _first_error(lines: Sequence[str]) -> str:
+    """Return the compiler's first error in one line, and how many more there are."""
+    errors = []
+    place = ""
+    for line in lines:
+        place = line if _PLACE.fullmatch(line) else place
+        if "error: " in line:
+            errors.append(line)
+        elif line.startswith(("Error: ", "Fatal Error: ")):
+            errors.append(f"{place} {line}".strip())
+    if not errors:
+        return lines[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    first = errors[0].rstrip(".")
+    if "mpi_f08" in first:
+        first += " (SimGrid has no module mpi_f08: use mpi, or include 'mpif.h')"
+    return f"{first}{more}"
+
+
 def failed(name: str, done: subprocess.CompletedProcess[str], command: Sequence[str], log: Path) -> UserError:
     """Write the log of a compiler that failed, and return the error."""
     content = "\n".join([" ".join(command), done.stdout, done.stderr])
     write_atomically(log, content.encode("utf-8", "replace"))
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     lines = lines or ["the compiler printed no message"]
-    first = next((line for line in lines if "error: " in line), lines[0])
+    first = _first_error(lines)
     if done.returncode == 127:  # smpicc is a script, and the compiler that it calls is missing
         return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++ gfortran")
     return UserError(f"compiling {name}", first, f"The full log is in {log}")

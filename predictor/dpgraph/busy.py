@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.recording.events import Mark
-from predictor.dpgraph.instructions import COMPUTE, MARK
+from apps.recording.events import Elapse, Mark
+from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP
 from predictor.dpgraph.program import Program
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _BEGIN, _END = 100, 101  # numbers of marks that apps.recording.events.Mark does
 def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
     """Return the program with a mark before and after every computation of these ranks; marks take no time."""
     rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
-    watched = (program.code == COMPUTE) & np.isin(rank, ranks)
+    on_core = (program.code == SLEEP) & (program.argument == Elapse.ON_CORE)
+    watched = ((program.code == COMPUTE) | on_core) & np.isin(rank, ranks)
     copies = np.where(watched, 3, 1)
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in (program.code, program.argument, program.value))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from apps.recording.events import Elapse
 from apps.results.steady.period import LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
 from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
@@ -14,7 +15,7 @@ from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.cores import share_cores
 from predictor.dpgraph.executed import Execution
-from predictor.dpgraph.instructions import Instructions
+from predictor.dpgraph.instructions import COMPUTE, SLEEP, Instructions
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 
@@ -52,7 +53,7 @@ def execute(
         UserError: The program cannot end, because a send or a receive waits for ever.
     """
     messages, paths = network.carry(program, placement)
-    instructions = Instructions(program.code, program.argument, program.value, program.first)
+    instructions = _on_cores(program, np.asarray(s_per_flop, float))
     loop = program.loop
     if cores is not None:
         instructions, messages, paths, loop = share_cores(
@@ -66,6 +67,17 @@ def execute(
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
     return Execution(marks, marks_s, end_s)
+
+
+def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
+    """Return the instructions with the flops that take the seconds of SLEEPs on a core, which ranks may share."""
+    code, value = program.code, program.value
+    timed = np.flatnonzero((code == SLEEP) & (program.argument == Elapse.ON_CORE))
+    if len(timed):
+        code, value = code.copy(), value.copy()
+        code[timed] = COMPUTE
+        value[timed] /= s_per_flop[np.searchsorted(program.first, timed, side="right") - 1]
+    return Instructions(code, program.argument, value, program.first)
 
 
 def estimate(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from apps.probes.network.measure import Measurement
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
-from apps.recording.events import Recording
+from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.answers.energy import host_load
@@ -100,8 +100,8 @@ class GraphModel:
             cores,
             busy_hosts=_unknown_from_totals(target),
         )
-        each_s = sections.flops(target.iterations) * s_per_flop
-        compute_s = float(each_s.max())
+        each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
+        compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},

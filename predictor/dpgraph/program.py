@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording, Tag
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
 from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT, Loop
 from predictor.network.collectives import Call, steps
@@ -38,7 +40,7 @@ class Program:
     code: np.ndarray  # u1
     argument: (
         np.ndarray
-    )  # i4: the message of SEND, RECV, PROBE and the two WAITs; the apps.recording.events.Mark of MARK
+    )  # i4: the message of SEND, RECV, PROBE and the two WAITs; the Mark of MARK; the Elapse of SLEEP
     value: np.ndarray  # f8
     first: np.ndarray  # i8, ranks + 1: where each rank's instructions begin
     source: np.ndarray  # i4, by message
@@ -111,7 +113,8 @@ class Sections:
     """
 
     def __init__(self, recording: Recording):
-        self._ranks = [_expanded(recording, rank) for rank in range(recording.nranks)]
+        splits = _splits(recording)
+        self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
         for rank, events in enumerate(self._ranks):
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
             if len(stop):
@@ -182,7 +185,13 @@ class Sections:
 
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
-        return np.array([self._rank_flops(rank, iterations) for rank in range(len(self._ranks))])
+        return np.array([self._amount(rank, iterations, _computes) for rank in range(len(self._ranks))])
+
+    def elapsed_s(self, iterations: int, how: Elapse) -> np.ndarray:
+        """Return the seconds of each rank that pass in this way, the same on every host, in the timed section."""
+        return np.array(
+            [self._amount(rank, iterations, lambda events: _elapses(events, how)) for rank in range(len(self._ranks))]
+        )
 
     @cached_property
     def partners(self) -> set[tuple[int, int]]:
@@ -194,9 +203,9 @@ class Sections:
             found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
         return found
 
-    def _rank_flops(self, rank: int, iterations: int) -> float:
+    def _amount(self, rank: int, iterations: int, which: Callable[[np.ndarray], np.ndarray]) -> float:
         events, ends = self._ranks[rank], self._ends[rank]
-        flops = np.where(events["kind"] == Kind.COMPUTE, events["amount"], 0.0)
+        flops = np.where(which(events), events["amount"], 0.0)
         start = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))
         more = iterations - self.iterations if self.iterations else 0
         body = flops[ends[0] : ends[1]].sum() if more else 0.0
@@ -218,7 +227,40 @@ class Sections:
         return np.concatenate([head, *middle, moved(tail.copy(), copies - (len(ends) - 2))])
 
 
-def _expanded(recording: Recording, rank: int) -> np.ndarray:
+def _computes(events: np.ndarray) -> np.ndarray:
+    found: np.ndarray = events["kind"] == Kind.COMPUTE
+    return found
+
+
+def _elapses(events: np.ndarray, how: Elapse) -> np.ndarray:
+    found: np.ndarray = (events["kind"] == Kind.ELAPSE) & (events["op"] == how)
+    return found
+
+
+_Splits = Mapping[tuple[int, int], list[int]]  # by rank and index of the event: color and key of every member
+
+
+def _splits(recording: Recording) -> _Splits:
+    """Return the arguments that all members give to each split of a communicator, the n-th with the n-th."""
+    calls: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by communicator and turn: rank and index of the event
+    for rank, events in enumerate(recording.events):
+        turns: Counter[int] = Counter()
+        for at in np.flatnonzero((events["kind"] == Kind.COLLECTIVE) & (events["op"] == Op.SPLIT)).tolist():
+            comm = int(events["comm"][at])
+            calls.setdefault((comm, turns[comm]), []).append((rank, at))
+            turns[comm] += 1
+    told: dict[tuple[int, int], list[int]] = {}
+    for (comm, _), members in calls.items():
+        place = {member: at for at, member in enumerate(recording.communicators[comm])}
+        together = [-1, 0] * len(place)
+        for rank, at in members:
+            first = int(recording.events[rank]["request"][at])
+            together[2 * place[rank] : 2 * place[rank] + 2] = recording.counts[rank][first : first + 2].tolist()
+        told.update(dict.fromkeys(members, together))
+    return told
+
+
+def _expanded(recording: Recording, rank: int, splits: _Splits) -> np.ndarray:
     """Return a rank's events with every collective replaced by its messages."""
     events = recording.events[rank]
     where = np.flatnonzero(events["kind"] == Kind.COLLECTIVE)
@@ -227,19 +269,24 @@ def _expanded(recording: Recording, rank: int) -> np.ndarray:
     parts, since, number = [], 0, 0
     for at in where.tolist():
         parts.append(events[since:at])
-        inner, number = _messages_of(recording, rank, events[at], number)
+        inner, number = _messages_of(recording, rank, events[at], number, told=splits.get((rank, at), ()))
         parts.append(inner)
         since = at + 1
     parts.append(events[since:])
     return np.concatenate(parts)
 
 
-def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -> tuple[np.ndarray, int]:
-    """Return the events inside one collective, whose operations are numbered downwards from -1 - number."""
+def _messages_of(
+    recording: Recording, rank: int, event: np.void, number: int, *, told: Sequence[int]
+) -> tuple[np.ndarray, int]:
+    """Return the events inside one collective, whose operations are numbered downwards from -1 - number.
+
+    ``told``: the color and the key of every member, for a split.
+    """
     members = recording.communicators[event["comm"]]
     place = {member: at for at, member in enumerate(members)}
     at = event["request"]
-    counts = recording.counts[rank][at : at + len(members)].tolist() if event["op"] in _WITH_COUNTS else ()
+    counts = recording.counts[rank][at : at + len(members)].tolist() if event["op"] in _WITH_COUNTS else told
     call = Call(
         op=Op(event["op"]),
         rank=place[rank],
@@ -247,6 +294,7 @@ def _messages_of(recording: Recording, rank: int, event: np.void, number: int) -
         root=place.get(int(event["peer"]), -1),
         size_bytes=int(event["size_bytes"]),
         counts=counts,
+        reduction=Reduction(event["mode"]),
     )
     rows: list[tuple[int, ...]] = []
     tag = _COLLECTIVE_TAG - int(event["op"])
@@ -328,13 +376,14 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     ]
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
-    argument = np.where(kind == Kind.MARK, events["op"], message)
+    argument = np.where((kind == Kind.MARK) | (kind == Kind.ELAPSE), events["op"], message)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
+    timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
     kept = np.concatenate([[0], np.cumsum(keep)])
     program = Program(
         code=code[keep],
         argument=argument[keep].astype(np.int32),
-        value=np.where(kind == Kind.COMPUTE, events["amount"], 0.0)[keep],
+        value=np.where(timed, events["amount"], 0.0)[keep],
         first=kept[first],
         source=np.where(fetched, events["peer"], rank)[sends].astype(np.int32),
         destination=np.where(fetched, rank, events["peer"])[sends].astype(np.int32),
@@ -344,7 +393,7 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     return program, kept
 
 
-_CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK}
+_CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP}
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Measurement, NetworkPlan
-from apps.recording.events import Kind, Recording
+from apps.recording.events import Elapse, Kind, Recording
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
@@ -160,6 +160,7 @@ class Broker:
         if math.isnan(node_s):  # simulated: what computing it would take on the target's nodes
             node_s = sum(
                 float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / platform.host(host).speed_flops
+                + float(events["amount"][(events["kind"] == Kind.ELAPSE) & (events["op"] == Elapse.ON_CORE)].sum())
                 for host, events in zip(request.target.placement, recording.events, strict=True)
             )
         identity = {**recording_identity(spec, request.iterations), "flop_scale": spec.flop_scale}

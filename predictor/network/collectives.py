@@ -7,13 +7,14 @@ A step is a list of operations that begin together and are then all waited for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from apps.recording.events import Op
+from apps.recording.events import Op, Reduction
 from apps.s4u.collectives import all_to_all_algorithm
 from platforms.errors import UserError
 
 SELECTOR = "default"  # the value of smpi/coll-selector that this module represents
+_COLOR_AND_KEY_BYTES, _GROUP_BYTES, _NUMBER_BYTES = 8, 8, 4  # two ints, a pointer, an int
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Call:
     ranks: int
     root: int  # -1: the operation has no root
     size_bytes: int
-    counts: Sequence[int]  # bytes by member, for vector variants
+    counts: Sequence[int]  # bytes by member, for vector variants; color and key by member, for a split
+    reduction: Reduction = Reduction.COMMUTES
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,36 @@ def _to_root(call: Call) -> Iterator[Step]:
         yield Step(tuple(_receive(rank) for rank in _others(call)))
     else:
         yield Step((_send(call.root, call.size_bytes),))
+
+
+def _reduce(call: Call) -> Iterator[Step]:
+    """The root receives from all ranks at once, or one after the other from the last on if the order matters."""
+    if call.reduction is Reduction.COMMUTES:
+        yield from _to_root(call)
+    elif call.rank == call.root:
+        for rank in reversed(_others(call)):
+            yield Step((_receive(rank),))
+    else:
+        yield Step((_send(call.root, call.size_bytes),))
+
+
+def _split(call: Call) -> Iterator[Step]:
+    """All ranks send color and key to rank 0, which sends each its group: one group after the other."""
+    yield from _to_root(replace(call, root=0, size_bytes=_COLOR_AND_KEY_BYTES))
+    color, key = list(call.counts[::2]), call.counts[1::2]
+    if call.rank:
+        if color[call.rank] >= 0:
+            yield Step((_receive(0),))
+        return
+    for one in dict.fromkeys(color):
+        members = sorted((rank for rank in range(call.ranks) if color[rank] == one), key=lambda rank: (key[rank], rank))
+        if one >= 0 and members != [0]:
+            yield Step(tuple(_send(rank, _GROUP_BYTES) for rank in members if rank))
+
+
+def _create(call: Call) -> Iterator[Step]:
+    """The first member broadcasts the number of the new communicator."""
+    yield from _broadcast(replace(call, root=0, size_bytes=_NUMBER_BYTES))
 
 
 def _from_root(call: Call) -> Iterator[Step]:
@@ -95,9 +127,12 @@ def _broadcast(call: Call) -> Iterator[Step]:
 
 
 def _all_reduce(call: Call) -> Iterator[Step]:
-    """A reduction to rank 0, then a broadcast."""
-    rooted = Call(call.op, call.rank, call.ranks, 0, call.size_bytes, ())
-    yield from _to_root(rooted)
+    """A reduction to rank 0, then a broadcast.  SMPI uses another algorithm for derived types."""
+    if call.reduction is Reduction.DERIVED:
+        problem = "SMPI's messages for a derived type are not modelled"
+        raise UserError("MPI_Allreduce", problem, "Reduce elements of a basic type, or use another predictor")
+    rooted = replace(call, root=0)
+    yield from _reduce(rooted)
     yield from _broadcast(rooted)
 
 
@@ -140,7 +175,7 @@ def _reduce_scatter(call: Call) -> Iterator[Step]:
     if len(set(call.counts)) > 1:
         problem = "SMPI's messages for blocks of unequal size are not modelled"
         raise UserError("MPI_Reduce_scatter", problem, "Use equal blocks, or another predictor")
-    yield from _to_root(Call(call.op, call.rank, call.ranks, 0, sum(call.counts), ()))
+    yield from _reduce(replace(call, root=0, size_bytes=sum(call.counts)))
     yield from _from_root(Call(call.op, call.rank, call.ranks, 0, 0, call.counts))
 
 
@@ -153,7 +188,7 @@ def _scan(call: Call) -> Iterator[Step]:
 _ALGORITHMS = {
     Op.BARRIER: _barrier,
     Op.BCAST: _broadcast,
-    Op.REDUCE: _to_root,
+    Op.REDUCE: _reduce,
     Op.ALLREDUCE: _all_reduce,
     Op.GATHER: _to_root,
     Op.GATHERV: _to_root,
@@ -166,4 +201,6 @@ _ALGORITHMS = {
     Op.REDUCE_SCATTER: _reduce_scatter,
     Op.SCAN: _scan,
     Op.EXSCAN: _scan,
+    Op.SPLIT: _split,
+    Op.CREATE: _create,
 }

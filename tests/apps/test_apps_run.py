@@ -93,7 +93,7 @@ def test_a_failed_verification_is_status_1(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--app xx --scenario grid4x2", "Known: cg, "),
+        ("--app xx --scenario grid4x2", "Known: bt, "),
         ("--app cg --class Q --scenario grid4x2", "Known: S, W"),
         ("--app cg --scenario grid4x2 --ranks 9", "do not fit"),
         ("--app cg --scenario grid4x2 --mode both", "skeleton, verify"),

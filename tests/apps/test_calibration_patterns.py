@@ -131,7 +131,7 @@ def test_the_platform_has_the_asked_nodes_and_a_picture_beside_it(tmp_path, caps
         ("--latency-us 5000", "half the time of a send"),
         ("--latency-us nan", "--latency-us nan: out of range"),
         ("--hold-out 4", "--hold-out 4: has no effect with --patterns"),
-        ("--p2p p2p.csv", "--p2p and --patterns are given"),
+        ("--p2p p2p.csv", "--p2p, --patterns: their times are of different runs"),
         ("--nodes 300", "too many nodes: each pair needs a link of its own"),
         ("--patterns none.csv", "none.csv: cannot be read"),
     ],

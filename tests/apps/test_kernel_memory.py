@@ -31,7 +31,7 @@ THREADS = "--cfg=contexts/factory:thread"
 def spec_of(name):
     """Class S with arithmetic, or a size of its own."""
     ranks = RANKS.get(name, 5)
-    asked = sized_problem(name, SIZES[name]) if name in SIZES else problem(name, "S")
+    asked = sized_problem(name, SIZES[name]) if name in SIZES else problem(name, "BH_S" if name == "dt" else "S")
     platform = materialise(named_grid("grid2x4", speeds_flops=[1e9, 2e9]))
     return RunSpec(Target(asked, platform, block(platform, ranks)), mode="verify")
 

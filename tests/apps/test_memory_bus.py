@@ -109,7 +109,7 @@ def test_what_is_extrapolated_is_what_is_simulated(cluster, app, preset, iterati
 def test_every_kernel_declares_its_bytes(cluster):
     sizes = {"himeno": 33, "fem": 64, "hpl": 200, "fft": 2**12, "summa": 200, "dot": 1000}
     for name in set(kernel_names()) - {"sendmodes"}:
-        asked = sized_problem(name, sizes[name]) if name in sizes else problem(name, "S")
+        asked = sized_problem(name, sizes[name]) if name in sizes else problem(name, "BH_S" if name == "dt" else "S")
         one = spec(cluster, asked, 2, 2, memory_bus=1e9)
         assert one.moved_bytes_per_flop == asked.bytes_per_flop
         assert (one.moved_bytes_per_flop == 0) == (name == "ep"), name

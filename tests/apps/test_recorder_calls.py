@@ -8,12 +8,13 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from apps.errors import KernelError, SimulationError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
-from apps.recording.events import Kind, Mark, Mode, Op
+from apps.recording.events import DATA_OPS, Elapse, Kind, Mark, Mode, Op
 from apps.recording.files import read_events, without_clocks
 from apps.recording.recorder.library import real_recorder_library
 from apps.runs.neutral import neutral_platform
@@ -152,9 +153,10 @@ def test_every_operation_is_waited_for_once_and_after_its_start(every_call):
 def test_computation_is_what_the_program_injects_and_the_time_it_sleeps():
     for rank, events in enumerate(in_simulation().events):
         compute = events["amount"][events["kind"] == Kind.COMPUTE]
-        # smpi_execute_flops_benched, smpi_execute_benched of 1 us and MPI_Wtime between them; then 3 us of usleep.
-        assert compute[:2] == pytest.approx([1000 * (rank + 1) + 1000, 3000], rel=1e-9)
-        assert compute[2:].tolist() == ([1e6] if rank == 0 else [])
+        assert compute.tolist() == [1000 * (rank + 1), *([1e6] if rank == 0 else [])]
+        elapse = events[events["kind"] == Kind.ELAPSE]  # smpi_execute_benched of 1 us, then 3 us of usleep
+        assert elapse["amount"] == pytest.approx([1e-6, 3e-6], rel=1e-9)
+        assert elapse["op"].tolist() == [Elapse.ON_CORE, Elapse.ASLEEP]
         marks = events["op"][events["kind"] == Kind.MARK]
         assert marks.tolist() == [Mark.START, Mark.STOP]
 
@@ -180,7 +182,7 @@ def test_communicators_are_the_same_for_all_their_members(every_call):
 def collectives(events):
     return [
         (Op(event["op"]), int(event["comm"]), int(event["peer"]), int(event["size_bytes"]))
-        for event in events[events["kind"] == Kind.COLLECTIVE]
+        for event in events[(events["kind"] == Kind.COLLECTIVE) & np.isin(events["op"], DATA_OPS)]
     ]
 
 
@@ -218,12 +220,25 @@ def test_vectors_have_the_bytes_of_each_member_where_the_call_knows_them(every_c
     rising, equal = [8, 16, 24], [16, 16, 16]
     for rank, events in enumerate(every_call.events):
         vectors = {}
-        for event in events[(events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0)]:
+        for event in events[
+            (events["kind"] == Kind.COLLECTIVE) & (events["request"] >= 0) & np.isin(events["op"], DATA_OPS)
+        ]:
             begin = int(event["request"])
             vectors.setdefault(Op(event["op"]), []).append(every_call.counts[rank][begin : begin + 3].tolist())
         rooted = {1: {Op.GATHERV: [rising]}, 2: {Op.SCATTERV: [rising]}}.get(rank, {})
         everywhere = {Op.ALLGATHERV: [rising], Op.ALLTOALLV: [equal], Op.REDUCE_SCATTER: [rising, equal]}
         assert vectors == {**rooted, **everywhere}
+
+
+def test_communicators_have_the_colors_keys_and_members_of_the_source(every_call):
+    # groups() in data/every_call.c: a split without rank 1, its duplicate, then a duplicate of the world and a ring.
+    for rank, events in enumerate(every_call.events):
+        made = [event for event in events[events["kind"] == Kind.COLLECTIVE] if event["op"] in (Op.SPLIT, Op.CREATE)]
+        (split,) = [event for event in made if event["op"] == Op.SPLIT]
+        told = every_call.counts[rank][split["request"] : split["request"] + 2].tolist()
+        assert (told, split["comm"]) == ([-1 if rank == 1 else 0, -rank], 0)
+        sizes = [len(every_call.communicators[event["comm"]]) for event in made if event["op"] == Op.CREATE]
+        assert sizes == ([3, 3] if rank == 1 else [2, 2, 3, 3])
 
 
 def check_halo(recording, ranks):

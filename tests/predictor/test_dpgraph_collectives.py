@@ -16,7 +16,7 @@ def traffic(op, ranks, *, root=0, size=SIZE, counts=None):
     """Messages by (source, destination), as sent and as received, and the sum of all bytes sent."""
     sent, received, total = Counter(), Counter(), 0
     for rank in range(ranks):
-        own = counts[rank] if counts else [size] * ranks
+        own = counts[rank] if counts else [0, 0] * ranks if op is Op.SPLIT else [size] * ranks
         for step in steps(Call(op, rank, ranks, root, size, own)):
             for is_send, partner, size_bytes in step.operations:
                 assert partner != rank

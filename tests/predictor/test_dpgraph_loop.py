@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from apps.recording.events import EVENT, Kind, Mark, Mode, Recording
-from predictor.dpgraph.busy import watch_computation
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Recording
+from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
 from predictor.dpgraph.program import Sections
@@ -77,6 +77,7 @@ def drawn(seed):
             mode = draw.choice([Mode.STANDARD, Mode.BUFFERED, Mode.SYNCHRONOUS])
             writer.message(source, destination, draw.choice([1, 50, 99, 100, 1000]), mode)
             writer.add(draw.randrange(RANKS), kind=Kind.COMPUTE, amount=draw.random())
+            writer.add(draw.randrange(RANKS), kind=Kind.ELAPSE, op=draw.choice(list(Elapse)), amount=draw.random())
         writer.everybody(**MARK)
     writer.everybody(kind=Kind.MARK, op=Mark.STOP)
     return writer.sections()
@@ -110,13 +111,30 @@ def test_computations_that_share_cores_belong_to_the_loop():
         {("h0", "h0"): Way(0, 200.0, 1.0, {})}, {}, network(0).timing, Protocol(100, 0, envelope_bytes=0)
     )
     both = sections.program(20), sections.looped(20)
-    one, other = (execute(program, same_host, ("h0",) * RANKS, np.ones(RANKS), [2] * RANKS) for program in both)
+    one, other = (execute(program, same_host, ("h0",) * RANKS, np.ones(RANKS), [1] * RANKS) for program in both)
     assert one.end_s.tolist() == other.end_s.tolist()
     assert one.end_s.max() > execute(both[1], same_host, ("h0",) * RANKS, np.ones(RANKS), [4] * RANKS).end_s.max()
 
 
 def test_marks_around_computations_are_repeated_too():
     assert_same(drawn(5), 20, network(0), watched=[0, 2])
+
+
+def test_seconds_in_the_loop_are_the_same_at_every_speed_and_those_on_a_core_are_shared():
+    writer = Writer()
+    writer.everybody(kind=Kind.MARK, op=Mark.START)
+    for _ in range(3):
+        writer.everybody(kind=Kind.ELAPSE, op=Elapse.ON_CORE, amount=0.5)
+        writer.everybody(kind=Kind.ELAPSE, op=Elapse.ASLEEP, amount=0.25)
+        writer.everybody(**MARK)
+    sections, same_host = writer.sections(), ("h0",) * RANKS
+    own = assert_same(sections, 100, network(0), watched=range(RANKS))
+    assert own.end_s == pytest.approx([75.0] * RANKS)
+    assert BusyTime.of(own, [0]).total_s() == pytest.approx(50.0)
+    looped = sections.looped(100)
+    for cores, each_s in ((RANKS, 0.5), (2, 1.0)):  # four ranks on two cores
+        run = execute(looped, network(0), same_host, np.full(RANKS, 4.0), [cores] * RANKS)
+        assert run.end_s == pytest.approx([100 * (each_s + 0.25)] * RANKS)
 
 
 def test_a_rank_that_runs_far_ahead_gets_room_for_its_copies():

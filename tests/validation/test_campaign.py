@@ -157,7 +157,7 @@ def test_graph_predictors_take_part(campaign_file, capsys):
     [
         ("", "no scenarios, platforms or random platforms"),
         ('scenarios = ["grid9x9"]', "--speeds"),
-        ('scenarios = ["all"]\napps = ["xx"]', "Known: cg"),
+        ('scenarios = ["all"]\napps = ["xx"]', "Known: bt"),
         ('scenarios = ["all"]\napps = "cg"', "not a list of names"),
         ('scenarios = ["all"]\napps = []', "an empty list"),
         ('scenarios = ["all"]\nmappings = ["heap"]', "Known: block, cyclic"),

@@ -102,6 +102,8 @@ extern void recorder_mark(Mark moment) __attribute__((weak));
  * before the iterations (without this call there is none), run_iteration() the end of one iteration.  run_stop()
  * returns when all ranks have reached it, so that later work does not disturb ranks that are still busy. */
 void run_start(Run *run);
+/* The same without messages: all ranks start at one moment.  With a real MPI library it is a barrier. */
+void run_start_at_once(Run *run);
 void run_first_iteration(Run *run);
 void run_iteration(Run *run);
 void run_stop(Run *run);

@@ -117,16 +117,28 @@ static double wall_clock_s(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void run_start(Run *run)
+static void start_clock(Run *run)
 {
-  run_compute(run);
-  MPI_Barrier(MPI_COMM_WORLD);
   run->sent = (Traffic){0};
   run->compute_s = run->flops = 0;
   run->wall_start_s = wall_clock_s();
   run->start_s = simgrid_get_clock();
   energy_start(run);
   mark(MARK_START);
+}
+
+void run_start(Run *run)
+{
+  run_compute(run);
+  MPI_Barrier(MPI_COMM_WORLD);
+  start_clock(run);
+}
+
+void run_start_at_once(Run *run)
+{
+  run_compute(run);
+  sg_barrier_wait(shared_state(run)->all);
+  start_clock(run);
 }
 
 void run_first_iteration(Run *run)

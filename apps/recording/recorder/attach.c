@@ -9,6 +9,8 @@
 #include <elf.h>
 #include <link.h>
 #include <simgrid/host.h>
+#include <smpi/smpi.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,7 +32,8 @@ static void *recorders(const char *name)
   Dl_info info;
   if (!own_base && dladdr((void *)&recorders, &info))
     own_base = info.dli_fbase;
-  if (strncmp(name, "MPI_", 4) && strncmp(name, "smpi_", 5) && strcmp(name, "sg_barrier_wait") && !inputs_watched(name))
+  if (strncmp(name, "MPI_", 4) && strncmp(name, "smpi_", 5) && strcmp(name, "sg_barrier_wait") &&
+      strcmp(name, "mpi_pcontrol_") && !inputs_watched(name))
     return NULL;
   void *function = dlsym(RTLD_DEFAULT, name); /* the recorder is first in this search order */
   return function && dladdr(function, &info) && info.dli_fbase == own_base ? function : NULL;
@@ -57,8 +60,16 @@ static bool is_users(const char *path)
   return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
 }
 
+/* In place of the C library's exit: STOP in Fortran, and std::exit in C++, end the calling rank alone. */
+static _Noreturn void end_of_rank(int status)
+{
+  if (current_rank())
+    fprintf(stderr, "exit: rank %d, status %d, before MPI_Finalize\n", current_rank()->rank, status);
+  smpi_exit(status);
+}
+
 static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) * symbols, const char *names,
-                       ElfW(Addr) base, bool users)
+                       ElfW(Addr) base, bool users, bool fortran)
 {
   for (size_t i = 0; i < bytes / sizeof *table; i++) {
     const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(table[i].r_info)];
@@ -72,6 +83,8 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     void *function = recorders(names + symbol->st_name);
     if (!function && users)
       function = inputs_clock(names + symbol->st_name);
+    if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
+      function = (void *)end_of_rank;
     if (function)
       set_slot((void **)(base + table[i].r_offset), function);
   }
@@ -82,7 +95,7 @@ static void bind_object(const struct link_map *object)
   const ElfW(Rela) *rela = NULL, *calls = NULL;
   const ElfW(Sym) *symbols = NULL;
   const char *names = NULL;
-  size_t rela_bytes = 0, calls_bytes = 0;
+  size_t rela_bytes = 0, calls_bytes = 0, own_name = 0;
   for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++)
     switch (entry->d_tag) {
     case DT_RELA: rela = (const void *)entry->d_un.d_ptr; break;
@@ -91,12 +104,14 @@ static void bind_object(const struct link_map *object)
     case DT_PLTRELSZ: calls_bytes = entry->d_un.d_val; break;
     case DT_SYMTAB: symbols = (const void *)entry->d_un.d_ptr; break;
     case DT_STRTAB: names = (const void *)entry->d_un.d_ptr; break;
+    case DT_SONAME: own_name = entry->d_un.d_val; break;
     }
   if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
     return;
-  bool users = is_users(object->l_name);
-  bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users);
-  bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users);
+  bool fortran = !strncmp(names + own_name, "libgfortran.so", 14); /* a rank's own copy has another file name */
+  bool users = !fortran && is_users(object->l_name);
+  bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users, fortran);
+  bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users, fortran);
 }
 
 /* Returns whether the calling code, given by its return address, belongs to SimGrid. */
@@ -104,6 +119,31 @@ static bool is_simgrid(const void *code)
 {
   Dl_info caller, simgrid;
   return dladdr(code, &caller) && dladdr((void *)&sg_host_self, &simgrid) && caller.dli_fbase == simgrid.dli_fbase;
+}
+
+/* SimGrid gives the arguments of the program to Fortran's library once, before it loads the program for each rank. */
+typedef void SetArguments(int, char **);
+SetArguments _gfortran_set_args;
+static struct {
+  int count;
+  char **words;
+} arguments;
+
+void _gfortran_set_args(int count, char **words)
+{
+  SetArguments *theirs = (SetArguments *)dlsym(RTLD_NEXT, "_gfortran_set_args");
+  arguments.count = count;
+  arguments.words = words;
+  if (theirs)
+    theirs(count, words);
+}
+
+/* A rank's program may have its own copy of Fortran's library. */
+static void give_arguments(void *program)
+{
+  SetArguments *own = program && arguments.words ? (SetArguments *)dlsym(program, "_gfortran_set_args") : NULL;
+  if (own)
+    own(arguments.count, arguments.words);
 }
 
 void *dlopen(const char *file, int flags)
@@ -121,11 +161,14 @@ void *dlopen(const char *file, int flags)
   /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
    * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries that a program loads itself are loaded
    * with the flags that it gives. */
-  if (file && is_simgrid(__builtin_return_address(0))) {
+  bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
+  if (by_simgrid) {
     flags |= RTLD_DEEPBIND;
     inputs_begin();
   }
   void *handle = theirs(file, flags);
+  if (by_simgrid)
+    give_arguments(handle);
   if (!handle || !program || dlinfo(program, RTLD_DI_LINKMAP, &start))
     return handle;
   for (object = start; object && object != last; object = object->l_next)

@@ -3,13 +3,6 @@
 
 #include <stdlib.h>
 
-Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
-{
-  const Comm *among = find_comm(r, comm);
-  return (Event){.kind = COLLECTIVE, .op = (uint16_t)op, .comm = among->id, .tag = -1, .request = -1,
-                 .peer = root >= 0 ? among->world[root] : -1, .size_bytes = size_bytes};
-}
-
 static int size_in(MPI_Comm comm)
 {
   int size;
@@ -45,16 +38,64 @@ static void note_vector(Rank *r, Event event, MPI_Comm comm, const int *counts, 
   hash_item(r, VECTOR, hash);
 }
 
+void note_split(Rank *r, MPI_Comm comm, int color, int key)
+{
+  int size = size_in(comm);
+  if (size == 1)
+    return;
+  int *told = calloc((size_t)size, sizeof *told);
+  if (!told)
+    fail("out of memory");
+  told[0] = color == MPI_UNDEFINED ? -1 : color;
+  told[1] = key;
+  note_vector(r, collective_event(r, SPLIT, comm, 0, 0), comm, told, MPI_BYTE, NULL);
+  free(told);
+}
+
+void note_create(Rank *r, MPI_Comm made)
+{
+  if (made != MPI_COMM_NULL && size_in(made) > 1)
+    note(r, collective_event(r, CREATE, made, 0, 0));
+}
+
+/* Returns the kind of a reduction: SMPI uses other algorithms where the operation does not commute or the type is not a
+ * basic one.  Events of collectives have it as their mode (Reduction). */
+static uint8_t reduction(MPI_Op op, MPI_Datatype type)
+{
+  int commutes = 1, integers, addresses, types, combiner = MPI_COMBINER_NAMED;
+  PMPI_Op_commutative(op, &commutes);
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  return combiner != MPI_COMBINER_NAMED ? DERIVED : commutes ? COMMUTES : ORDERED;
+}
+
+static Event reducing(Event event, MPI_Op op, MPI_Datatype type)
+{
+  event.mode = reduction(op, type);
+  return event;
+}
+
 /* Defines a collective with one size for all members. */
 #define UNIFORM(name, parameters, arguments, op, root, size) \
   int name parameters                                        \
   {                                                          \
     Rank *r = enter();                                       \
     if (r)                                                   \
-      note(r, collective_event(r, op, comm, root, size));          \
+      note(r, collective_event(r, op, comm, root, size));    \
     int result = SURE(P##name arguments);                    \
     leave(r);                                                \
     return result;                                           \
+  }
+
+/* The same for a reduction. */
+#define REDUCING(name, parameters, arguments, op_, root)                                       \
+  int name parameters                                                                          \
+  {                                                                                            \
+    Rank *r = enter();                                                                         \
+    if (r)                                                                                     \
+      note(r, reducing(collective_event(r, op_, comm, root, size_of(count, type)), op, type)); \
+    int result = SURE(P##name arguments);                                                      \
+    leave(r);                                                                                  \
+    return result;                                                                             \
   }
 
 #define MINE const void *mine, int count, MPI_Datatype type
@@ -79,9 +120,9 @@ int MPI_Barrier(MPI_Comm comm)
 
 UNIFORM(MPI_Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm),
         BCAST, root, size_of(count, type))
-UNIFORM(MPI_Reduce, (const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
-        (mine, all, count, type, op, root, comm), REDUCE, root, size_of(count, type))
-UNIFORM(MPI_Allreduce, REDUCED, (mine, result_, count, type, op, comm), ALLREDUCE, -1, size_of(count, type))
+REDUCING(MPI_Reduce, (const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+         (mine, all, count, type, op, root, comm), REDUCE, root)
+REDUCING(MPI_Allreduce, REDUCED, (mine, result_, count, type, op, comm), ALLREDUCE, -1)
 UNIFORM(MPI_Scan, REDUCED, (mine, result_, count, type, op, comm), SCAN, -1, size_of(count, type))
 UNIFORM(MPI_Exscan, REDUCED, (mine, result_, count, type, op, comm), EXSCAN, -1, size_of(count, type))
 UNIFORM(MPI_Gather, (MINE, THEIRS, int root, MPI_Comm comm), ROOTED_BLOCKS, GATHER, root, BLOCK_BYTES)
@@ -158,7 +199,8 @@ int MPI_Reduce_scatter(const void *mine, void *theirs, const int *counts, MPI_Da
 {
   Rank *r = enter();
   if (r)
-    note_vector(r, collective_event(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+    note_vector(r, reducing(collective_event(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type,
+                NULL);
   int result = SURE(PMPI_Reduce_scatter(mine, theirs, counts, type, op, comm));
   leave(r);
   return result;
@@ -174,7 +216,8 @@ int MPI_Reduce_scatter_block(const void *mine, void *theirs, int count, MPI_Data
       fail("out of memory");
     for (int i = 0; i < size; i++)
       counts[i] = count;
-    note_vector(r, collective_event(r, REDUCE_SCATTER, comm, -1, -1), comm, counts, type, NULL);
+    note_vector(r, reducing(collective_event(r, REDUCE_SCATTER, comm, -1, -1), op, type), comm, counts, type,
+                NULL);
     free(counts);
   }
   int result = SURE(PMPI_Reduce_scatter_block(mine, theirs, count, type, op, comm));

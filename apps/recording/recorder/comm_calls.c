@@ -1,6 +1,13 @@
 /* The calls that make and free communicators. */
 #include "recorder.h"
 
+/* SMPI broadcasts the number of a new communicator to its members. */
+static void comm_is_made(Rank *r, MPI_Comm parent, MPI_Comm made)
+{
+  comm_made(r, parent, made);
+  note_create(r, made);
+}
+
 /* Defines a call that makes a communicator. */
 #define MAKES_COMM(name, parameters, arguments, parent, made) \
   int name parameters                                         \
@@ -8,7 +15,7 @@
     Rank *r = enter();                                        \
     int result = SURE(P##name arguments);                     \
     if (r)                                                    \
-      comm_made(r, parent, *made);                            \
+      comm_is_made(r, parent, *made);                         \
     leave(r);                                                 \
     return result;                                            \
   }
@@ -19,23 +26,73 @@
     Rank *r = enter();                           \
     int result = SURE(P##name arguments);        \
     if (r)                                       \
-      comm_made(r, comm, *made);                 \
-    neighbours_copied(comm, *made);              \
+      comm_is_made(r, comm, *made);              \
+    graph_copied(comm, *made);                   \
     leave(r);                                    \
     return result;                               \
   }
 
 COPIES_COMM(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
 COPIES_COMM(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
-MAKES_COMM(MPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made), comm, made)
-MAKES_COMM(MPI_Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
-           (comm, type, key, info, made), comm, made)
 MAKES_COMM(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made), comm, made)
 MAKES_COMM(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
            (comm, group, tag, made), comm, made)
 MAKES_COMM(MPI_Cart_create, (MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *made),
            (comm, n, dims, periods, reorder, made), comm, made)
-MAKES_COMM(MPI_Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (comm, remain, made), comm, made)
+
+/* SMPI has made the communicators of the ranks of a host before, without messages. */
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
+{
+  Rank *r = enter();
+  int result = SURE(PMPI_Comm_split_type(comm, type, key, info, made));
+  if (r)
+    comm_made(r, comm, *made);
+  leave(r);
+  return result;
+}
+
+/* SMPI gathers the colors and keys at rank 0 and sends each member its group; the other calls send no messages. */
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+  Rank *r = enter();
+  if (r)
+    note_split(r, comm, color, key);
+  int result = SURE(PMPI_Comm_split(comm, color, key, made));
+  if (r)
+    comm_is_made(r, comm, *made);
+  leave(r);
+  return result;
+}
+
+/* The color of a split along the dimensions that remain: the place in the others. */
+static void note_cart_split(Rank *r, MPI_Comm comm, const int *remain)
+{
+  enum { MOST = 64 };
+  int n, color = 0, rank, kept = 0, dims[MOST], periods[MOST], place[MOST];
+  PMPI_Cartdim_get(comm, &n);
+  if (n > MOST)
+    fail("unsupported: MPI_Cart_sub of more than 64 dimensions");
+  PMPI_Cart_get(comm, n, dims, periods, place);
+  PMPI_Comm_rank(comm, &rank);
+  for (int i = 0; i < n; i++) {
+    kept += remain[i] != 0;
+    color = remain[i] ? color : color * dims[i] + place[i];
+  }
+  if (kept)
+    note_split(r, comm, color, rank);
+}
+
+int MPI_Cart_sub(MPI_Comm comm, const int *remain, MPI_Comm *made)
+{
+  Rank *r = enter();
+  if (r)
+    note_cart_split(r, comm, remain);
+  int result = SURE(PMPI_Cart_sub(comm, remain, made));
+  if (r)
+    comm_is_made(r, comm, *made);
+  leave(r);
+  return result;
+}
 
 /* Defines a call that frees a communicator. */
 #define FREES_COMM(name)              \
@@ -44,7 +101,7 @@ MAKES_COMM(MPI_Cart_sub, (MPI_Comm comm, const int *remain, MPI_Comm *made), (co
     Rank *r = enter();                \
     if (r && *comm != MPI_COMM_WORLD) \
       comm_freed(r, *comm);           \
-    neighbours_freed(*comm);          \
+    graph_freed(*comm);               \
     int result = SURE(P##name(comm)); \
     leave(r);                         \
     return result;                    \

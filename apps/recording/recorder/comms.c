@@ -81,6 +81,13 @@ const Comm *find_comm(Rank *r, MPI_Comm comm)
   return add(r, -1, comm); /* MPI_COMM_SELF at its first use */
 }
 
+Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes)
+{
+  const Comm *among = find_comm(r, comm);
+  return (Event){.kind = COLLECTIVE, .op = (uint16_t)op, .comm = among->id, .tag = -1, .request = -1,
+                 .peer = root >= 0 ? among->world[root] : -1, .size_bytes = size_bytes};
+}
+
 int comm_size(int id)
 {
   return all[id]->size;

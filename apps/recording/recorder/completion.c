@@ -1,5 +1,7 @@
 /* Completion of operations: waiting and testing. */
+#include "inputs.h"
 #include "recorder.h"
+#include "under.h"
 
 #include <stdlib.h>
 
@@ -105,6 +107,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Test(acting(r, request), flag, status));
+  POLLS
   hash_item(r, CHOICE, TEST);
   if (*flag)
     completed(r, handle, status);
@@ -138,12 +141,25 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
   OF_MANY(PMPI_Waitall(count, acts, used), for (int i = 0; i < count; i++) completed(r, handles[i], &used[i]);)
 }
 
+/* Returns whether SMPI has completed an operation in an MPI_Testall that found others under way.  It then gives up the
+ * request that does the work, or the status of a persistent one tells whose message has come. */
+static bool completed_early(Rank *r, MPI_Request now, MPI_Request before, const MPI_Status *status)
+{
+  if (handles_are_shared() || before == MPI_REQUEST_NULL)
+    return false;
+  const MPI_Request *acts = acting(r, &before);
+  return acts != &before ? *acts == MPI_REQUEST_NULL : now != before || status->MPI_SOURCE >= 0;
+}
+
 int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testall(count, acts, flag, used),
+          POLLS
           hash_item(r, CHOICE, TESTALL);
           if (!*flag) observe_time(r);
-          for (int i = 0; *flag && i < count; i++) completed(r, handles[i], &used[i]);)
+          for (int i = 0; i < count; i++)
+            if (*flag || completed_early(r, requests[i], handles[i], &used[i]))
+              completed(r, handles[i], &used[i]);)
 }
 
 int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *statuses)
@@ -157,6 +173,7 @@ int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status
 int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testany(count, acts, index, flag, used),
+          POLLS
           hash_item(r, CHOICE, TESTANY);
           if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else if (*flag) all_completed(r, count, handles);
@@ -174,6 +191,7 @@ int MPI_Waitsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
 int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI_Status *statuses)
 {
   OF_MANY(PMPI_Testsome(count, acts, ndone, indices, used),
+          POLLS
           hash_item(r, CHOICE, TESTSOME);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           if (*ndone == 0) observe_time(r);

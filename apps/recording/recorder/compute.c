@@ -1,5 +1,6 @@
 /* Computation injected by the program, and calls that take simulated time without computing. */
 #define _GNU_SOURCE
+#include "inputs.h"
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -34,6 +35,22 @@ static void injected(Rank *r, double flops)
     note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = flops});
 }
 
+static void elapsed(Rank *r, int how, double amount_s)
+{
+  if (amount_s > 0)
+    note(r, (Event){.kind = ELAPSE, .op = (uint16_t)how, .comm = -1, .peer = -1, .tag = -1, .request = -1,
+                    .amount = amount_s});
+}
+
+static void injected_s(Rank *r, double amount_s)
+{
+  double now_s = simgrid_get_clock();
+  r->now.compute_s += now_s - r->entry_s;
+  if (now_s > r->entry_s)
+    power_computed(r);
+  elapsed(r, ON_CORE, amount_s);
+}
+
 static uint64_t bits(double amount)
 {
   uint64_t value;
@@ -41,24 +58,25 @@ static uint64_t bits(double amount)
   return value;
 }
 
-#define INJECTS(name, flops, kind)   \
-  void name(double amount)     \
-  {                            \
-    THEIRS(void, name, double) \
-    Rank *r = enter();         \
-    if (r)                     \
+#define INJECTS(name, inject, kind)     \
+  void name(double amount)              \
+  {                                     \
+    THEIRS(void, name, double)          \
+    Rank *r = enter();                  \
+    if (r)                              \
       hash_item(r, kind, bits(amount)); \
-    if (!r || !r->free_compute)      \
-      theirs(amount);          \
-    if (r && !r->free_compute)       \
-      injected(r, flops);      \
-    leave(r);                  \
+    if (!r || !r->free_compute)         \
+      theirs(amount);                   \
+    if (r && !r->free_compute)          \
+      inject(r, amount);                \
+    leave(r);                           \
   }
 
-/* smpi_execute is scaled by the speed of a real machine; its computation is derived from the time that it takes. */
-INJECTS(smpi_execute_flops, amount, FLOPS)
-INJECTS(smpi_execute_flops_benched, amount, FLOPS)
-INJECTS(smpi_execute_benched, amount *sg_host_get_speed(sg_host_self()), SECONDS)
+/* smpi_execute is scaled by the speed of a real machine; its computation is derived from the time that it takes.
+ * smpi_execute_benched takes its seconds on every host, whatever its speed. */
+INJECTS(smpi_execute_flops, injected, FLOPS)
+INJECTS(smpi_execute_flops_benched, injected, FLOPS)
+INJECTS(smpi_execute_benched, injected_s, SECONDS)
 
 /* While a block is sampled (SMPI_SAMPLE), SMPI times it and must not be disturbed; the computation that SMPI injects at
  * the end is derived from the time that passes. */
@@ -84,18 +102,20 @@ int smpi_sample_exit(int global, const char *file, const char *tag, int count)
   return result;
 }
 
-/* Sleeping counts as computation (enter_call); its duration is hashed as the program gives it. */
+/* The time that a rank sleeps counts as computation, but takes no core; it is hashed as the program gives it. */
 #define SLEEPS(type, name, parameters, arguments, duration)        \
   type name parameters                                             \
   {                                                                \
     THEIRS(type, name, UNWRAP parameters)                          \
-    double before_s = simgrid_get_clock();                         \
+    Rank *r = enter();                                             \
     type result = theirs arguments;                                \
-    Rank *r = current_rank();                                      \
-    if (r && !r->inside) {                                         \
+    if (r) {                                                       \
       hash_item(r, SLEEP, mixed((uint64_t)(duration)));            \
-      r->explained_s += simgrid_get_clock() - before_s;            \
+      double slept_s = simgrid_get_clock() - r->entry_s;           \
+      r->now.compute_s += slept_s;                                 \
+      elapsed(r, ASLEEP, slept_s);                                 \
     }                                                              \
+    leave(r);                                                      \
     return result;                                                 \
   }
 #define UNWRAP(...) __VA_ARGS__
@@ -105,13 +125,21 @@ SLEEPS(int, smpi_usleep, (useconds_t us), (us), us * UINT64_C(1000))
 SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest),
        (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec)
 
+/* Two readings time the whole program; with more, its course may depend on them. */
+static void read_clock(Rank *r, const char *name)
+{
+  observe_time(r);
+  if (++r->readings == 3)
+    inputs_times(name);
+}
+
 /* SMPI charges 10 ns for reading the clock; this time is not computation. */
 double MPI_Wtime(void)
 {
   Rank *r = enter();
   double now_s = PMPI_Wtime();
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return now_s;
 }
@@ -122,7 +150,7 @@ int smpi_gettimeofday(struct timeval *now, struct timezone *zone)
   Rank *r = enter();
   int result = theirs(now, zone);
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return result;
 }
@@ -133,7 +161,7 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   Rank *r = enter();
   int result = theirs(clock, now);
   if (r)
-    observe_time(r);
+    read_clock(r, __func__);
   leave(r);
   return result;
 }

@@ -263,6 +263,18 @@ void inputs_by_clock(const char *name)
     write_note('V', name, NULL);
 }
 
+void inputs_polls(const char *name)
+{
+  if (noting)
+    write_note('Q', name, NULL);
+}
+
+void inputs_times(const char *name)
+{
+  if (noting)
+    write_note('C', name, NULL);
+}
+
 void inputs_threads(void)
 {
   if (noting)
@@ -391,7 +403,22 @@ GETENV(secure_getenv)
 GETENV(__secure_getenv)
 
 static const char others[] = "the program starts other programs";
-WATCH(int, system, (const char *command), (command), hides(others))
+int system(const char *command)
+{
+  bool programs = FOR_PROGRAM;
+  if (programs)
+    hides(others);
+  /* SimGrid's commands (sed, for each rank's own libraries) would load this library and SimGrid's in vain. */
+  const char *first = programs ? NULL : THEIRS(getenv)("LD_PRELOAD");
+  char *kept = first ? strdup(first) : NULL;
+  if (kept)
+    unsetenv("LD_PRELOAD");
+  int status = THEIRS(system)(command);
+  if (kept)
+    setenv("LD_PRELOAD", kept, 1);
+  free(kept);
+  return status;
+}
 WATCH(FILE *, popen, (const char *command, const char *mode), (command, mode), hides(others))
 WATCH(int, fork, (void), (), hides(others))
 #define SPAWN(function)                                                                                                \

@@ -11,7 +11,18 @@ void inputs_environ(void);              /* the program refers to `environ` */
 bool inputs_watched(const char *name);  /* whether inputs.c defines a function of the C library by this name */
 void *inputs_clock(const char *name);   /* the function of clocks.c for one of the C library's, or NULL */
 void inputs_asks(const char *name);     /* the program refers to this function; notes those that tell it its hosts */
+void inputs_polls(const char *name);    /* the program has looked for messages by this function */
+void inputs_times(const char *name);    /* a rank has read the simulated clock by this function more than twice */
 void inputs_by_clock(const char *name); /* the program has called this function, whose answers change by themselves */
 void inputs_threads(void);              /* the program asks for more threads that call MPI than there are */
+
+/* In a call of the rank r: notes once that the program looks for messages by it: what it finds depends on the time. */
+#define POLLS                 \
+  {                           \
+    static bool said;         \
+    if (r && !said)           \
+      inputs_polls(__func__); \
+    said = said || r;         \
+  }
 
 #endif

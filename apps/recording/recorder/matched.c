@@ -1,22 +1,9 @@
 /* Matched probes, which SimGrid 3.32 lacks: a probe reserves its message, and MPI_Mrecv receives the next one from the
  * same sender with the same tag.  A rank that between the two asks for messages among which the reserved one is, is
- * refused: it would get that message. */
+ * refused (messages.c): it would get that message. */
 #include "recorder.h"
 
 #include <stdlib.h>
-
-typedef struct Reserved {
-  MPI_Comm comm;
-  int from, tag;
-  struct Reserved *next;
-} Reserved;
-
-void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm)
-{
-  for (const Reserved *m = r ? r->reserved : NULL; m; m = m->next)
-    if (m->comm == comm && (from == MPI_ANY_SOURCE || from == m->from) && (tag == MPI_ANY_TAG || tag == m->tag))
-      fail("lacking: %s before MPI_Mrecv of a message that it asks for too", r->call);
-}
 
 static int reserve(int result, int from, MPI_Comm comm, const MPI_Status *status, MPI_Message *message)
 {

@@ -1,4 +1,5 @@
 /* Point-to-point messages: blocking and non-blocking operations, and probes. */
+#include "inputs.h"
 #include "recorder.h"
 
 #include <stdlib.h>
@@ -36,21 +37,29 @@ void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
   note(r, (Event){.kind = WAIT, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
 }
 
+/* A call that asks for a message which a matched probe has reserved would get that message. */
+static void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm)
+{
+  for (const Reserved *m = r ? r->reserved : NULL; m; m = m->next)
+    if (m->comm == comm && (from == MPI_ANY_SOURCE || from == m->from) && (tag == MPI_ANY_TAG || tag == m->tag))
+      fail("lacking: %s before MPI_Mrecv of a message that it asks for too", r->call);
+}
+
 /* --- blocking --- */
 
-#define SENDS(name, mode)                                                                           \
-  int name(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)          \
-  {                                                                                                 \
-    Rank *r = enter();                                                                              \
-    size_t event = 0;                                                                               \
-    bool noted = r && to != MPI_PROC_NULL;                                                          \
-    if (noted)                                                                                      \
+#define SENDS(name, mode)                                                                                       \
+  int name(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)                      \
+  {                                                                                                             \
+    Rank *r = enter();                                                                                          \
+    size_t event = 0;                                                                                           \
+    bool noted = r && to != MPI_PROC_NULL;                                                                      \
+    if (noted)                                                                                                  \
       event = begin_operation(r, message_event(SEND, mode, find_comm(r, comm), to, tag, size_of(count, type))); \
-    int result = SURE(P##name(data, count, type, to, tag, comm));                                   \
-    if (noted)                                                                                      \
-      wait_for(r, event, r->operations - 1, NULL);                                                  \
-    leave(r);                                                                                       \
-    return result;                                                                                  \
+    int result = SURE(P##name(data, count, type, to, tag, comm));                                               \
+    if (noted)                                                                                                  \
+      wait_for(r, event, r->operations - 1, NULL);                                                              \
+    leave(r);                                                                                                   \
+    return result;                                                                                              \
   }
 
 SENDS(MPI_Send, STANDARD)
@@ -167,12 +176,12 @@ Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Co
     if (noted) {                                                                                              \
       if (kind == RECV)                                                                                       \
         check_not_reserved(r, partner, tag, comm);                                                            \
-      event = message_event(kind, mode, find_comm(r, comm), partner, tag, size_of(count, type));                \
-      place = begin_operation(r, event);                                                                                \
+      event = message_event(kind, mode, find_comm(r, comm), partner, tag, size_of(count, type));              \
+      place = begin_operation(r, event);                                                                      \
     }                                                                                                         \
     int result = SURE(P##name(data, count, type, partner, tag, comm, req));                                   \
     if (noted)                                                                                                \
-      remember_operation(r, *req, event, find_comm(r, comm), place, false);                                             \
+      remember_operation(r, *req, event, find_comm(r, comm), place, false);                                   \
     leave(r);                                                                                                 \
     return result;                                                                                            \
   }
@@ -203,6 +212,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Probe(from, tag, comm, status));
+  POLLS
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
   if (r && from != MPI_PROC_NULL)
@@ -218,6 +228,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   MPI_Status own;
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
+  POLLS
   if (r)
     hash_item(r, CHOICE, IPROBE);
   if (r && *flag && from != MPI_PROC_NULL)

@@ -1,43 +1,11 @@
-/* Graph topologies and neighbourhood collectives, which SimGrid 3.32 lacks: the graphs are kept here, and a collective is
- * a receive from each source and a send to each destination, all at once, by calls that are recorded like the program's. */
-#include "recorder.h"
-#include "under.h"
+/* Graph topologies and neighbourhood collectives, which SimGrid 3.32 lacks: the graphs are kept in graphs.c, and a
+ * collective is a receive from each source and a send to each destination, all at once, by calls that are recorded like
+ * the program's. */
+#include "graphs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { TAG = 0x3ff00000 }; /* of the messages; those of a Cartesian communicator have different tags by direction */
-
-typedef struct Graph {
-  size_t slot; /* of the rank */
-  MPI_Comm comm;
-  int kind; /* MPI_GRAPH, MPI_DIST_GRAPH, or MPI_CART in copies made for one call */
-  bool weighted;
-  int nsources, ndestinations;
-  int *sources, *source_weights, *destinations, *destination_weights;
-  int nnodes, nedges; /* of MPI_Graph_create, with the program's arrays */
-  int *index, *edges;
-  struct Graph *next;
-} Graph;
-static Graph *graphs;
-
-static int *copied(const int *items, int count)
-{
-  int *copy = calloc((size_t)count + 1, sizeof *copy);
-  if (!copy)
-    fail("out of memory");
-  if (items && items != MPI_WEIGHTS_EMPTY)
-    memcpy(copy, items, (size_t)count * sizeof *copy);
-  return copy;
-}
-
-static Graph *find_graph(MPI_Comm comm)
-{
-  for (Graph *g = graphs; g; g = g->next)
-    if (g->comm == comm && g->slot == own_slot())
-      return g;
-  return NULL;
-}
 
 static Graph *known_graph(MPI_Comm comm, const char *call)
 {
@@ -45,55 +13,6 @@ static Graph *known_graph(MPI_Comm comm, const char *call)
   if (!g)
     fail("lacking: %s of a communicator without a graph", call);
   return g;
-}
-
-static void add_graph(Graph made)
-{
-  Graph *g = malloc(sizeof *g);
-  if (!g)
-    fail("out of memory");
-  *g = made;
-  g->slot = own_slot();
-  g->next = graphs;
-  graphs = g;
-}
-
-void neighbours_copied(MPI_Comm from, MPI_Comm to)
-{
-  const Graph *g = find_graph(from);
-  if (!g)
-    return;
-  Graph made = *g;
-  made.comm = to;
-  made.sources = copied(g->sources, g->nsources);
-  made.source_weights = copied(g->source_weights, g->nsources);
-  made.destinations = copied(g->destinations, g->ndestinations);
-  made.destination_weights = copied(g->destination_weights, g->ndestinations);
-  made.index = copied(g->index, g->nnodes);
-  made.edges = copied(g->edges, g->nedges);
-  add_graph(made);
-}
-
-static void forget(Graph *g)
-{
-  free(g->sources);
-  free(g->source_weights);
-  free(g->destinations);
-  free(g->destination_weights);
-  free(g->index);
-  free(g->edges);
-}
-
-void neighbours_freed(MPI_Comm comm)
-{
-  for (Graph **place = &graphs; *place; place = &(*place)->next)
-    if ((*place)->comm == comm && (*place)->slot == own_slot()) {
-      Graph *gone = *place;
-      *place = gone->next;
-      forget(gone);
-      free(gone);
-      return;
-    }
 }
 
 /* --- making graphs --- */
@@ -104,12 +23,12 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int nsources, const int *sourc
 {
   (void)info, (void)reorder;
   int result = MPI_Comm_dup(comm, made);
-  neighbours_freed(*made); /* the copy's graph is this one */
+  graph_freed(*made); /* the copy's graph is this one */
   add_graph((Graph){.comm = *made, .kind = MPI_DIST_GRAPH, .weighted = source_weights != MPI_UNWEIGHTED,
-                    .nsources = nsources, .ndestinations = ndestinations, .sources = copied(sources, nsources),
-                    .source_weights = copied(source_weights, nsources),
-                    .destinations = copied(destinations, ndestinations),
-                    .destination_weights = copied(destination_weights, ndestinations)});
+                    .nsources = nsources, .ndestinations = ndestinations, .sources = list_of(sources, nsources),
+                    .source_weights = list_of(source_weights, nsources),
+                    .destinations = list_of(destinations, ndestinations),
+                    .destination_weights = list_of(destination_weights, ndestinations)});
   return result;
 }
 
@@ -118,11 +37,11 @@ static int *all_edges(MPI_Comm comm, const int *own, int count, int *total)
 {
   int size;
   MPI_Comm_size(comm, &size);
-  int *counts = copied(NULL, size), *starts = copied(NULL, size);
+  int *counts = list_of(NULL, size), *starts = list_of(NULL, size);
   MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm);
   for (int i = 0; i < size; i++)
     starts[i + 1] = starts[i] + counts[i];
-  int *all = copied(NULL, starts[size]);
+  int *all = list_of(NULL, starts[size]);
   MPI_Allgatherv(own, count, MPI_INT, all, counts, starts, MPI_INT, comm);
   *total = starts[size] / 3;
   free(counts);
@@ -136,7 +55,7 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int *sources, const int *d
   int edges = 0, total, me, in = 0, out = 0;
   for (int i = 0; i < n; i++)
     edges += degrees[i];
-  int *own = copied(NULL, 3 * edges);
+  int *own = list_of(NULL, 3 * edges);
   for (int i = 0, edge = 0; i < n; i++)
     for (int k = 0; k < degrees[i]; k++, edge++) {
       own[3 * edge] = sources[i];
@@ -145,7 +64,7 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int *sources, const int *d
     }
   int *all = all_edges(comm, own, 3 * edges, &total), *lists[4];
   for (int i = 0; i < 4; i++)
-    lists[i] = copied(NULL, total);
+    lists[i] = list_of(NULL, total);
   MPI_Comm_rank(comm, &me);
   for (int i = 0; i < total; i++) {
     const int *edge = all + 3 * i;
@@ -174,9 +93,9 @@ int MPI_Graph_create(MPI_Comm comm, int nnodes, const int *index, const int *edg
     return result;
   int first = me ? index[me - 1] : 0, count = index[me] - first, nedges = index[nnodes - 1];
   add_graph((Graph){.comm = *made, .kind = MPI_GRAPH, .nsources = count, .ndestinations = count,
-                    .sources = copied(edges + first, count), .source_weights = copied(NULL, count),
-                    .destinations = copied(edges + first, count), .destination_weights = copied(NULL, count),
-                    .nnodes = nnodes, .nedges = nedges, .index = copied(index, nnodes), .edges = copied(edges, nedges)});
+                    .sources = list_of(edges + first, count), .source_weights = list_of(NULL, count),
+                    .destinations = list_of(edges + first, count), .destination_weights = list_of(NULL, count),
+                    .nnodes = nnodes, .nedges = nedges, .index = list_of(index, nnodes), .edges = list_of(edges, nedges)});
   return result;
 }
 
@@ -258,10 +177,10 @@ static Graph cartesian(MPI_Comm comm, const char *call)
   if (PMPI_Cartdim_get(comm, &dimensions) != MPI_SUCCESS)
     fail("lacking: %s of a communicator without a topology", call);
   Graph g = {.kind = MPI_CART, .nsources = 2 * dimensions, .ndestinations = 2 * dimensions};
-  g.sources = copied(NULL, 2 * dimensions);
+  g.sources = list_of(NULL, 2 * dimensions);
   for (int i = 0; i < dimensions; i++)
     PMPI_Cart_shift(comm, i, 1, &g.sources[2 * i], &g.sources[2 * i + 1]);
-  g.destinations = copied(g.sources, 2 * dimensions);
+  g.destinations = list_of(g.sources, 2 * dimensions);
   return g;
 }
 
@@ -309,7 +228,7 @@ static int exchange(Blocks sent, Blocks received, MPI_Comm comm, const char *cal
     result = MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
   free(requests);
   if (!known)
-    forget(&cart);
+    free_lists(&cart);
   return result;
 }
 

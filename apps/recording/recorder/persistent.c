@@ -1,4 +1,5 @@
 /* Persistent requests. */
+#include "inputs.h"
 #include "recorder.h"
 #include "under.h"
 
@@ -99,6 +100,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
   Rank *r = enter();
   int result = SURE(PMPI_Request_get_status(r ? *acting(r, &request) : request, flag, status));
+  POLLS
   leave(r);
   return result;
 }

@@ -28,10 +28,10 @@ static void count_event(Rank *r, const Event *event)
 Event *note(Rank *r, Event event)
 {
   event.clock_s = r->entry_s;
-  if (event.kind != COMPUTE)
+  if (event.kind != COMPUTE && event.kind != ELAPSE)
     event.amount = r->now.compute_s;
   int64_t hashed = r->attributed;
-  if (event.kind != COMPUTE && event.kind != WAIT)
+  if (event.kind != COMPUTE && event.kind != ELAPSE && event.kind != WAIT)
     hash_event(r, &event, event.comm < 0 ? 0 : comm_hash(event.comm));
   r->attributed = (int64_t)r->nhashes;
   count_event(r, &event);
@@ -88,7 +88,7 @@ Rank *enter_call(const char *name)
   if (now_s > before_s)
     power_computed(r);
   if (now_s > r->left_s) {
-    if (!r->measured && now_s - r->left_s > r->explained_s + 8 * DBL_EPSILON * now_s) {
+    if (!r->measured && now_s - r->left_s > 8 * DBL_EPSILON * now_s) {
       observe_time(r); /* time has passed that no hashed call has taken: nothing is known of it */
       observe_time(r);
     }
@@ -97,7 +97,6 @@ Rank *enter_call(const char *name)
     note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1,
                     .amount = (now_s - r->left_s) * own_speed_flops()});
   }
-  r->explained_s = 0;
   r->entry_s = now_s;
   if (r->measured)
     time_computation();
@@ -139,6 +138,12 @@ void recorder_mark(int moment)
   if (r && moment >= 0 && moment < MARKS)
     mark(r, moment);
   leave(r);
+}
+
+void mpi_pcontrol_(const int *level);
+void mpi_pcontrol_(const int *level) /* MPI_PCONTROL of Fortran, whose binding has no error code */
+{
+  recorder_mark(*level - FIRST_MARK_LEVEL);
 }
 
 int MPI_Pcontrol(const int level, ...) /* SMPI's own function is not implemented: it aborts */

@@ -16,11 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, DELETED = 255 }; /* Kind */
+enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, DELETED = 255 }; /* Kind */
+enum { ON_CORE, ASLEEP };                                                  /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
+enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum {                                                                     /* Op */
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
-  REDUCE_SCATTER, SCAN, EXSCAN, OPS
+  REDUCE_SCATTER, SCAN, EXSCAN, SPLIT, CREATE, OPS
 };
 /* Tags of messages that SMPI makes of other calls, as in apps/recording/events.py; a program's tags are not negative. */
 enum {
@@ -37,7 +39,7 @@ typedef struct {
   uint16_t op;
   int32_t comm, peer, tag;
   int64_t request, size_bytes;
-  double amount; /* COMPUTE: flops; other events: simulated time spent computing so far, s */
+  double amount; /* COMPUTE: flops; ELAPSE: s; other events: simulated time spent computing so far, s */
   double clock_s;
 } Event;
 
@@ -74,6 +76,13 @@ typedef struct Operation {
   struct Operation *later; /* the next one with the same handle: real MPIs share one among sends that are complete */
 } Operation;
 
+/* A message that is probed for and still to be received (matched.c). */
+typedef struct Reserved {
+  MPI_Comm comm;
+  int from, tag;
+  struct Reserved *next;
+} Reserved;
+
 typedef struct {
   int rank;
   int threads;   /* the level of threads that is granted */
@@ -99,12 +108,12 @@ typedef struct {
   int64_t *hashed;    /* number of hashes before those of each event */
   size_t hashed_room;
   int64_t attributed; /* number of hashes that belong to events so far */
-  double explained_s; /* the part of the time since the last call that hashed calls have taken */
   int64_t *counts;
   size_t ncounts, counts_room;
   struct Window *windows; /* those that exist (onesided.c) */
-  struct Reserved *reserved; /* messages that are probed for and still to be received (matched.c) */
+  Reserved *reserved;
   int64_t operations;
+  int64_t readings;   /* of the simulated clock */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */
@@ -144,17 +153,17 @@ void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status); /* co
 MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */
 
 /* --- collectives.c --- */
-Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes);
+void note_split(Rank *r, MPI_Comm comm, int color, int key); /* its counts: the color, -1 for none, then the key */
+void note_create(Rank *r, MPI_Comm made); /* a communicator, which may be MPI_COMM_NULL */
 
 /* --- nonblocking.c --- */
 void parts_completed(Rank *r, const Operation *operation);
 
-/* --- onesided.c, matched.c, neighbours.c: in simulation only --- */
+/* --- onesided.c, graphs.c: in simulation only --- */
 void windows_synchronised(Rank *r, MPI_Comm comm); /* after a barrier, in which SMPI completes one-sided calls too */
 void windows_end(Rank *r);
-void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm);
-void neighbours_copied(MPI_Comm from, MPI_Comm to);
-void neighbours_freed(MPI_Comm comm);
+void graph_copied(MPI_Comm from, MPI_Comm to); /* one communicator is a copy of the other */
+void graph_freed(MPI_Comm comm);
 
 /* --- hashes.c --- */
 void hash_item(Rank *r, int kind, uint64_t value);  /* kind: a Kind or one of those below */
@@ -177,6 +186,7 @@ void power_write(const char *path); /* when all ranks have ended; writes nothing
 
 /* --- comms.c --- */
 const Comm *find_comm(Rank *r, MPI_Comm comm);
+Event collective_event(Rank *r, int op, MPI_Comm comm, int root, int64_t size_bytes);
 int comm_size(int id);
 uint64_t comm_hash(int id);
 void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */

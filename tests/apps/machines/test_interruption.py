@@ -6,7 +6,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +50,16 @@ def wait_until(condition):
 def running(words):
     """Tell whether a process with these words in its command line runs."""
     return words in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def running_with(mark):
+    """Return the processes whose environment has this text: other tests may run the same programs."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark.encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
 
 
 @pytest.fixture
@@ -101,13 +113,15 @@ def test_an_interrupt_ends_mpirun_with_its_ranks_and_keeps_what_was_finished(loc
     words += ["--store", str(tmp_path / "store"), "--ranks-per-host", "2"]
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
     (tmp_path / "first").touch()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+    marked = os.environ | {"INTERRUPTED": str(tmp_path)}
+    with subprocess.Popen(words, env=marked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         wait_until((tmp_path / "second").is_symlink)
+        assert len(running_with(f"INTERRUPTED={tmp_path}")) >= 4  # the command, mpirun, two ranks
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WAIT_S)
     assert command.returncode == 130
     assert said.startswith("interrupted") and "Traceback" not in said
-    assert not running("/slow-") and not running("mpirun -np 2 --hostfile")
+    assert not running_with(f"INTERRUPTED={tmp_path}")
     with Store(tmp_path / "store", read_only=True) as store:
         assert [entry.kind for entry in store.entries()] == ["measurement"]
 

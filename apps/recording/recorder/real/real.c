@@ -65,18 +65,18 @@ void power_write(const char *path) { (void)path; }
 
 void inputs_end(void) {}
 
+void inputs_polls(const char *name) { (void)name; }
+
 void inputs_threads(void) {}
 
-/* Windows, matched messages and graphs are refused (refused.c), so there are none. */
+/* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
 
 void windows_end(Rank *r) { (void)r; }
 
-void check_not_reserved(const Rank *r, int from, int tag, MPI_Comm comm) { (void)r, (void)from, (void)tag, (void)comm; }
+void graph_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
 
-void neighbours_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
-
-void neighbours_freed(MPI_Comm comm) { (void)comm; }
+void graph_freed(MPI_Comm comm) { (void)comm; }
 
 /* Programs in Fortran call these, whose work does not come back to the functions of C. */
 #define FORTRAN(name) \

@@ -1,0 +1,1 @@
+"""DT, data traffic: its C source and the reference of its verification."""
