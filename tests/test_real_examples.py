@@ -1,13 +1,19 @@
 """The examples of real machines, on a few small rows."""
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from apps.calibration.model import model_of
+from apps.calibration.platform_file import Cluster, platform_file, smpi_options
+from apps.calibration.points import points_of
+
 DAHU = Path(__file__).parents[1] / "examples" / "real" / "dahu.py"
+P2P = DAHU.parents[1] / "calibration" / "p2p-grid5000.csv"
 HEADER = "study,n,block,p,q,bcast,depth,swap,pfact,rfact,runs,time_mean_s,time_std_s\n"
 
 
@@ -46,3 +52,27 @@ def test_a_row_that_is_no_run_of_hpl_is_refused_in_one_line(tmp_path, row, words
     done = dahu(tmp_path, "--rows", "rows.csv")
     assert done.returncode == 2
     assert done.stderr.startswith("error: ") and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_is_followed_agrees_with_smpi_on_the_calibrated_platform(tmp_path):
+    measured: dict[str, list[tuple[int, float]]] = {}
+    with P2P.open() as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if row["cluster"] == "dahu":
+                measured.setdefault(row["call"], []).append((int(row["size_bytes"]), float(row["time_s"])))
+    model = model_of({call: points_of(values) for call, values in measured.items()})
+    cluster = Cluster("dahu", nodes=8, cores=1, core_flops=26e9)
+    platform = tmp_path / "dahu.xml"
+    platform.write_bytes(platform_file(cluster, model, smpi_options(model, "ompi"), []))
+    command = [sys.executable, str(DAHU.with_name("dahu_smpi.py")), "--platform", str(platform), "--rows", "2"]
+    command += ["--size", "2000", "--block", "64", "--broadcast", "long", "--depth", "0", "--columns"]
+    done = subprocess.run([*command, "4"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"SMPI ([\d.]+) s, followed ([\d.]+) s, difference ([-+][\d.]+) %", done.stdout)
+    assert found, done.stdout
+    # By hand: 2/3 n^3 operations on 8 hosts of 26 Gflop/s take 0.026 s.
+    assert 0.026 < float(found[1]) < 0.052
+    assert abs(float(found[3])) < 1
+    refused = subprocess.run([*command, "5"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: ") and refused.stderr.count("\n") == 1

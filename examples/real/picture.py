@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 MEASURED, PREDICTED = "#d55e00", "#0072b2"
 
@@ -25,7 +26,8 @@ def draw(shown: Mapping[str, list[Any]], path: Path) -> None:
             _over_measured(times, errors, found)
         else:
             _over_settings(times, errors, study, found)
-        times.set_title(f"{study}, factor of speed {found[0].factor:.3f}")
+        factor = found[0].factor
+        times.set_title(f"{study}, " + ("no factor of speed" if factor == 1 else f"factor of speed {factor:.3f}"))
         errors.axhline(0, color="gray", linewidth=0.8)
         errors.set_ylabel("error, %")
     figure.savefig(path, dpi=110)
@@ -37,8 +39,11 @@ def _over_measured(times: Axes, errors: Axes, found: list[Any]) -> None:
     predicted = np.array([one.predicted_s for one in found])
     both = np.array([min(measured.min(), predicted.min()), max(measured.max(), predicted.max())])
     times.plot(both, both, color="gray", linewidth=0.8, label="equal")
-    times.plot(measured, predicted, "o", color=PREDICTED, markersize=4, label="runs")
-    errors.plot(measured, 100 * (predicted / measured - 1), "o", color=PREDICTED, markersize=3)
+    block = np.array([one.row.block for one in found])
+    for number, size in enumerate(sorted(set(block))):
+        mine, marker = block == size, "o^sDv"[number % 5]
+        times.plot(measured[mine], predicted[mine], marker, color=f"C{number}", markersize=5, label=f"block {size}")
+        errors.plot(measured[mine], 100 * (predicted / measured - 1)[mine], marker, color=f"C{number}", markersize=4)
     times.set_ylabel("predicted time, s")
     errors.set_xlabel("measured time, s")
     times.legend()
@@ -52,6 +57,10 @@ def _over_settings(times: Axes, errors: Axes, study: str, found: list[Any]) -> N
     times.loglog(x, [one.row.measured_s for one in ordered], "s-", color=MEASURED, label="measured")
     times.loglog(x, [one.predicted_s for one in ordered], "o--", color=PREDICTED, label="predicted")
     errors.semilogx(x, [100 * one.error for one in ordered], "o", color=PREDICTED, markersize=4)
+    for axis in (times.xaxis, times.yaxis, errors.xaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
+        axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+        axis.set_minor_locator(NullLocator())
     times.set_ylabel("time, s")
     errors.set_xlabel("order of the matrix" if sized else "rows of the process grid")
     times.legend()
