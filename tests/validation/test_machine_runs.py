@@ -34,7 +34,9 @@ def test_predictions_are_compared_with_the_repeats(named_file, tmp_path, capsys)
     assert status == 0
     rows = json.loads(said.out)["results"]
     assert {row["predictor"] for row in rows} == {"structural", "hcf", "simulate"}
-    for row in rows:
+    # Where other work disturbs the messages of a local network, structural sees no rate, and says so.
+    assert {row["predictor"] for row in rows if row["predicted_s"] is None} <= {"structural"}
+    for row in (one for one in rows if one["predicted_s"] is not None):
         assert row["truth"] == "measurement"
         assert row["true_low_s"] <= row["simulated_s"] <= row["true_high_s"]
         assert row["in_repeats"] == (row["true_low_s"] <= row["predicted_s"] <= row["true_high_s"])
