@@ -126,7 +126,7 @@ class RunRecord:
 
     @property
     def once_node_s(self) -> float:
-        """Number of nodes in use times the run time in s of one repeat: the mean of all repeats."""
+        """Number of nodes in use times the mean run time of a repeat in s."""
         return self.node_seconds / (1 if self.measured is None else len(self.measured.repeats_s))
 
     @property

@@ -66,7 +66,7 @@ class Program:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """The kinds of messages: those of one kind agree in their pair, size and mode."""
+        """Kinds of messages, which agree in their pair, size and mode."""
         order = np.lexsort((self.mode, self.size_bytes, self._pair))
         columns = [column[order] for column in (self._pair, self.size_bytes, self.mode)]
         begins = np.ones(len(order), bool)
