@@ -93,6 +93,20 @@ def test_a_launcher_of_another_mpi_library_than_the_compiler_is_told(local):
     assert remedy == "Name the launcher and the compilers of one MPI library"
 
 
+def test_ranks_that_do_not_find_each_other_may_mix_their_lines(local, monkeypatch):
+    alone = '{"ranks": [{"host": "localhost", "ahead_s": 0.0, "mpi": "MPICH Version: 4.0.2"}]}\n'
+    mixed = alone[:20] + alone + alone[20:]
+
+    def made(machine, program, hosts, **options):
+        stdout = mixed if len(hosts) == 2 else alone
+        return Launched(0, stdout, "", 0.1, timed_out=False, command=(), files={})
+
+    monkeypatch.setattr("apps.measuring.examine.launch", made)
+    ((name, text, _),) = needed(local)
+    assert name == "MPI library"
+    assert "each finds 1: mpicc compiles for MPICH Version: 4.0.2" in text
+
+
 def test_a_compiler_without_mpi_is_told(local):
     plain = replace(local, compilers=replace(local.compilers, c="gcc"))
     remedy = "Name the MPI library's compiler, such as mpicc"
