@@ -1,0 +1,4 @@
+"""Counts of what programs do on q cores of each of p nodes: operations, bytes and messages, in place of the table's.
+
+Public faces: ``path.Path``, ``path.Speeds``, ``declared.counted``, ``declared.COUNTED``, ``recorded.recorded_path``.
+"""
