@@ -23,6 +23,7 @@ PREDICTORS = {
     "pt": "predictor.npt.predictor:PT",
     "nt": "predictor.npt.nt_predictor:NT",
     "hierarchical": "predictor.hierarchical.predictor:HIERARCHICAL",
+    "hierarchical-table": "predictor.hierarchical.predictor:HIERARCHICAL_TABLE",
     "blocks": "predictor.blocks.predictor:BLOCKS",
     "blocks-simgrid": "predictor.blocks.predictor:BLOCKS_SIMGRID",
     "structural": "predictor.structural.predictor:STRUCTURAL",

@@ -13,6 +13,7 @@ from predictor.hierarchical.counts.lines import Lines
 from predictor.hierarchical.counts.path import Params, Path
 
 DOUBLE_BYTES = 8
+_MOST_PANELS = 1024  # more are represented by so many of them, evenly spread
 Ints = npt.NDArray[np.int64]
 
 
@@ -41,6 +42,15 @@ def _last_share(count: Ints, nb: int, places: int) -> Ints:
     return share
 
 
+def _panels(n: int, nb: int) -> tuple[Ints, float]:
+    """Return the first columns of the panels, and how many panels each of them stands for."""
+    count = -(-n // nb)
+    if count <= _MOST_PANELS:
+        return np.arange(0, n, nb), 1.0
+    sample = ((np.arange(_MOST_PANELS) + 0.5) * count / _MOST_PANELS).astype(np.int64)
+    return sample * nb, count / _MOST_PANELS
+
+
 def path(params: Params, q: int, p: int, bytes_per_flop: float) -> Path:
     """Return the path of HPL on q ranks of each of p nodes.
 
@@ -52,24 +62,24 @@ def path(params: Params, q: int, p: int, bytes_per_flop: float) -> Path:
     """
     n, nb, rows = int(params["n"]), int(params["nb"]), max(1, int(params["grid_rows"]))
     columns = q * p // rows
-    start = np.arange(0, n, nb)
+    start, each = _panels(n, nb)
     width = np.minimum(nb, n - start)
     below, right = n - start - width, n + 1 - start - width
     height, spread = _first_share(below, nb, rows), _first_share(right, nb, columns)
     across, down = Lines(columns, 1, q, p), Lines(rows, columns, q, p)
     one_down = Lines(rows, columns, q, p, alone=True)
-    found = one_down.merged().path(DOUBLE_BYTES * (2 + 2 * width), width)
+    found = one_down.merged().path(DOUBLE_BYTES * (2 + 2 * width), each * width)
     # The next owners receive the panel and send it on; of two columns of ranks, they only receive it.
-    found += across.hop().path(DOUBLE_BYTES * width * (1 + width + height), min(2, columns - 1))
-    found += down.merged().path(DOUBLE_BYTES * 2 * width * spread)
+    found += across.hop().path(DOUBLE_BYTES * width * (1 + width + height), each * min(2, columns - 1))
+    found += down.merged().path(DOUBLE_BYTES * 2 * width * spread, each)
     # Back-substitution: a block of the solution goes down its column, then a part of the right-hand side goes on.
     near = width * (columns - 1) / rows
-    found += one_down.broadcast().path(DOUBLE_BYTES * width) + across.hop().path(DOUBLE_BYTES * near)
+    found += one_down.broadcast().path(DOUBLE_BYTES * width, each) + across.hop().path(DOUBLE_BYTES * near, each)
 
     triangle = (width - 1) * width / 2 + (width - 1) * width * (2 * width - 1) / 3
     diagonal = _last_share(below, nb, rows) * width**2 + triangle  # on the rank that has the diagonal block
-    alone = float((np.maximum(height * width**2, diagonal) + width**2 + 2 * width * near).sum())
-    together = float((spread * (width * (width - 1) / rows + 2.0 * width * height)).sum())
+    alone = float((each * (np.maximum(height * width**2, diagonal) + width**2 + 2 * width * near)).sum())
+    together = float((each * spread * (width * (width - 1) / rows + 2.0 * width * height)).sum())
     # Ranks of one column compute in step and share the memory.  Those of the other columns get a panel at other times:
     # the mean of all of them and none of them is taken.
     in_step = max(1.0, q / columns)
