@@ -130,8 +130,8 @@ def _surface(question: Question) -> tuple[Surface, float]:
         raise UserError(f"--app {question.app}", "its size is not given", "Give --n, such as 20000")
     if is_counted(question):
         if question.beta is not None:
-            problem = "the variant counted has a link for every node"
-            raise UserError(f"--beta {question.beta}", problem, "Leave it out, or add --variant derived")
+            found = "the variant counted has a link for every node"
+            raise UserError(f"--beta {question.beta}", found, "Leave it out, or add --variant derived")
         plan = Plan(question.app, question.n, question.system)
         return plan.surface(overlap=question.overlap), plan.operations
     one = application(question.app)

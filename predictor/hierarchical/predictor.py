@@ -1,8 +1,8 @@
 """The hierarchical model as a predictor: eq. (3), with counted operations, bytes and messages, and a measured machine.
 
 ``hierarchical`` counts from the declarations of the kernels (predictor/hierarchical/counts), and from a recording for
-every other program.  ``hierarchical-table`` predicts HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of the
-paper's table, to compare.
+every other program.  ``hierarchical-table`` predicts HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of
+the paper's table, to compare.
 
 l_c is the speed that one core sustains in a run of the kernel's smallest class on one core; the paper measures it with
 DGEMM.  b_cl is measured by a large message between two nodes, latency by a small one.  beta(q, p) is the multiple of

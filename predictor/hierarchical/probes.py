@@ -141,7 +141,7 @@ def memory_Bps(record: RunRecord, target: Target) -> float:
 
 
 def bytes_per_operation(record: RunRecord, probe: Target, target: Target) -> float:
-    """Return the target's bytes per operation: the kernel's for its own size, or those that the user gave; 0: no bus."""
+    """Return the target's bytes per operation, the kernel's for its own size or those of the user; 0 without a bus."""
     if record.identity.get("memory_bus") is None:
         return 0.0
     used = float(record.identity["bytes_per_flop"])

@@ -30,8 +30,7 @@ class TableKernel:
         return self.program.operations(int(params["n"]))
 
     def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float) -> float:
-        """Return #x / (beta(q, p) b_cl), s, with beta_1(p) of the table, but at most the measured ``beta``.
-        """
+        """Return #x / (beta(q, p) b_cl), s, with beta_1(p) of the table, but at most the measured ``beta``."""
         exchanged_bytes = float(terms_of(self.program.x, int(params["n"]))(q, p))
         beta_1 = float(self.program.beta(1, p))
         return exchanged_bytes * q / (min(beta_1, beta) * bandwidth_Bps)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from platforms.files import writing
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
-from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED
+from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.hierarchical.communication import SHOWN, Point, RegionError, Study
 from validation.hierarchical.world import TOLERANCE, WorldCase, WorldPoint
 
@@ -146,7 +146,10 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     below += [
         (
             *("all", variant, str(len(points))),
-            *(f"{number:{form}}" for number, form in zip(_overall(points, variant), ("+z.1f", ".1f", "+z.1f"), strict=True)),
+            *(
+                f"{number:{form}}"
+                for number, form in zip(_overall(points, variant), ("+z.1f", ".1f", "+z.1f"), strict=True)
+            ),
             "",
         )
         for variant in SHOWN

@@ -57,7 +57,10 @@ def _computed(flops: np.ndarray, node: np.ndarray, per_operation: float) -> Path
 
 
 def _exchanged(step: Exchange, node: np.ndarray) -> Path:
-    """Return the path of messages that begin together; large ones of one rank wait for each other if not ``at_once``."""
+    """Return the path of messages that begin together; of one rank, large ones wait for each other.
+
+    Those that are sent ``at_once`` do not wait.
+    """
     if not len(step.source):
         return Path()
     size, ranks = step.size_bytes.astype(float), len(node)
