@@ -32,8 +32,7 @@ def path_of(name, q, p, **params):
 @pytest.mark.parametrize("name", COUNTED)
 def test_one_core_computes_all_and_sends_nothing(name):
     one = path_of(name, 1, 1)
-    # HPL charges its published operations for those of its loops, to rounding.
-    assert one.operations == pytest.approx(COUNTED[name].operations(PARAMS[name]), rel=2e-3)
+    assert one.operations == pytest.approx(COUNTED[name].operations(PARAMS[name]), rel=1e-12)
     assert one == Path(one.operations, one.memory_bytes)
     # 8 / 64 byte per operation of a panel; 8 of the scalar product; 320 N of the FFT.
     each = {"hpl": 1 / 8, "summa": 1 / 8, "dot": 8, "fft": 64 / 16}[name]

@@ -73,7 +73,7 @@ def path(params: Params, q: int, p: int, bytes_per_flop: float) -> Path:
     found += across.hop().path(DOUBLE_BYTES * width * (1 + width + height), each * min(2, columns - 1))
     found += down.merged().path(DOUBLE_BYTES * 2 * width * spread, each)
     # Back-substitution: a block of the solution goes down its column, then a part of the right-hand side goes on.
-    near = width * (columns - 1) / rows
+    near = width * (columns - 1) / rows if columns > 1 else start  # rows that are due before the next block
     found += one_down.broadcast().path(DOUBLE_BYTES * width, each) + across.hop().path(DOUBLE_BYTES * near, each)
 
     triangle = (width - 1) * width / 2 + (width - 1) * width * (2 * width - 1) / 3
