@@ -204,8 +204,6 @@ _THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
 
 def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
     """Return a caution if advised allocations use at most half of the cores of several nodes."""
-    if is_counted(question):
-        return []
     cores = question.system.cores
     thin = [one for one in advised if one.nodes > 1 and one.cores_per_node <= _THIN_SHARE * cores]
     if not thin:
