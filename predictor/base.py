@@ -198,7 +198,10 @@ class ModelOfMany(Model, Protocol):
 
 
 class Predictor(Protocol):
-    """A method of prediction: a published model, or one from this project or its user."""
+    """A method of prediction: a published model, or one from this project or its user.
+
+    A predictor whose attribute ``unequal_shares`` is true is also asked about problems that are divided unevenly.
+    """
 
     @property
     def name(self) -> str:
