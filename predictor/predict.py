@@ -48,7 +48,7 @@ from predictor.arguments import (
     predictors_from_arguments,
     problems_from_arguments,
 )
-from predictor.base import Predictor
+from predictor.base import Predictor, takes
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, add_recording_arguments, given_from_arguments
@@ -182,7 +182,7 @@ def _asked(model: Predictor, targets: Sequence[Target], broker: Broker, models: 
 def _first_runs(models: Sequence[Predictor], targets: Sequence[Target], broker: Broker) -> Iterator[RunSpec]:
     for model in models:
         with suppress(UserError):  # the error is raised again when this predictor is asked
-            yield from broker.specs(model.requests(targets))
+            yield from broker.specs(model.requests([target for target in targets if takes(model, target)]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -76,7 +76,7 @@ def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -
     plane: npt.NDArray[np.int64] = unknowns[0] * unknowns[1]
     planes = n - 2
     unit = _official_flops(n) / planes**3 / _LEADING
-    sweep_flops: npt.NDArray[np.float64] = unit * (_LEADING - _SCALE - 3 * _RESIDUAL - _UPDATE) / 2 * plane
+    sweep_flops = (unit * (_LEADING - _SCALE - 3 * _RESIDUAL - _UPDATE) / 2 * plane).astype(np.float64)
 
     def compute(flops_per_unknown: float) -> Compute:
         return Compute(planes * plane * (unit * flops_per_unknown))
