@@ -112,6 +112,7 @@ _EVENT = (
     ("size_bytes", "i8"),
     ("amount", "f8"),
     ("clock_s", "f8"),  # simulated clock at the entry of the call, on the platform of the recording
+    ("site", "i8"),  # the path of calls from the program to this one: entry `site` - 1 of `paths`; 0: not known
 )
 
 
@@ -140,6 +141,8 @@ class Recording:
     events: tuple[npt.NDArray[np.void], ...]  # dtype EVENT, by rank
     counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
+    # Paths of calls: addresses in the program's file to which calls return, the innermost first.
+    paths: tuple[tuple[int, ...], ...] = ()
     measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
     held_node_s: float = math.nan  # nodes that a recording on a real machine held times their time; nan: simulated
     # As in apps.results.inputs.Inputs; archives do not hold them.

@@ -297,15 +297,15 @@ def _messages_of(
         reduction=Reduction(event["mode"]),
     )
     rows: list[tuple[int, ...]] = []
-    tag = _COLLECTIVE_TAG - int(event["op"])
+    tag, site = _COLLECTIVE_TAG - int(event["op"]), int(event["site"])
     for step in steps(call):
         begun = []
         for is_send, partner, size_bytes in step.operations:
             number += 1
             begun.append(-number)
             kind = Kind.SEND if is_send else Kind.RECV
-            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0))
-        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0) for request in begun]
+            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0, site))
+        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0, site) for request in begun]
     return np.array(rows, dtype=EVENT), number
 
 
