@@ -141,8 +141,6 @@ class Recording:
     events: tuple[npt.NDArray[np.void], ...]  # dtype EVENT, by rank
     counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
-    # Paths of calls: addresses in the program's file to which calls return, the innermost first.
-    paths: tuple[tuple[int, ...], ...] = ()
     measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
     held_node_s: float = math.nan  # nodes that a recording on a real machine held times their time; nan: simulated
     # As in apps.results.inputs.Inputs; archives do not hold them.
@@ -152,6 +150,8 @@ class Recording:
     # Of a recording that the user gives (apps/traces); archives do not hold them.
     remarks: tuple[str, ...] = ()  # where it comes from
     cautions: tuple[str, ...] = ()  # what it leaves out or only estimates
+    # Paths of calls: addresses in the program's file to which calls return, the innermost first.
+    paths: tuple[tuple[int, ...], ...] = ()
 
     @property
     def nranks(self) -> int:

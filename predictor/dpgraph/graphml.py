@@ -1,6 +1,6 @@
 """DP*Graphs as GraphML files, which other programs can draw and examine (graphml.graphdrawing.org).
 
-Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op.  Edge keys: relation, rank,
+Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op, place.  Edge keys: relation, rank,
 size_bytes.  A key that does not apply to an element is left out.
 """
 
@@ -32,7 +32,7 @@ _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPES = {
     "node": {
         "element": "string", "ranks": "string", "flops": "double", "size_bytes": "long", "mode": "string",
-        "peer": "int", "op": "string",
+        "peer": "int", "op": "string", "place": "string",
     },
     "edge": {"relation": "string", "rank": "int", "size_bytes": "long"},
 }  # fmt: skip
@@ -132,6 +132,8 @@ def _node_values(node: Node) -> dict[str, Any]:
         values["peer"] = node.peer
     if node.op is not None:
         values["op"] = node.op.name.lower()
+    if node.place is not None:
+        values["place"] = node.place
     return values
 
 
@@ -169,6 +171,7 @@ def _node(values: Mapping[str | None, str]) -> Node:
         mode=_member(Mode, values.get("mode")),
         peer=int(values["peer"]) if "peer" in values else None,
         op=_member(Op, values.get("op")),
+        place=values.get("place"),
     )
 
 

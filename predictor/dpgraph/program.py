@@ -48,6 +48,7 @@ class Program:
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
     loop: Loop | None = None  # the instructions that are repeated
+    site: np.ndarray | None = None  # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
 
     @property
     def nranks(self) -> int:
@@ -389,6 +390,7 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
         destination=np.where(fetched, rank, events["peer"])[sends].astype(np.int32),
         size_bytes=events["size_bytes"][sends],
         mode=events["mode"][sends],
+        site=events["site"][keep],
     )
     return program, kept
 

@@ -56,20 +56,20 @@ def ring(P, *, mode=Mode.STANDARD, blocking=False):
     size = int(SIZE_BYTES) // P
     ranks = []
     for rank in range(P):
-        rows, request = [(Kind.MARK, 0, Mark.START, 0, -1, 0, 0, 0, 0, 0)], 0
+        rows, request = [(Kind.MARK, 0, Mark.START, 0, -1, 0, 0, 0, 0, 0, 0)], 0
         for _ in range(RECORDED):
-            rows.append((Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, FLOPS / P, 0))
+            rows.append((Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, FLOPS / P, 0, 0))
             for _ in range(P - 1):
-                send = (Kind.SEND, mode, 0, 0, (rank + 1) % P, 0, request, size, 0, 0)
-                receive = (Kind.RECV, 0, 0, 0, (rank - 1) % P, 0, request + 1, size, 0, 0)
-                waits = [(Kind.WAIT, 0, 0, 0, -1, 0, request + i, 0, 0, 0) for i in (0, 1)]
+                send = (Kind.SEND, mode, 0, 0, (rank + 1) % P, 0, request, size, 0, 0, 0)
+                receive = (Kind.RECV, 0, 0, 0, (rank - 1) % P, 0, request + 1, size, 0, 0, 0)
+                waits = [(Kind.WAIT, 0, 0, 0, -1, 0, request + i, 0, 0, 0, 0) for i in (0, 1)]
                 if blocking:
                     rows += [send, waits[0], receive, waits[1]]
                 else:
                     rows += [receive, send, *waits]
                 request += 2
-            rows.append((Kind.MARK, 0, Mark.ITERATION, 0, -1, 0, 0, 0, 0, 0))
-        rows.append((Kind.MARK, 0, Mark.STOP, 0, -1, 0, 0, 0, 0, 0))
+            rows.append((Kind.MARK, 0, Mark.ITERATION, 0, -1, 0, 0, 0, 0, 0, 0))
+        rows.append((Kind.MARK, 0, Mark.STOP, 0, -1, 0, 0, 0, 0, 0, 0))
         ranks.append(np.array(rows, EVENT))
     return Recording(tuple(ranks), tuple(np.empty(0, np.int64) for _ in ranks), (tuple(range(P)),))
 
@@ -180,7 +180,7 @@ def test_what_goes_both_ways_at_a_time_is_told_from_what_follows_each_other():
 
 def test_variants_with_counts_are_the_same_collective():
     def one(op, counts):
-        call = (Kind.COLLECTIVE, 0, op, 0, -1, 0, 0, 50, 0, 0)
+        call = (Kind.COLLECTIVE, 0, op, 0, -1, 0, 0, 50, 0, 0, 0)
         events = tuple(np.array([call], EVENT) for _ in range(2))
         return Recording(events, (np.array(counts, np.int64),) * 2, ((0, 1),))
 
@@ -191,10 +191,10 @@ def test_variants_with_counts_are_the_same_collective():
 
 def test_messages_to_oneself_are_not_counted():
     rows = [
-        (Kind.RECV, 0, 0, 0, 0, 0, 0, 80, 0, 0),
-        (Kind.SEND, 0, 0, 0, 0, 0, 1, 80, 0, 0),
-        (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0),
-        (Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0, 0),
+        (Kind.RECV, 0, 0, 0, 0, 0, 0, 80, 0, 0, 0),
+        (Kind.SEND, 0, 0, 0, 0, 0, 1, 80, 0, 0, 0),
+        (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0),
+        (Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0),
     ]
     work = work_of(Recording((np.array(rows, EVENT),), (np.empty(0, np.int64),), ((0,),)), 1)
     assert (work.self_bytes, dict(work.processes[0].messages)) == (80, {})
