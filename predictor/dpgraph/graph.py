@@ -165,6 +165,14 @@ class DPGraph:
         Args:
             elements: Number of elements to keep of each process, at most.
         """
+        return self.beginning(elements)[0]
+
+    def beginning(self, elements: int) -> tuple[DPGraph, tuple[int, ...]]:
+        """Return the graph of ``first``, and the number that each of its nodes has in this graph.
+
+        Args:
+            elements: As for ``first``.
+        """
         kept = [list(row[1:-1][:elements]) for row in self.processes]
         partners: dict[int, list[int]] = {}
         for edge in self.edges:
@@ -191,8 +199,8 @@ class DPGraph:
             return all(at in present[rank] for rank in node.ranks)
         return all(source in everywhere for source in partners.get(at, ()))
 
-    def _only(self, rows: list[list[int]]) -> DPGraph:
-        """Return the graph of these nodes, given by process."""
+    def _only(self, rows: list[list[int]]) -> tuple[DPGraph, tuple[int, ...]]:
+        """Return the graph of these nodes, given by process, and their numbers in this graph."""
         place = {at: i for i, at in enumerate(dict.fromkeys(at for row in rows for at in row))}
         edges = [
             Edge(place[a], place[b], Relation.ORDER, rank) for rank, row in enumerate(rows) for a, b in pairwise(row)
@@ -202,7 +210,7 @@ class DPGraph:
             for e in self.edges
             if e.relation is Relation.MESSAGE and e.source in place and e.target in place
         ]
-        return DPGraph(tuple(self.nodes[at] for at in place), tuple(edges))
+        return DPGraph(tuple(self.nodes[at] for at in place), tuple(edges)), tuple(place)
 
 
 def process_times_s(graph: DPGraph, node_time_s: NodeTime) -> list[float]:

@@ -1,0 +1,110 @@
+"""Times of a graph on a platform as text, as JSON values, and as values of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, percent
+from platforms.terminal.table import table_lines
+from platforms.wording import number_of
+from predictor.dpgraph.on_platform import Analysis
+from predictor.dpgraph.timed import TimedGraph
+from predictor.dpgraph.what_if import Answers
+
+_MOST_ROWS = 12  # of a table on the terminal; JSON has all
+
+
+def analysis_text(found: Analysis, *, wide: bool = False) -> str:
+    """Return the report: T_exec, the time of the clusters, the critical path, and the answers to "what if".
+
+    Args:
+        found: The analysis.
+        wide: The tables may be wider than the terminal.
+    """
+    timed = found.timed
+    part = "" if not found.iterations else f" of {number_of(found.iterations, 'iteration')}"
+    lines = prose_lines(f"{found.target}: T_exec{part} = {duration(timed.time_s)}{_whole(found)}")
+    lines += ["", "Time of the clusters' processes, % of T_exec, and slack of their computations"]
+    rows = [("cluster", "ranks", "busy", "waiting", "message", "ended", "idle", "on path", "slack", "mean")]
+    for one in timed.cluster_times():
+        shares = (
+            one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
+        )  # fmt: skip
+        slack = duration(one.least_slack_s), duration(one.mean_slack_s)
+        rows.append((one.cluster, str(one.processes), *(percent(100 * share) for share in shares), *slack))
+    lines += table_lines(rows, left={0}, wide=wide)
+    lines += prose_lines(
+        "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the last "
+        "process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
+    )
+    lines += ["", *_path_lines(timed, wide=wide)]
+    if found.answers is not None:
+        lines += ["", *_answer_lines(found.answers, wide=wide)]
+    return "\n".join(lines)
+
+
+def analysis_json(found: Analysis) -> dict[str, Any]:
+    """Return the report as JSON values, with every process and every part of the critical path."""
+    timed = found.timed
+    return {
+        "target": str(found.target),
+        "iterations": found.iterations,
+        "t_exec_s": timed.time_s,
+        "whole_s": found.whole_s,
+        "clusters": [{**asdict(one), "idle_share": one.idle_share} for one in timed.cluster_times()],
+        "per_process": [{**asdict(one), "idle_s": one.idle_s} for one in timed.processes],
+        "critical_path": [asdict(one) for one in timed.path_parts()],
+        "critical_nodes": list(timed.critical_nodes),
+        "what_if": None if found.answers is None else asdict(found.answers),
+    }
+
+
+def node_times(timed: TimedGraph) -> dict[int, dict[str, float | bool]]:
+    """Return the times of each node, as ``write_graphml`` takes them."""
+    found: dict[int, dict[str, float | bool]] = {}
+    critical = set(timed.critical_nodes)
+    for (node, _), one in timed.elements.items():
+        known = found.get(node, {})
+        found[node] = {
+            "begin_s": min(one.begin_s, known.get("begin_s", one.begin_s)),
+            "end_s": max(one.end_s, known.get("end_s", one.end_s)),
+            "time_s": max(one.time_s, known.get("time_s", one.time_s)),
+            "late_s": max(one.late_s, known.get("late_s", one.late_s)),
+            "slack_s": min(one.slack_s, known.get("slack_s", one.slack_s)),
+            "critical": node in critical,
+        }
+    return found
+
+
+def _whole(found: Analysis) -> str:
+    if found.whole_s is None:
+        return "; too few iterations were recorded for the time of all"
+    return f"; the whole run takes {duration(found.whole_s)}"
+
+
+def _path_lines(timed: TimedGraph, *, wide: bool) -> list[str]:
+    parts = timed.path_parts()
+    rows = [("element", "place in the program", "times", "time", "% of T_exec")]
+    for one in parts[:_MOST_ROWS]:
+        share = percent(100 * one.time_s / timed.time_s) if timed.time_s else "-"
+        rows.append((one.what, one.place or "-", str(one.count), duration(one.time_s), share))
+    lines = ["Critical path by element", *table_lines(rows, left={0, 1}, wide=wide)]
+    return lines + _more(len(parts))
+
+
+def _answer_lines(found: Answers, *, wide: bool) -> list[str]:
+    rows = [("what", "which", "T_exec", "saves", "%")]
+    for one in found.answers[:_MOST_ROWS]:
+        row = duration(one.time_s), duration(one.saved_s), percent(100 * one.saved_share, signed=True)
+        rows.append((one.kind, one.name, *row))
+    title = f"What if one of them were {found.factor:g} times as fast, the largest saving first"
+    lines = [title, *table_lines(rows, left={0, 1}, wide=wide), *_more(len(found.answers))]
+    for kind, count in found.untried.items():
+        lines += prose_lines(f"{number_of(count, kind)} with less to do: not tried")
+    return lines
+
+
+def _more(rows: int) -> list[str]:
+    return [f"... and {rows - _MOST_ROWS} more, which --json shows"] if rows > _MOST_ROWS else []
