@@ -262,7 +262,7 @@ class LiModel:
         counts = recorded_counts(target.problem, P)
         traces = self.traces[target.problem, target.platform.content_hash]
         used = [traces[count] for count in counts]
-        works = {count: _work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
+        works = {count: recorded_work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
         speeds = sorted({target.platform.host(host).speed_flops for host in target.placement})
         models: dict[Pair | None, SendModel] = dict(self.lines(target).items())
         if not models:  # one node sends no messages
@@ -272,9 +272,9 @@ class LiModel:
         chosen = sums[slowest]
         flags = [
             *_platform_flags(speeds, slowest, sums),
-            *_line_flags(chosen.comm),
+            *line_flags(chosen.comm),
             *_fit_flags(chosen, counts),
-            *_program_flags(works.values(), any(e.recording.measured for e in used)),
+            *program_flags(works.values(), any(e.recording.measured for e in used)),
         ]
         used += [table[target] for table in (self.messages, self.modes) if target in table]
         return Prediction(
@@ -318,7 +318,8 @@ def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping
     return flags
 
 
-def _line_flags(comm: Communication) -> list[str]:
+def line_flags(comm: Communication) -> list[str]:
+    """Return the cautions about messages that the lines do not cover."""
     flags = []
     sizes = li_tables.sizes_bytes()
     if comm.outside > 0:
@@ -342,7 +343,8 @@ def _fit_flags(chosen: Sum, counts: Sequence[int]) -> list[str]:
     return flags
 
 
-def _program_flags(works: Iterable[Work], measured: bool) -> list[str]:
+def program_flags(works: Iterable[Work], measured: bool) -> list[str]:
+    """Return the cautions about recorded programs; ``measured``: their computation was timed."""
     flags = []
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
@@ -377,7 +379,7 @@ class LiPredictor:
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return the requests for messages in the other send modes that the recorded programs use."""
         asked = []
-        measured = {e.request.target for e in evidence if _is_of_modes(e)}
+        measured = {e.request.target for e in evidence if is_of_modes(e)}
         for target in targets:
             used = [
                 e.recording
@@ -401,12 +403,12 @@ class LiPredictor:
             self.name,
             self.duplex,
             traces,
-            {e.request.target: e for e in messages if not _is_of_modes(e)},
-            {e.request.target: e for e in messages if _is_of_modes(e)},
+            {e.request.target: e for e in messages if not is_of_modes(e)},
+            {e.request.target: e for e in messages if is_of_modes(e)},
         )
 
 
-def _is_of_modes(evidence: Evidence) -> bool:
+def is_of_modes(evidence: Evidence) -> bool:
     """Tell whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
     plan = evidence.request.plan
     if not isinstance(plan, NetworkPlan):
@@ -424,7 +426,8 @@ def _uses(recording: Recording, mode: Mode) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _work(recording: Recording, iterations: int) -> Work:
+def recorded_work(recording: Recording, iterations: int) -> Work:
+    """Return ``work_of``, kept for recordings that are asked for again."""
     return work_of(recording, iterations)
 
 
