@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
     from apps.recording.events import Recording
     from predictor.dpgraph.graph import DPGraph
-    from predictor.dpgraph.on_platform import Analysis
+    from predictor.dpgraph.on_platform import Analysis, PaperTimes
 
 COLLECTIVES = ("points", "messages")
+TIMES = ("network", "li")
 _RANKS = 4
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
     "clusters", "hardware", "network", "factors", "speeds", "frequency", "mapping", "hostfile", "ranks_per_host",
-    "timeline", "what_if", "efficiency", "cfg",
+    "times", "timeline", "what_if", "efficiency", "cfg",
 )  # fmt: skip
 
 
@@ -72,6 +73,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--elements", type=int, metavar="N", help="keep only the first N elements of each process")
     parser.add_argument("--graphml", metavar="FILE", help="write the graph to this GraphML file")
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
+    parser.add_argument(
+        "--times", metavar="HOW", type=str.lower,
+        help=f"on a platform: {' or '.join(TIMES)}: network, messages on the platform's links, with waiting and shared "
+        "links (default); li, the Li paper's components of messages, measured between nodes",
+    )  # fmt: skip
     parser.add_argument(
         "--timeline", metavar="FILE",
         help="on a platform: draw processes over time and the critical path, to this .png, .svg or .pdf",
@@ -147,6 +153,13 @@ def _check(args: argparse.Namespace) -> None:
         check_picture("--timeline", args.timeline)
     if args.what_if is not None and not 0 < args.what_if < float("inf"):
         raise UserError(f"--what-if {args.what_if:g}", "not a positive number", "Give for example 2: twice as fast")
+    if args.times not in (None, *TIMES):
+        raise UserError(f"--times {args.times}", "no such choice", known_names(args.times, TIMES))
+    if args.times == "li":
+        for option in ("what_if", "timeline"):
+            if getattr(args, option) is not None:
+                name = f"--{option.replace('_', '-')}"
+                raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
     if not _has_platform(args):
         for option in _ON_PLATFORM:
             if getattr(args, option) not in (None, [], "reference"):
@@ -196,59 +209,65 @@ def _has_platform(args: argparse.Namespace) -> bool:
 
 def _run_on_platform(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.on_platform import analysis, recorded, target_from_arguments
-    from predictor.dpgraph.timed_text import analysis_json, analysis_text
+    from predictor.dpgraph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
+    from predictor.dpgraph.on_platform import target_from_arguments as target_of
+    from predictor.dpgraph.timed_text import analysis_json, analysis_text, li_json, li_text
 
     said = Cautions()
     given = given_from_arguments(args)
-    if given is not None:
-        said.say(*given.recording.cautions)
-        target, recording = target_from_arguments(args, given.problem, given.recording.nranks), given.recording
-    else:
-        target = target_from_arguments(args, _problem(args), args.ranks)
-        with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        if given is not None:
+            said.say(*given.recording.cautions)
+            target, recording = target_of(args, given.problem, given.recording.nranks), given.recording
+        else:
+            target = target_of(args, _problem(args), args.ranks)
             recording = recorded(args, target, runner)
-    found = analysis(args, target, recording)
-    said.say(*found.cautions)
-    _write_pictures(args, found)
-    if args.json:
-        numbers = {**summary(found.timed.graph), **analysis_json(found)}
-        print(json.dumps({**numbers, "cautions": said.lines()}))
+        found = paper_times(args, target, recording, runner) if args.times == "li" else None
+    made = analysis(args, target, recording) if found is None else found
+    said.say(*made.cautions)
+    _write_pictures(args, made)
+    if isinstance(made, Analysis):
+        numbers, text = analysis_json(made), analysis_text(made, wide=args.wide)
     else:
-        print(analysis_text(found, wide=args.wide))
+        iterations = iterations_in(recording)
+        numbers = li_json(made.times, iterations=iterations)
+        text = li_text(made.times, iterations=iterations, wide=args.wide)
+    print(json.dumps({**summary(made.graph), **numbers, "cautions": said.lines()}) if args.json else text)
     said.say_all()
     return 0
 
 
-def _write_pictures(args: argparse.Namespace, found: Analysis) -> None:
+def _write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> None:
     """Write the files that the options name: the graph with its times, and its pictures."""
-    timed = found.timed
-    graph, origin = timed.graph, tuple(range(len(timed.graph.nodes)))
+    graph, origin = found.graph, tuple(range(len(found.graph.nodes)))
     if args.elements is not None:
         graph, origin = graph.beginning(args.elements)
     if args.graphml is not None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.graphml import write_graphml
-        from predictor.dpgraph.timed_text import node_times
 
-        times = node_times(timed)
+        times = found.node_times()
         write_graphml(graph, args.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
     if args.draw is not None:
         # Imported here for a quick start: they are slow to import.
         from platforms.terminal.quantities import duration
         from predictor.dpgraph.draw import draw_graph
 
-        place, critical = {old: new for new, old in enumerate(origin)}, set(timed.critical_nodes)
+        place, critical = {old: new for new, old in enumerate(origin)}, set(found.critical_nodes)
         notes = {
-            (place[node], rank): duration(one.time_s) for (node, rank), one in timed.elements.items() if node in place
+            (place[node], rank): duration(time_s)
+            for (node, rank), time_s in found.element_times_s().items()
+            if node in place
         }
         marked = [new for new, old in enumerate(origin) if old in critical]
         draw_graph(graph, args.draw, title=_title(args, str(found.target)), highlight=marked, notes=notes)
     if args.timeline is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here for a quick start: they are slow to import.
+        from predictor.dpgraph.on_platform import Analysis
         from predictor.dpgraph.timeline import draw_timeline
 
-        draw_timeline(timed, args.timeline, title=str(found.target))
+        assert isinstance(found, Analysis)  # _check refuses the option with --times li
+        draw_timeline(found.timed, args.timeline, title=str(found.target))
 
 
 def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recording]:
@@ -286,6 +305,11 @@ def _say_plan(args: argparse.Namespace) -> int:
 
         target = target_from_arguments(args, _problem(args), args.ranks)
         recording = settings_of(args).spec(target), iterations_of(args, target)
+        if args.times == "li":
+            # Imported here for a quick start: it is slow to import.
+            from predictor.dpgraph.li_times import plans
+
+            return print_plan(args, Plan(recordings=(recording,), experiments=tuple(plans(target))))
     else:
         recording = _to_record(args)
     return print_plan(args, Plan(recordings=(recording,)))

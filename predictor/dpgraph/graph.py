@@ -246,25 +246,44 @@ def critical_path(
     return CriticalPath(tuple(reversed(path)), begun_s[last] + times_s[last])
 
 
-def component_times(components: li.MessageComponents, s_per_flop: Sequence[float]) -> tuple[NodeTime, MessageTime]:
+# The components of a message from a process to another one in a send mode.
+Components = Callable[[int, int, Mode], li.MessageComponents]
+
+
+def component_times(
+    components: li.MessageComponents | Components, s_per_flop: Sequence[float], nodes: Sequence[Node] = ()
+) -> tuple[NodeTime, MessageTime]:
     """Return Figure 4 as times of elements and of messages.
 
     A message of n bytes takes n c1 at the send, k_b n + k_l on its way and n c2 at the receive.  A synchronisation
     takes no time of its own: it only waits.
 
     Args:
-        components: The components c1, k_b, c2 and k_l.
+        components: The components c1, k_b, c2 and k_l, of all messages or of each path and mode.
         s_per_flop: Seconds per flop of each process's node.
+        nodes: The graph's nodes, for components of each path.
     """
 
-    def node_time_s(node: Node) -> float:
-        if node.element is Element.SEND:
-            return components.copy_time_s(node.size_bytes)
-        if node.element is Element.RECEIVE:
-            return components.receive_time_s(node.size_bytes)
-        return node.flops * s_per_flop[node.ranks[0]]
+    def of(source: int, destination: int, mode: Mode | None) -> li.MessageComponents:
+        if isinstance(components, li.MessageComponents):
+            return components
+        return components(source, destination, Mode.STANDARD if mode is None else mode)
 
-    return node_time_s, lambda edge: components.transfer_time_s(edge.size_bytes)
+    def node_time_s(node: Node) -> float:
+        own, other = node.ranks[0], node.ranks[0] if node.peer is None else node.peer
+        if node.element is Element.SEND:
+            return of(own, other, node.mode).copy_time_s(node.size_bytes)
+        if node.element is Element.RECEIVE:
+            return of(other, own, node.mode).receive_time_s(node.size_bytes)
+        return node.flops * s_per_flop[own]
+
+    def message_time_s(edge: Edge) -> float:
+        if isinstance(components, li.MessageComponents):
+            return components.transfer_time_s(edge.size_bytes)
+        source, target = nodes[edge.source], nodes[edge.target]
+        return of(source.ranks[0], target.ranks[0], source.mode).transfer_time_s(edge.size_bytes)
+
+    return node_time_s, message_time_s
 
 
 def timed_section(recording: Recording) -> Recording:

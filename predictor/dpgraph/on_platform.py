@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.runs.runner import Runner
@@ -16,8 +17,9 @@ from platforms.arguments import placement_from_arguments, platform_from_argument
 from platforms.errors import UserError
 from platforms.model.platform import Route
 from predictor.dpgraph.evaluate import estimate
-from predictor.dpgraph.graph import OwnedGraph, owned_graph
+from predictor.dpgraph.graph import DPGraph, owned_graph
 from predictor.dpgraph.known import declared_cautions, known_network
+from predictor.dpgraph.li_times import LiTimes, li_times
 from predictor.dpgraph.places import places_of
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
@@ -32,12 +34,74 @@ class Analysis:
     """A program's graph on a platform."""
 
     target: Target
-    owned: OwnedGraph
     timed: TimedGraph
     iterations: int  # in the graph
     whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
     answers: Answers | None
     cautions: tuple[str, ...]
+
+    @property
+    def graph(self) -> DPGraph:
+        """The graph."""
+        return self.timed.graph
+
+    @property
+    def critical_nodes(self) -> tuple[int, ...]:
+        """The nodes of the critical path."""
+        return self.timed.critical_nodes
+
+    def element_times_s(self) -> dict[tuple[int, int], float]:
+        """Return t_i of each element, s, by node and process."""
+        return {at: one.time_s for at, one in self.timed.elements.items()}
+
+    def node_times(self) -> dict[int, dict[str, float | bool]]:
+        """Return the times of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes them."""
+        found: dict[int, dict[str, float | bool]] = {}
+        critical = set(self.critical_nodes)
+        for (node, _), one in self.timed.elements.items():
+            known = found.get(node, {})
+            found[node] = {
+                "begin_s": min(one.begin_s, known.get("begin_s", one.begin_s)),
+                "end_s": max(one.end_s, known.get("end_s", one.end_s)),
+                "time_s": max(one.time_s, known.get("time_s", one.time_s)),
+                "late_s": max(one.late_s, known.get("late_s", one.late_s)),
+                "slack_s": min(one.slack_s, known.get("slack_s", one.slack_s)),
+                "critical": node in critical,
+            }
+        return found
+
+
+@dataclass(frozen=True)
+class PaperTimes:
+    """A program's graph with the times of the Li paper."""
+
+    times: LiTimes
+    cautions: tuple[str, ...]
+
+    @property
+    def target(self) -> Target:
+        """The target."""
+        return self.times.target
+
+    @property
+    def graph(self) -> DPGraph:
+        """The graph."""
+        return self.times.graph
+
+    @property
+    def critical_nodes(self) -> tuple[int, ...]:
+        """The nodes of the longest chain."""
+        return self.times.path.nodes
+
+    def element_times_s(self) -> dict[tuple[int, int], float]:
+        """Return t_i of each element, s, by node and process."""
+        nodes = self.graph.nodes
+        return {(at, rank): time_s for at, time_s in enumerate(self.times.node_s) for rank in nodes[at].ranks}
+
+    def node_times(self) -> dict[int, dict[str, float | bool]]:
+        """Return the time of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes it."""
+        critical = set(self.critical_nodes)
+        return {at: {"time_s": time_s, "critical": at in critical} for at, time_s in enumerate(self.times.node_s)}
 
 
 def target_from_arguments(args: argparse.Namespace, problem: Problem, nranks: int | None) -> Target:
@@ -75,6 +139,26 @@ def recorded(args: argparse.Namespace, target: Target, runner: Runner) -> Record
     return runner.recording(settings_of(args).spec(target), iterations_of(args, target))
 
 
+def iterations_in(recording: Recording) -> int:
+    """Return the number of iterations that were recorded; 0: they are not marked."""
+    return Sections(recording).iterations
+
+
+def paper_times(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> PaperTimes:
+    """Return the graph of a recording with the Li paper's times on the target.
+
+    Raises:
+        OutOfRange: As ``predictor.dpgraph.li_times.li_times``.
+        UserError: As ``graph_of``.
+    """
+    places = places_of(target.problem, recording.paths)
+
+    def measured(plan: NetworkPlan) -> Measurement:
+        return runner.measure(replace(plan, options=settings_of(args).options))
+
+    return PaperTimes(li_times(target, recording, places, measured), _said_of(recording, places))
+
+
 def analysis(args: argparse.Namespace, target: Target, recording: Recording) -> Analysis:
     """Return the graph of a recording with its times on the target.
 
@@ -103,7 +187,7 @@ def analysis(args: argparse.Namespace, target: Target, recording: Recording) -> 
 
         answers = what_if(Setting(owned.program, target, tuple(routes), options, places), args.what_if)
     return Analysis(
-        target, owned, found, sections.iterations, whole_s, answers,
+        target, found, sections.iterations, whole_s, answers,
         (*_said_of(recording, places), *declared_cautions(options)),
     )  # fmt: skip
 

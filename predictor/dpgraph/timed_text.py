@@ -1,7 +1,8 @@
-"""Times of a graph on a platform as text, as JSON values, and as values of nodes."""
+"""Times of a graph on a platform as text and as JSON values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,8 +10,9 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.dpgraph.li_times import LiTimes
 from predictor.dpgraph.on_platform import Analysis
-from predictor.dpgraph.timed import TimedGraph
+from predictor.dpgraph.timed import PathPart, TimedGraph
 from predictor.dpgraph.what_if import Answers
 
 _MOST_ROWS = 12  # of a table on the terminal; JSON has all
@@ -39,7 +41,7 @@ def analysis_text(found: Analysis, *, wide: bool = False) -> str:
         "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the last "
         "process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
     )
-    lines += ["", *_path_lines(timed, wide=wide)]
+    lines += ["", *_path_lines(timed.path_parts(), timed.time_s, "T_exec", wide=wide)]
     if found.answers is not None:
         lines += ["", *_answer_lines(found.answers, wide=wide)]
     return "\n".join(lines)
@@ -61,21 +63,40 @@ def analysis_json(found: Analysis) -> dict[str, Any]:
     }
 
 
-def node_times(timed: TimedGraph) -> dict[int, dict[str, float | bool]]:
-    """Return the times of each node, as ``write_graphml`` takes them."""
-    found: dict[int, dict[str, float | bool]] = {}
-    critical = set(timed.critical_nodes)
-    for (node, _), one in timed.elements.items():
-        known = found.get(node, {})
-        found[node] = {
-            "begin_s": min(one.begin_s, known.get("begin_s", one.begin_s)),
-            "end_s": max(one.end_s, known.get("end_s", one.end_s)),
-            "time_s": max(one.time_s, known.get("time_s", one.time_s)),
-            "late_s": max(one.late_s, known.get("late_s", one.late_s)),
-            "slack_s": min(one.slack_s, known.get("slack_s", one.slack_s)),
-            "critical": node in critical,
-        }
-    return found
+def li_text(found: LiTimes, *, iterations: int, wide: bool = False) -> str:
+    """Return the report of the paper's own times.
+
+    Args:
+        found: The graph with its times.
+        iterations: The iterations in it; 0: they are not marked.
+        wide: The tables may be wider than the terminal.
+    """
+    part = "" if not iterations else f" of {number_of(iterations, 'iteration')}"
+    lines = prose_lines(
+        f"{found.target}: T_exec{part} = {duration(found.t_exec_s)}, the largest sum of a process's own times; "
+        f"with messages on their way, the longest chain takes {duration(found.path.time_s)} (no shared links)"
+    )
+    rows = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
+    for name, one in found.components.items():
+        parts = (one.c1_s_per_byte, one.k_b_s_per_byte, one.c2_s_per_byte)
+        rows.append((name, *(f"{1e9 * value:.3f}" for value in parts), duration(one.k_l_s)))
+    lines += ["", "Components of a message in standard mode (Figure 4)", *table_lines(rows, left={0}, wide=wide)]
+    lines += ["", *_path_lines(found.path_parts(), found.path.time_s, "the chain", wide=wide)]
+    return "\n".join(lines)
+
+
+def li_json(found: LiTimes, *, iterations: int) -> dict[str, Any]:
+    """Return the report of the paper's own times as JSON values."""
+    return {
+        "target": str(found.target),
+        "iterations": iterations,
+        "t_exec_s": found.t_exec_s,
+        "chain_s": found.path.time_s,
+        "components": {name: asdict(one) for name, one in found.components.items()},
+        "process_s": list(found.process_s),
+        "critical_path": [asdict(one) for one in found.path_parts()],
+        "critical_nodes": list(found.path.nodes),
+    }
 
 
 def _whole(found: Analysis) -> str:
@@ -84,11 +105,10 @@ def _whole(found: Analysis) -> str:
     return f"; the whole run takes {duration(found.whole_s)}"
 
 
-def _path_lines(timed: TimedGraph, *, wide: bool) -> list[str]:
-    parts = timed.path_parts()
-    rows = [("element", "place in the program", "times", "time", "% of T_exec")]
+def _path_lines(parts: Sequence[PathPart], whole_s: float, whole: str, *, wide: bool) -> list[str]:
+    rows = [("element", "place in the program", "times", "time", f"% of {whole}")]
     for one in parts[:_MOST_ROWS]:
-        share = percent(100 * one.time_s / timed.time_s) if timed.time_s else "-"
+        share = percent(100 * one.time_s / whole_s) if whole_s else "-"
         rows.append((one.what, one.place or "-", str(one.count), duration(one.time_s), share))
     lines = ["Critical path by element", *table_lines(rows, left={0, 1}, wide=wide)]
     return lines + _more(len(parts))
