@@ -1,9 +1,10 @@
 """Dates in an evaluated program: when each instruction begins and ends, what it waits for, and how late it may end.
 
-Dates are those of the fluid model, with waiting and shared links.  Between them the instructions depend on each other: on
-the one before in their process and, where they wait, on a message, which depends on its send and (unless it is eager) on
-its receive.  If each message keeps the time that it takes, the slack of an instruction is how much later it may end
-without delaying the end of the program, and the critical path is a chain of instructions and messages without slack.
+Dates are those of the fluid model, with waiting and shared links.  Between them the instructions depend on each
+other: on the one before in their process and, where they wait, on a message, which depends on its send and (unless it
+is eager) on its receive.  If each message keeps the time that it takes, the slack of an instruction is how much later
+it may end without delaying the end of the program, and the critical path is a chain of instructions and messages
+without slack.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def evaluate(
         s_per_flop: Seconds per flop of each rank.
         marks_s: Ranks x marks: filled with the dates of each rank's marks, s.
         loop: The instructions that are repeated; None: each is executed once.
-        done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.  Those
-            of a loop keep their value.
+        done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
+            Those of a loop keep their value.
 
     Returns:
         The date at which each rank ends, s; NaN for ranks that wait for ever.

@@ -34,12 +34,18 @@ MOST_BYTES = 1 << 30
 _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPES = {
     "node": {
-        "element": "string", "ranks": "string", "flops": "double", "size_bytes": "long", "mode": "string",
-        "peer": "int", "op": "string", "place": "string",
+        "element": "string",
+        "ranks": "string",
+        "flops": "double",
+        "size_bytes": "long",
+        "mode": "string",
+        "peer": "int",
+        "op": "string",
+        "place": "string",
     },
     "edge": {"relation": "string", "rank": "int", "size_bytes": "long"},
 }
-_TIMES = {**dict.fromkeys(("begin_s", "end_s", "time_s", "late_s", "slack_s"), "double"), "critical": "boolean"}  # fmt: skip
+_TIMES = {name: "double" for name in ("begin_s", "end_s", "time_s", "late_s", "slack_s")} | {"critical": "boolean"}
 
 
 _NONE: Mapping[int, Mapping[str, float | bool]] = MappingProxyType({})

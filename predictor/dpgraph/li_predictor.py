@@ -97,7 +97,9 @@ def mode_plan(target: Target, modes: Sequence[Mode]) -> NetworkPlan | None:
     return NetworkPlan(target.platform, tuple(experiments)) if experiments else None
 
 
-def mode_lines(target: Target, plan: NetworkPlan, measurement: Measurement) -> dict[Pair, dict[tuple[Mode, Side], Line]]:
+def mode_lines(
+    target: Target, plan: NetworkPlan, measurement: Measurement
+) -> dict[Pair, dict[tuple[Mode, Side], Line]]:
     """Return the lines of each kind of path in the modes of a ``mode_plan``."""
     sizes = li_tables.sizes_bytes()
     each, found = 1 + 2 * len(sizes), {}

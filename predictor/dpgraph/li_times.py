@@ -1,12 +1,12 @@
 """The graph with the times of the Li paper: Figure 4's components of messages, measured between the target's nodes.
 
-T_exec (section 3.2) is the largest sum of a process's own times.  The longest chain of the graph also has the messages on
-their way, so that processes wait; links are not shared.
+T_exec (section 3.2) is the largest sum of a process's own times.  The longest chain of the graph also has the
+messages on their way, so that processes wait; links are not shared.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ class LiTimes:
 
         A message on its way belongs to its receive.
         """
-        time_s: Counter[tuple[str, str | None]] = Counter()
+        time_s: defaultdict[tuple[str, str | None], float] = defaultdict(float)
         count: Counter[tuple[str, str | None]] = Counter()
         before = -1
         for at in self.path.nodes:
@@ -61,7 +61,7 @@ class LiTimes:
                 time_s[key] += spent_s
                 count[key] += 1
             before = at
-        return [PathPart(*key, count[key], one_s) for key, one_s in time_s.most_common()]
+        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda one: -one[1])]
 
 
 def plans(target: Target, recording: Recording | None = None) -> list[NetworkPlan]:

@@ -48,7 +48,9 @@ class Program:
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
     loop: Loop | None = None  # the instructions that are repeated
-    site: np.ndarray | None = None  # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
+    site: np.ndarray | None = (
+        None  # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
+    )
 
     @property
     def nranks(self) -> int:

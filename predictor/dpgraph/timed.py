@@ -6,7 +6,7 @@ waiting, so that the sum is the end of the process, and T_exec that of the progr
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -150,7 +150,7 @@ class TimedGraph:
     def cluster_times(self) -> list[ClusterTime]:
         """Return the parts of each cluster's time, in the order of the processes."""
         dates, whole_s = self.dates, max(self.time_s, 1e-300)
-        path_s: Counter[str] = Counter()
+        path_s: dict[str, float] = dict.fromkeys(self.clusters, 0.0)
         for step in dates.critical:
             path_s[self.clusters[self._rank_of[step.instruction]]] += step.end_s - step.begin_s
         found = []
@@ -177,14 +177,14 @@ class TimedGraph:
 
     def path_parts(self) -> list[PathPart]:
         """Return the critical path by kind and place of its elements, the longest part first."""
-        time_s: Counter[tuple[str, str | None]] = Counter()
+        time_s: defaultdict[tuple[str, str | None], float] = defaultdict(float)
         count: Counter[tuple[str, str | None]] = Counter()
         for step in self.dates.critical:
             node = int(self.owner[step.instruction])
             key = ("other", None) if node < 0 else (name_of(self.graph.nodes[node]), self.graph.nodes[node].place)
             time_s[key] += step.end_s - step.begin_s
             count[key] += 1
-        return [PathPart(*key, count[key], one_s) for key, one_s in time_s.most_common()]
+        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda one: -one[1])]
 
     @cached_property
     def _rank_of(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from platforms.terminal.table import table_lines
 from platforms.wording import number_of
 from predictor.dpgraph.li_times import LiTimes
 from predictor.dpgraph.on_platform import Analysis
-from predictor.dpgraph.timed import PathPart, TimedGraph
+from predictor.dpgraph.timed import PathPart
 from predictor.dpgraph.what_if import Answers
 
 _MOST_ROWS = 12  # of a table on the terminal; JSON has all
@@ -29,7 +29,9 @@ def analysis_text(found: Analysis, *, wide: bool = False) -> str:
     part = "" if not found.iterations else f" of {number_of(found.iterations, 'iteration')}"
     lines = prose_lines(f"{found.target}: T_exec{part} = {duration(timed.time_s)}{_whole(found)}")
     lines += ["", "Time of the clusters' processes, % of T_exec, and slack of their computations"]
-    rows = [("cluster", "ranks", "busy", "waiting", "message", "ended", "idle", "on path", "slack", "mean")]
+    rows: list[tuple[str, ...]] = [
+        ("cluster", "ranks", "busy", "waiting", "message", "ended", "idle", "on path", "slack", "mean")
+    ]
     for one in timed.cluster_times():
         shares = (
             one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
@@ -38,8 +40,8 @@ def analysis_text(found: Analysis, *, wide: bool = False) -> str:
         rows.append((one.cluster, str(one.processes), *(percent(100 * share) for share in shares), *slack))
     lines += table_lines(rows, left={0}, wide=wide)
     lines += prose_lines(
-        "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the last "
-        "process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
+        "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the "
+        "last process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
     )
     lines += ["", *_path_lines(timed.path_parts(), timed.time_s, "T_exec", wide=wide)]
     if found.answers is not None:
@@ -76,7 +78,7 @@ def li_text(found: LiTimes, *, iterations: int, wide: bool = False) -> str:
         f"{found.target}: T_exec{part} = {duration(found.t_exec_s)}, the largest sum of a process's own times; "
         f"with messages on their way, the longest chain takes {duration(found.path.time_s)} (no shared links)"
     )
-    rows = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
+    rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
     for name, one in found.components.items():
         parts = (one.c1_s_per_byte, one.k_b_s_per_byte, one.c2_s_per_byte)
         rows.append((name, *(f"{1e9 * value:.3f}" for value in parts), duration(one.k_l_s)))

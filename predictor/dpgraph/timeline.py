@@ -13,6 +13,7 @@ from predictor.dpgraph.instructions import COMPUTE, SLEEP
 from predictor.dpgraph.timed import TimedGraph
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 MOST_ROWS = 256
@@ -54,7 +55,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
         shown = np.flatnonzero(end_s > begin_s)
         for rank in range(ranks):
             own = shown[rank_of[shown] == rank]
-            bars = np.stack((begin_s[own], end_s[own] - begin_s[own]), axis=1) / unit
+            bars = list(zip(begin_s[own] / unit, (end_s[own] - begin_s[own]) / unit, strict=True))
             axes.broken_barh(bars, (rank - _HALF, 2 * _HALF), facecolors=color, linewidth=0)
     path = [
         [(step.begin_s / unit, rank_of[step.instruction if step.post is None else step.post]),
@@ -72,7 +73,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     if title:
         axes.set_title(title, fontsize=10)
     kinds = (("computes", _COMPUTES), ("message on its way", _MESSAGE), ("waits for another process", _LATE))
-    handles = [*(Patch(facecolor=color, label=text) for text, color in kinds)]
+    handles: list[Artist] = [Patch(facecolor=color, label=text) for text, color in kinds]
     handles += [Line2D([], [], color=_PATH, linewidth=1.6, label="critical path")]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return figure

@@ -84,9 +84,9 @@ class Setting:
 def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> Answers:
     """Return how much time each link, node, cluster, call and computation saves that becomes faster.
 
-    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; a faster node computes ``factor``
-    times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a collective too.  A
-    faster computation has 1 / ``factor`` of the flops.
+    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; a faster node computes
+    ``factor`` times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a
+    collective too.  A faster computation has 1 / ``factor`` of the flops.
 
     Args:
         setting: The program on its target.
@@ -175,8 +175,11 @@ _Questions = Iterator[tuple[str, Callable[[], float]]]
 def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
     for name, hosts in groups.items():
         faster = np.isin(setting.target.placement, hosts)
-        yield name, lambda faster=faster: setting.time_s(  # type: ignore[misc]
-            network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+        yield (
+            name,
+            lambda faster=faster: setting.time_s(  # type: ignore[misc]
+                network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+            ),
         )
 
 
@@ -198,8 +201,11 @@ def _calls(setting: Setting, network: NetworkModel, factor: float) -> _Questions
     for place, rows in _by_place(setting, sends, size).items():
         smaller = program.size_bytes.copy()
         smaller[program.argument[rows]] = np.round(smaller[program.argument[rows]] / factor).astype(np.int64)
-        yield place, lambda smaller=smaller: setting.time_s(  # type: ignore[misc]
-            network=network, program=replace(program, size_bytes=smaller)
+        yield (
+            place,
+            lambda smaller=smaller: setting.time_s(  # type: ignore[misc]
+                network=network, program=replace(program, size_bytes=smaller)
+            ),
         )
 
 
@@ -208,6 +214,9 @@ def _computations(setting: Setting, network: NetworkModel, factor: float) -> _Qu
     for place, rows in _by_place(setting, program.code == COMPUTE, program.value).items():
         fewer = program.value.copy()
         fewer[rows] /= factor
-        yield place, lambda fewer=fewer: setting.time_s(  # type: ignore[misc]
-            network=network, program=replace(program, value=fewer)
+        yield (
+            place,
+            lambda fewer=fewer: setting.time_s(  # type: ignore[misc]
+                network=network, program=replace(program, value=fewer)
+            ),
         )

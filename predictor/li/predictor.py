@@ -1,11 +1,11 @@
 """The predictors ``dpgraph-li-size`` and ``dpgraph-li-size-duplex``: a problem from smaller ones on fewer nodes.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
-Cluster Environments", abstract and sections 3.2, 3.3 and 4.2.  Every process of the target is predicted, and T_exec is the
-maximum over them.  ``dpgraph-li-size`` follows the printed formula: it adds the times of sent and received messages, and
-counts all nodes as the slowest one and all messages as on the slowest path.  ``dpgraph-li-size-duplex`` counts the longer
-of the two where a process sends and receives at the same time, and gives each process the speed of its own node and each
-message the line of its own path.
+Cluster Environments", abstract and sections 3.2, 3.3 and 4.2.  Every process of the target is predicted, and T_exec
+is the maximum over them.  ``dpgraph-li-size`` follows the printed formula: it adds the times of sent and received
+messages, and counts all nodes as the slowest one and all messages as on the slowest path.  ``dpgraph-li-size-duplex``
+counts the longer of the two where a process sends and receives at the same time, and gives each process the speed of
+its own node and each message the line of its own path.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The work of a process as a function of the size of the problem N and the number of nodes P.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
-Cluster Environments": "problem size and number of nodes are input to the model" (abstract).  The paper does not say which
-functions it fits; those here are this project's own: q(N, P) = g(P) (N / N_0)^x, with g fitted to the largest recorded
-size N_0 as in predictor.dpgraph.scaling, and the exponent x to the sizes recorded on equal numbers of nodes.
+Cluster Environments": "problem size and number of nodes are input to the model" (abstract).  The paper does not say
+which functions it fits; those here are this project's own: q(N, P) = g(P) (N / N_0)^x, with g fitted to the largest
+recorded size N_0 as in predictor.dpgraph.scaling, and the exponent x to the sizes recorded on equal numbers of nodes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Surface:
             power: The curve is a power of P.
         """
         largest = max(N for N, _ in values)
-        nodes = sorted(P for N, P in values if N == largest)
+        nodes = sorted(P for N, P in values if largest == N)
         at_largest = [values[largest, P] for P in nodes]
         curve = Curve.fit_power(nodes, at_largest) if power else Curve.fit(nodes, at_largest)
         slopes = []

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 CLUSTER = "li-1"
 CLASSES = ("A", "B")
 NODES = (2, 4, 6, 8, 10, 12, 14, 16)
-# The printed formula and the variant in which sends and receives overlap; each from the class itself on fewer nodes, and
-# from smaller classes.
+# The printed formula and the variant in which sends and receives overlap; each from the class itself on fewer nodes,
+# and from smaller classes.
 PREDICTORS = ("dpgraph-li", "dpgraph-li-duplex", "dpgraph-li-size", "dpgraph-li-size-duplex")
 
 
@@ -55,7 +55,9 @@ def integer_sort(platform: Platform, asked: Sequence[Target], runner: Runner) ->
     def rows() -> Iterator[dict[str, Any]]:
         for at, (target, record) in enumerate(zip(asked, records, strict=True)):
             for name, found in answers.items():
-                predicted_s = found[at].prediction.time_s
+                prediction = found[at].prediction
+                assert prediction is not None  # ``predict`` raises otherwise
+                predicted_s = prediction.time_s
                 yield {
                     "class": target.problem.preset,
                     "nodes": target.nranks,

@@ -183,8 +183,8 @@ def paper_text(found: Paper, *, wide: bool = False) -> str:
     for title, rows in parts:
         lines += [*prose_lines(title), "", *table_lines(rows, left={0}, wide=wide), ""]
     lines += prose_lines(
-        "size: from smaller classes, with the size as an input; duplex: sends and receives at the same time; the others "
-        "add them up, as the printed formula says"
+        "size: from smaller classes, with the size as an input; duplex: sends and receives at the same time; the "
+        "others add them up, as the printed formula says"
     )
     return "\n".join(lines)
 
@@ -194,23 +194,23 @@ def _rows_2(table: pd.DataFrame) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("mode", "", *(f"{size // 1000}k" for size in sizes))]
     for (mode, side), own in table.groupby(["mode", "side"], sort=False):
         for whose, column in (("paper", "paper_s"), ("ours", "simulated_s")):
-            first = f"{mode}, {_ENDS[side]}" if whose == "paper" else ""
+            first = f"{mode}, {_ENDS[Side(str(side))]}" if whose == "paper" else ""
             rows.append((first, whose, *(f"{time_s:.4f}" for time_s in own[column])))
     return rows
 
 
 def _rows_3(table: pd.DataFrame) -> list[tuple[str, ...]]:
-    rows = [("mode", "c paper", "fit", "sim.", "k_l paper", "fit", "sim.")]
+    rows: list[tuple[str, ...]] = [("mode", "c paper", "fit", "sim.", "k_l paper", "fit", "sim.")]
     for row in table.to_dict("records"):
         numbers = [row[f"{whose}_c_us"] for whose in ("paper", "fit", "simulated")]
         more = [row[f"{whose}_k_ms"] for whose in ("paper", "fit", "simulated")]
         shown = [*(_number(one, ".6f") for one in numbers), *(_number(one, "+.3f") for one in more)]
-        rows.append((f"{row['mode']}, {_ENDS[row['side']]}", *shown))  # type: ignore[arg-type]
+        rows.append((f"{row['mode']}, {_ENDS[row['side']]}", *shown))
     return rows
 
 
 def _rows_4(table: pd.DataFrame) -> list[tuple[str, ...]]:
-    rows = [("mode", "integers", "measured", "paper", "%", "fit", "%", "sim.", "line", "%")]
+    rows: list[tuple[str, ...]] = [("mode", "integers", "measured", "paper", "%", "fit", "%", "sim.", "line", "%")]
     for row in table.to_dict("records"):
         rows.append((
             row["mode"], f"{row['integers'] // 1000}k", f"{row['measured_s']:.4f}", f"{row['predicted_s']:.4f}",
