@@ -306,18 +306,23 @@ def _loads(target: Target, works: Mapping[int, Work]) -> dict[str, HostLoad]:
 
 
 def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping[Pair | None, Sum]) -> list[str]:
-    flags = []
-    if speeds[-1] > (1 + _ALIKE) * speeds[0]:
-        flags.append(
-            f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
-            "the model assumes equal nodes"
-        )
+    flags = speed_flags(speeds)
     if slowest is None:
         return flags
     if sums[slowest].comm.time_s > (1 + _ALIKE) * min(one.comm.time_s for one in sums.values()):
         where = f"within {slowest[0]}" if slowest[0] == slowest[1] else f"between {slowest[0]} and {slowest[1]}"
         flags.append(f"all messages count as messages {where}, the slowest path: the model assumes one cluster")
     return flags
+
+
+def speed_flags(speeds: Sequence[float]) -> list[str]:
+    """Return the caution about nodes of unequal speeds (flop/s, ascending), which all count as the slowest."""
+    if speeds[-1] <= (1 + _ALIKE) * speeds[0]:
+        return []
+    return [
+        f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
+        "the model assumes equal nodes"
+    ]
 
 
 def line_flags(comm: Communication) -> list[str]:

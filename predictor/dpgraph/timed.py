@@ -29,7 +29,7 @@ class ElementTime:
     end_s: float
     time_s: float  # t_i: all time in the element, also that of a wait for the end of a send further on
     late_s: float  # part of it before the other process of the message has begun its part
-    slack_s: float  # how much later the element may end without delaying the end of the program
+    slack_s: float  # how much later all of the element may happen without delaying the end of the program
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from predictor.dpgraph.li_predictor import (
     program_flags,
     recorded_counts,
     recorded_work,
+    speed_flags,
 )
 from predictor.dpgraph.program import Sections
 from predictor.dpgraph.scaling import Process
@@ -114,11 +115,21 @@ class LiSizeModel:
         return Prediction(
             time_s=longest.time_s,
             parts={"compute_s": longest.compute_s, "comm_s": longest.comm.time_s},
-            flags=tuple([*line_flags(longest.comm), *program_flags(works.values(), measured)]),
+            flags=tuple(
+                [*self._platform_flags(target), *line_flags(longest.comm), *program_flags(works.values(), measured)]
+            ),
             evidence=tuple(e.id for e in evidence),
             cost=sum((e.cost for e in evidence), Cost()),
             loads={host: _load(target, host, one.flops) for host, one in zip(target.placement, processes, strict=True)},
         )
+
+    def _platform_flags(self, target: Target) -> list[str]:
+        if self.duplex:
+            return []
+        flags = speed_flags(sorted({target.platform.host(host).speed_flops for host in target.placement}))
+        if len(self.lines.lines(target)) > 1:
+            flags.append("all messages count as messages on the slowest path: the model assumes one cluster")
+        return flags
 
     def _slowest(self, target: Target) -> Callable[[int, Process], _ProcessTime]:
         """Return the times of a process where all nodes and paths count as the slowest."""
