@@ -81,7 +81,8 @@ def _run_paper(args: argparse.Namespace) -> int:
         raise UserError(f"--cluster {args.cluster}", "--paper takes both machines", "Leave it out")
     # Imported here for a quick start: they are slow to import.
     from validation.output.output import usable_folder
-    from validation.sendmodes.paper import paper, paper_json, paper_text, planned_paper, write_paper
+    from validation.sendmodes.paper import paper, paper_json, paper_text, planned_paper, write_tables
+    from validation.sendmodes.paper_figures import write_figures
 
     if args.dry_run:
         return print_plan(args, planned_paper())
@@ -90,7 +91,8 @@ def _run_paper(args: argparse.Namespace) -> int:
         found = paper(runner)
     if folder is not None:
         with written_into("--out", folder):
-            write_paper(found, folder)
+            write_tables(found, folder)
+            write_figures(found, folder)
     done = {**paper_json(found), "cautions": said.lines()} if args.json else None
     print(paper_text(found, wide=args.wide) if done is None else json.dumps(done))
     return 0

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from apps.runs.plan import Plan
 
-TABLES = ("table-2", "table-3", "table-4", "figure-7")
 _ENDS = {Side.SENDER: "S", Side.RECEIVER: "R"}
 
 
@@ -146,18 +145,14 @@ def paper_json(found: Paper) -> dict[str, Any]:
     return {name: records(table) for name, table in found.tables.items()}
 
 
-def write_paper(found: Paper, folder: Path) -> None:
-    """Write each table as CSV, and Figures 6 and 7 as PNG and SVG.
+def write_tables(found: Paper, folder: Path) -> None:
+    """Write each table as CSV.
 
     Raises:
         OSError: A file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
-    from validation.sendmodes.paper_figures import write_figures
-
     for name, table in found.tables.items():
         write_csv(table, folder / f"{name}.csv")
-    write_figures(found, folder)
 
 
 def paper_text(found: Paper, *, wide: bool = False) -> str:
