@@ -34,6 +34,7 @@ from predictor.dpgraph.graph import (
     timed_section,
 )
 from predictor.dpgraph.graphml import NAMESPACE, read_graphml, write_graphml
+from predictor.dpgraph.places import places_of
 from predictor.dpgraph.program import Sections
 from predictor.sends.components import MessageComponents
 
@@ -368,7 +369,8 @@ def test_the_command_writes_and_draws(tmp_path, capsys):
         "begin": 4, "segment": 8, "send": 0, "receive": 0, "synchronisation": 3, "end": 4,
     }  # fmt: skip
     assert (said["processes"], said["flops"]) == (4, pytest.approx(65536))
-    assert read_graphml(paths[0]) == graph_of(recorded("is"))
+    places = places_of(problem("is", "S"), recorded("is").paths)
+    assert read_graphml(paths[0]) == graph_of(recorded("is"), places=places)
     assert main(["--app", "is", "--collectives", "messages", "--elements", "2", *store]) == 0
     assert "4 begin" in capsys.readouterr().out
 
