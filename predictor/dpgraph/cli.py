@@ -52,6 +52,17 @@ def build_parser() -> argparse.ArgumentParser:
         "times: those of its elements, T_exec, its critical path, slack, the idle time of each cluster, and what would "
         "make it faster.",
         epilog=EXIT_STATUSES,
+        first=(
+            "--scenario",
+            "--app",
+            "--class",
+            "--program",
+            "--ranks",
+            "--what-if",
+            "--timeline",
+            "--draw",
+            "--graphml",
+        ),
     )
     add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
