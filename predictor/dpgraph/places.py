@@ -22,6 +22,7 @@ from platforms.errors import UserError
 _COMMON = ("apps/kernels/harness/", "apps/common/")  # folders of code that all kernels share
 _UNKNOWN = "??"
 _PATIENCE_S = 60.0
+_FORTRAN_COPY = re.compile(r"(\.[fF]\w*)_\w{10}\.f90$")  # smpif90 compiles a copy, halo.f90_GuXfcSp88V.f90
 
 
 class _Frame(NamedTuple):
@@ -88,6 +89,7 @@ def _place(path: Sequence[int], frames: Sequence[_Frame], common: Sequence[str])
     own = [frame for frame in frames if not any(folder in frame.file for folder in common)]
     known = next((frame for frame in own if frame.file != _UNKNOWN and frame.line not in ("0", "?")), None)
     if known is not None:
-        return f"{Path(known.file).name}:{known.line} {known.function}"
+        name = _FORTRAN_COPY.sub(lambda found: found[1], Path(known.file).name)
+        return f"{name}:{known.line} {known.function}"
     named = next((frame for frame in own if frame.function != _UNKNOWN), None)
     return named.function if named is not None else f"{path[0] - 1:#x}"

@@ -287,3 +287,14 @@ def test_the_papers_times_add_up_without_waiting(integer_sort):
 def test_options_that_do_not_fit_are_refused(more, said, capsys):
     assert main(["--app", "is", "--class", "S", *more]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_places_of_a_program_in_fortran():
+    source = Path(__file__).parents[1] / "apps" / "data" / "halo.f90"
+    platform = materialise(named_grid("grid4x2"))
+    asked = Target(own_problem(read_program(str(source), "")), platform, block(platform, 2))
+    recording = record_events(Settings().spec(asked), 1)
+    named = {place for place in places_of(asked.problem, recording.paths) if place is not None}
+    lines = {int(place.split()[0].removeprefix("halo.f90:")) for place in named}
+    called = [at for at, line in enumerate(source.read_text().splitlines(), 1) if "call MPI_" in line]
+    assert lines & set(called)
