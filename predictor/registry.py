@@ -18,6 +18,8 @@ PREDICTORS = {
     "dpgraph": "predictor.dpgraph.predictors:DPGRAPH",
     "dpgraph-li": "predictor.dpgraph.li_predictor:DPGRAPH_LI",
     "dpgraph-li-duplex": "predictor.dpgraph.li_predictor:DPGRAPH_LI_DUPLEX",
+    "dpgraph-li-size": "predictor.li.predictor:DPGRAPH_LI_SIZE",
+    "dpgraph-li-size-duplex": "predictor.li.predictor:DPGRAPH_LI_SIZE_DUPLEX",
     "npt": "predictor.npt.predictor:NPT",
     "npt-ls": "predictor.npt.predictor:NPT_LS",
     "pt": "predictor.npt.predictor:PT",
