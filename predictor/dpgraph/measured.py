@@ -135,8 +135,13 @@ class _Fit:
     def _fit_crossings(self) -> None:
         """Give each link inside a cluster the capacity with which two messages that share it take as long as they did."""
         for c, one in self.structures.items():
-            for name, shown in one.shown.items():
-                self._fit_crossing(c, f"{c}: {name}", shown)
+            shown = one.shown()
+            for name, of_link in shown.items():
+                self._fit_crossing(c, f"{c}: {name}", of_link)
+            found = [self.capacity_Bps[f"{c}: {name}"] for name in shown]
+            for name in self.capacity_Bps:  # links over which no two messages were sent are like the others
+                if found and name.startswith(f"{c}: ") and name[len(c) + 2 :] not in shown:
+                    self.capacity_Bps[name] = float(np.median(found))
 
     def _fit_crossing(self, c: str, name: str, shown: Shown) -> None:
         exchanges = self.survey.crossing.exchanges(c, shown.flows)

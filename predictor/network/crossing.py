@@ -46,11 +46,14 @@ class Crossing:
     """
 
     def __init__(
-        self, found: Mapping[str, Distances], size_bytes: Callable[[str], int], alone_s: Callable[[Flow, int], float]
+        self,
+        found: Mapping[str, Distances],
+        size_bytes: Callable[[str, float], int],
+        alone_s: Callable[[Flow, int], float],
     ):
         made = {c: structure_of(one) for c, one in found.items()}
         self.structures: dict[str, Structure] = {c: one for c, one in made.items() if one is not None}
-        self.size_bytes = {c: size_bytes(c) for c in self.structures}
+        self.size_bytes = {c: size_bytes(c, one.latencies) for c, one in self.structures.items()}
         self.checks: dict[str, list[Check]] = {}
         self._found, self._alone_s = found, alone_s
         self._open: dict[str, list[list[Question]]] = {}
@@ -101,10 +104,15 @@ class Crossing:
 
 
 def _permutations(hosts: Sequence[str]) -> list[list[Flow]]:
+    """Return messages from each host to one other host, to two and so on, never both ways between two hosts."""
     chance = random.Random(_SEED)
     found = []
-    for _ in range(_CHECKS):
-        order = list(hosts)
-        chance.shuffle(order)
-        found.append(list(zip(order, order[1:] + order[:1], strict=True)))
+    for several in range(1, _CHECKS + 1):
+        flows: dict[frozenset[str], Flow] = {}
+        for _ in range(several):
+            order = list(hosts)
+            chance.shuffle(order)
+            for flow in zip(order, order[1:] + order[:1], strict=True):
+                flows.setdefault(frozenset(flow), flow)
+        found.append(list(flows.values()))
     return found

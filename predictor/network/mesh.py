@@ -62,6 +62,8 @@ def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
 class Mesh:
     """The links between switches: see sharing.Structure."""
 
+    latencies = 2.0
+
     def __init__(self, distances: Distances, hops: np.ndarray):
         self._hosts = distances.hosts
         firsts = [i for i in range(len(hops)) if not (hops[i, :i] == 0).any()]
@@ -76,9 +78,8 @@ class Mesh:
         self._own_links = True  # a host has links of its own to its switch, which all its messages share
         self._rounds = iter((self._ask_own_links, self._ask_ways, self._ask_capacities))
 
-    @property
     def shown(self) -> dict[str, Shown]:
-        """By link: two messages that share it."""
+        """Return two messages that share it for each link over which two were sent."""
         return self._shown
 
     def _find_links(self) -> dict[int, list[int]]:
@@ -195,7 +196,7 @@ class Mesh:
         flows, times_s = answer.question.flows, answer.times_s
         for i, link in enumerate(trial.links, start=1):
             if link in way and answer.slower[i] > _SLOWED:
-                self.shown.setdefault(self._name(link), Shown((flows[0], flows[i]), (times_s[0], times_s[i])))
+                self._shown.setdefault(self._name(link), Shown((flows[0], flows[i]), (times_s[0], times_s[i])))
 
     def _name(self, link: Link) -> str:
         a, b = link

@@ -47,9 +47,10 @@ class Shown:
 class Structure(Protocol):
     """The links between the hosts of a cluster, as far as the answers so far show them."""
 
-    @property
+    latencies: float  # by so many times the largest latency, its messages are to take longer than that
+
     def shown(self) -> dict[str, Shown]:
-        """By link: two messages that share it."""
+        """Return two messages that share it for each link over which two were sent."""
 
     def questions(self) -> list[Question]:
         """Return the next questions; none if the links are known."""

@@ -32,8 +32,7 @@ _DENSE_UP_TO_BYTES = 150_000
 _LARGEST_BUFFERED_BYTES = 2**22  # largest size for which it is tested whether a sender waits for its receiver
 _SIZES_PER_GAP = 15  # number of sizes that one plan measures around the end of a line
 _EXACT = 1e-4  # relative: the end of a line need not be known more exactly
-# Messages that are to share links inside a cluster take this many times the largest latency, between these sizes.
-_LATENCIES = 2.0
+# Messages that are to share links inside a cluster have a size between these.
 _LEAST_CROSSING_BYTES, _MOST_CROSSING_BYTES = 200_000, 8_000_000
 
 
@@ -276,10 +275,10 @@ class Survey:
         self.lines += _lines(self._far.values(), times[:pings])
         self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))
 
-    def _crossing_bytes(self, c: str) -> int:
-        """Return the size of messages in a cluster that take long against its latencies."""
+    def _crossing_bytes(self, c: str, latencies: float) -> int:
+        """Return the size of messages in a cluster that flow for so many times its largest latency."""
         lines = [self.lines[row] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
-        size = max(_LATENCIES * line[-1].start_s / line[-1].s_per_byte for line in lines)
+        size = max(latencies * line[-1].start_s / line[-1].s_per_byte for line in lines)
         return int(min(max(size, _LEAST_CROSSING_BYTES), _MOST_CROSSING_BYTES))
 
     def _exchange_s(self, pair: tuple[str, str], size: int) -> float:
