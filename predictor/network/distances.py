@@ -1,14 +1,14 @@
 """How far the hosts of a cluster are from each other, by ping-pongs of one byte between all of them.
 
-In most clusters every pair is equally far.  In a fat tree, a torus or a dragonfly some pairs have more switches between
+In most clusters every pair is equally far; then few pairs are measured.  In a fat tree, a torus or a dragonfly some pairs have more switches between
 them, which the latency shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -21,15 +21,36 @@ _LEAST_HOSTS = 3
 Pair = tuple[str, str]
 
 
-def pairs_to_measure(hosts: Mapping[str, Sequence[str]]) -> Iterator[Pair]:
-    """Yield the pairs of hosts whose latency is measured: all pairs of each cluster that is not too large.
+def first_pairs(hosts: Mapping[str, Sequence[str]]) -> list[Pair]:
+    """Return the pairs of hosts whose latency is measured first: the first host and all others, and neighbours in order.
 
     Args:
         hosts: The hosts in use by cluster.
     """
+    found: dict[Pair, None] = {}
     for members in hosts.values():
         if _LEAST_HOSTS <= len(members) <= MOST_HOSTS:
-            yield from combinations(members, 2)
+            found |= dict.fromkeys((members[0], other) for other in members[1:])
+            found |= dict.fromkeys(pairwise(members))
+    return list(found)
+
+
+def further_pairs(
+    hosts: Mapping[str, Sequence[str]], latency_s: Mapping[Pair, float], scatter: Mapping[str, float]
+) -> list[Pair]:
+    """Return all other pairs of the clusters whose first pairs differ.
+
+    Args:
+        hosts: The hosts in use by cluster.
+        latency_s: The latencies of the first pairs.
+        scatter: As for ``distances``.
+    """
+    found = []
+    for c, members in hosts.items():
+        first = np.array([latency_s[pair] for pair in combinations(members, 2) if pair in latency_s])
+        if len(first) and first.max() > first.min() * (1 + _alike(c, scatter)):
+            found += [pair for pair in combinations(members, 2) if pair not in latency_s]
+    return found
 
 
 @dataclass(frozen=True)
@@ -67,7 +88,7 @@ class Distances:
 def distances(
     hosts: Mapping[str, Sequence[str]], latency_s: Mapping[Pair, float], scatter: Mapping[str, float]
 ) -> dict[str, Distances]:
-    """Return the distances inside each cluster whose pairs were measured.
+    """Return the distances inside each cluster of which all pairs were measured.
 
     Args:
         hosts: The hosts in use by cluster.
@@ -76,13 +97,18 @@ def distances(
     """
     found = {}
     for c, members in hosts.items():
-        if (members[0], members[-1]) not in latency_s or len(members) < _LEAST_HOSTS:
+        if len(members) < _LEAST_HOSTS or not all(pair in latency_s for pair in combinations(members, 2)):
             continue
         table = np.zeros((len(members), len(members)))
         for (i, a), (j, b) in combinations(enumerate(members), 2):
             table[i, j] = table[j, i] = latency_s[a, b]
-        found[c] = Distances(tuple(members), table, _kinds(table, max(ALIKE, _SCATTERS * scatter.get(c, 0.0))))
+        found[c] = Distances(tuple(members), table, _kinds(table, _alike(c, scatter)))
     return found
+
+
+def _alike(c: str, scatter: Mapping[str, float]) -> float:
+    """Return the relative difference of latencies up to which they are the same."""
+    return max(ALIKE, _SCATTERS * scatter.get(c, 0.0))
 
 
 def _kinds(latency_s: np.ndarray, alike: float) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _MOST_WAYS = 60  # number of shortest ways between two switches that are told ap
 
 _SLOWED = 1.04  # a message over one link that takes this many times its time alone has shared it with a longer one
 _CLEARLY = 0.02  # of its time alone: by so much more are messages slowed down that share a link with another one
-_ACKNOWLEDGED = 1.1  # by acknowledgements alone, messages are slowed down by less
+_ACKNOWLEDGED = 1.08  # by acknowledgements alone, messages are slowed down by less
 
 Link = tuple[int, int]  # from switch to switch
 Way = tuple[Link, ...]
@@ -52,6 +53,15 @@ class _Trial:
     links: tuple[Link, ...]  # of the other messages
 
 
+def _shortest(length: np.ndarray) -> np.ndarray:
+    """Return the length of the shortest way between any two switches (Floyd and Warshall), given those of links."""
+    found = length.copy()
+    np.fill_diagonal(found, 0)
+    for via in range(len(found)):
+        found = np.minimum(found, found[:, [via]] + found[[via], :])
+    return found
+
+
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
     """Tell whether exactly the messages over links of a way are slowed down; by acknowledgements others are a little."""
     over = [times for link, times in slower.items() if link in way]
@@ -62,7 +72,7 @@ def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
 class Mesh:
     """The links between switches: see sharing.Structure."""
 
-    latencies = 2.0
+    latencies = 3.0
 
     def __init__(self, distances: Distances, hops: np.ndarray):
         self._hosts = distances.hosts
@@ -71,8 +81,10 @@ class Mesh:
         self._members = [[host for host in self._hosts if self._switch[host] == n] for n in range(len(firsts))]
         self._hops = hops[np.ix_(firsts, firsts)]
         self._links = self._find_links()
-        self._ways = {(a, b): self._shortest(a, b) for a in range(len(firsts)) for b in range(len(firsts)) if a != b}
-        self._unknown: set[Link] = {ends for ends, ways in self._ways.items() if len(ways) != 1}
+        self._ways = {(a, b): self._possible(a, b) for a, b in permutations(range(len(firsts)), 2)}
+        # Ways are also to be shown where the two directions are not equally long.
+        self._unlike = {ends for ends in self._ways if self._shortest[ends] != self._hops[ends]}
+        self._unknown: set[Link] = {ends for ends, ways in self._ways.items() if len(ways) != 1} | self._unlike
         self._shown: dict[str, Shown] = {}
         self._trials: list[_Trial] = []
         self._own_links = True  # a host has links of its own to its switch, which all its messages share
@@ -83,32 +95,30 @@ class Mesh:
         return self._shown
 
     def _find_links(self) -> dict[int, list[int]]:
-        """Return the neighbours of each switch: those to which no third one is on the way."""
-        found: dict[int, list[int]] = {}
-        for a in range(len(self._hops)):
-            via = self._hops[a][:, None] + self._hops  # via[w, b]: from a to b over w
-            inner = np.array([[w not in (a, b) for b in range(len(via))] for w in range(len(via))])
-            over = np.where(inner, via, np.iinfo(int).max).min(axis=0)
-            found[a] = [b for b in range(len(via)) if b != a and over[b] > self._hops[a, b]]
-        return found
+        """Return the neighbours of each switch.
 
-    def _shortest(self, a: int, b: int) -> list[Way]:
-        """Return the ways from a to b whose links add up to their distance; at most _MOST_WAYS."""
-        found: list[Way] = []
-        for way in self._onward(a, b, int(self._hops[a, b])):
-            found.append(way)
-            if len(found) == _MOST_WAYS:
-                break
-        return found
+        These are the nearest switches, and others to which no way over nearer ones is less than twice as long.  (A pair
+        whose two directions take different ways may seem nearer than any way is.)
+        """
+        far = np.iinfo(int).max // 4
+        length = np.where(self._hops == self._hops[self._hops > 0].min(), self._hops, far)
+        for hop in np.unique(self._hops[self._hops > 0]):
+            over = _shortest(length)
+            length = np.where((self._hops == hop) & (over >= 2 * hop), hop, length)
+        self._lengths, self._shortest = length, _shortest(length)
+        return {a: [int(b) for b in np.flatnonzero(row < far)] for a, row in enumerate(length)}
 
-    def _onward(self, a: int, b: int, left: int) -> Iterator[Way]:
+    def _possible(self, a: int, b: int) -> list[Way]:
+        """Return the shortest ways from a to b; at most _MOST_WAYS."""
+        return list(islice(self._onward(a, b), _MOST_WAYS))
+
+    def _onward(self, a: int, b: int) -> Iterator[Way]:
         if a == b:
             yield ()
             return
         for c in self._links[a]:
-            rest = left - int(self._hops[a, c])
-            if rest >= 0 and self._hops[c, b] <= rest:
-                for way in self._onward(c, b, rest):
+            if self._lengths[a, c] + self._shortest[c, b] == self._shortest[a, b]:
+                for way in self._onward(c, b):
                     yield ((a, c), *way)
 
     def questions(self) -> list[Question]:
@@ -133,7 +143,7 @@ class Mesh:
         """Yield the messages that tell shortest ways apart."""
         for a, b in sorted(self._unknown):
             ways = self._ways[a, b]
-            common = set.intersection(*map(set, ways)) if ways else set()
+            common = set.intersection(*map(set, ways)) if ways and (a, b) not in self._unlike else set()
             links = [link for link in dict.fromkeys(link for way in ways for link in way) if link not in common]
             asked = self._trial((a, b), links)
             if asked:
@@ -185,6 +195,8 @@ class Mesh:
             slower = dict(zip(trial.links, answer.slower[1:], strict=True))
             if trial.ends in self._unknown:
                 fitting = [way for way in self._ways[trial.ends] if _explains(way, slower)]
+                if not fitting and trial.ends in self._unlike:  # a way of its own kind: only its links are known
+                    fitting = [tuple(link for link, times in slower.items() if times > _ACKNOWLEDGED)]
                 if fitting:
                     self._ways[trial.ends] = fitting
                     if len(fitting) == 1:

@@ -12,7 +12,7 @@ distance gets ping-pongs of its own, and further experiments find the links that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
@@ -23,7 +23,7 @@ from apps.probes.network.measure import Exchange, LateReceive, Measurement, Netw
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.network.crossing import Crossing
-from predictor.network.distances import distances, pairs_to_measure
+from predictor.network.distances import distances, first_pairs, further_pairs
 from predictor.network.segments import Piece, measured_pieces
 
 LARGE_BYTES = 8_000_000  # size of messages under load, whose time is long against latencies
@@ -152,11 +152,10 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
         experiments: list[tuple[Exchange, ...]] = []
         for a, b in where.series.values():
             experiments += _ping_pongs(a, b, sizes_bytes())
-        near = [one for pair in pairs_to_measure(where.hosts) for one in _ping_pongs(*pair, [1])]
-        return NetworkPlan(platform, (*experiments, *loads(where).values(), *near))
+        return NetworkPlan(platform, (*experiments, *loads(where).values(), *_pings(first_pairs(where.hosts))))
     survey = Survey(where, results)
-    if survey.far_experiments:
-        return NetworkPlan(platform, survey.far_experiments)
+    if survey.distance_experiments:
+        return NetworkPlan(platform, survey.distance_experiments)
     narrower: list[tuple[Exchange, ...] | LateReceive] = []
     for gap in survey.open_gaps():
         narrower += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
@@ -168,6 +167,28 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
 def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
     """Return ping-pongs of these sizes after one that does not count, because earlier messages may still disturb it."""
     return [(Exchange(a, b, size, size),) for size in (1, *sizes)]
+
+
+def _pings(pairs: Iterable[tuple[str, str]]) -> list[Experiment]:
+    """Return ping-pongs of one byte."""
+    return [one for pair in pairs for one in _ping_pongs(*pair, [1])]
+
+
+def _ping_s(pairs: Sequence[tuple[str, str]], times: Sequence[Sequence[float]]) -> dict[tuple[str, str], float]:
+    """Return the latency of each pair, s."""
+    return {pair: times[2 * i + 1][0] / 2 for i, pair in enumerate(pairs)}
+
+
+def _disjoint(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the pairs in sets without a common host: ping-pongs of one byte do not disturb each other."""
+    sets: list[list[tuple[str, str]]] = []
+    for pair in pairs:
+        home = next((one for one in sets if all(set(pair).isdisjoint(other) for other in one)), None)
+        if home is None:
+            sets.append([pair])
+        else:
+            home.append(pair)
+    return sets
 
 
 class Survey:
@@ -201,10 +222,10 @@ class Survey:
         }
         self.loads_s = dict(zip(loaded, first[at : at + len(loaded)], strict=True))
         self.row = {name: i for i, name in enumerate(self._series)}
-        self._find_distances(first[at + len(loaded) :])
-        further = list(results[1:])
         self.far_s: dict[tuple[str, str, int], tuple[float, ...]] = {}
-        if self.far_experiments and further:
+        further = list(results[1:])
+        self._find_distances(_ping_s(first_pairs(where.hosts), first[at + len(loaded) :]), further)
+        if self._far_experiments and further:
             self._take_far(further.pop(0).times_s)
         self.row = {name: i for i, name in enumerate(self._series)}
         self._quickest = self._breaks()
@@ -213,7 +234,7 @@ class Survey:
         self._late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
         while further and (self.open_gaps() or self.late_experiments()):
             self._narrow(further.pop(0))
-        self.crossing = Crossing({} if self.far_experiments else self.distances, self._crossing_bytes, self._exchange_s)
+        self.crossing = Crossing({} if self.distance_experiments else self.distances, self._crossing_bytes, self._exchange_s)
         for result in further:
             self.crossing.take(result)
 
@@ -231,10 +252,16 @@ class Survey:
                 del found[gap]
         return found
 
-    def _find_distances(self, pings: Sequence[Sequence[float]]) -> None:
-        """Find how far the hosts of each cluster are from each other, and which distances need lines of their own."""
-        pairs = list(pairs_to_measure(self._where.hosts))
-        latency_s = {pair: pings[2 * i + 1][0] / 2 for i, pair in enumerate(pairs)}
+    def _find_distances(self, latency_s: dict[tuple[str, str], float], further: list[Measurement]) -> None:
+        """Find how far the hosts of each cluster are from each other, and which distances need lines of their own.
+
+        If the first latencies differ, those of further pairs are the first of the further results.
+        """
+        self._more = further_pairs(self._where.hosts, latency_s, self._scatter)
+        if self._more and further:
+            for pairs, times_s in zip(_disjoint(self._more), further.pop(0).times_s, strict=True):
+                latency_s |= {pair: time_s / 2 for pair, time_s in zip(pairs, times_s, strict=True)}
+            self._more = []
         self.distances = distances(self._where.hosts, latency_s, self._scatter)
         self._far = {
             (c, c, kind): found.pair_of(kind)
@@ -245,7 +272,13 @@ class Survey:
         }
 
     @property
-    def far_experiments(self) -> tuple[Experiment, ...]:
+    def distance_experiments(self) -> tuple[Experiment, ...]:
+        """The next experiments that find distances and their lines; none if these are known."""
+        together = (tuple(Exchange(a, b, 1, 1) for a, b in pairs) for pairs in _disjoint(self._more))
+        return tuple(together) or self._far_experiments
+
+    @property
+    def _far_experiments(self) -> tuple[Experiment, ...]:
         """The ping-pongs of each further distance, and its loads; none if there are none or they are among the results.
 
         A load is a message to the farther host together with one to a nearer host.
