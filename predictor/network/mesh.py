@@ -65,8 +65,10 @@ def _shortest(length: np.ndarray) -> np.ndarray:
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
     """Tell whether exactly the messages over links of a way are slowed down; by acknowledgements others are a little."""
     over = [times for link, times in slower.items() if link in way]
-    beside = max((times for link, times in slower.items() if link not in way), default=1.0)
-    return min(over) > max(_SLOWED, beside + _CLEARLY) if over else beside < _ACKNOWLEDGED
+    beside = [times for link, times in slower.items() if link not in way]
+    if not over:
+        return max(beside, default=1.0) < _ACKNOWLEDGED
+    return min(over) > (max(_SLOWED, max(beside) + _CLEARLY) if beside else _ACKNOWLEDGED)
 
 
 class Mesh:
