@@ -5,9 +5,9 @@ experiments under load: each gives one number, the capacity with which the fluid
 did.
 
 The model assumes that the nodes of a cluster are alike, and that a message between two nodes crosses their own links,
-links shared by their cluster, and links shared by the pair of clusters.  Where the nodes of a cluster are not equally far
-from each other, it crosses the links that were found between them (predictor.network.crossing) instead of one that the
-whole cluster shares.
+links shared by their cluster, and links shared by the pair of clusters.  Where the nodes of a cluster are not equally
+far from each other, it crosses the links that were found between them (predictor.network.crossing) instead of one that
+the whole cluster shares.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Fit:
         return self._links[a, b]
 
     def _fit_crossings(self) -> None:
-        """Give each link inside a cluster the capacity with which two messages that share it take as long as they did."""
+        """Give each link inside a cluster the capacity with which two messages over it take as long as they did."""
         for c, one in self.structures.items():
             shown = one.shown()
             for name, of_link in shown.items():
@@ -298,8 +298,8 @@ class _Fit:
                 worst = max(worst, max(check.times_s) / modelled_s - 1, 1 - max(check.times_s) / modelled_s, key=abs)
             if worst > _CHECKED:
                 yield (
-                    f"{c}: the links found inside it do not explain all sharing: with messages between all its nodes at "
-                    f"once, the measured times differ by {100 * worst:.0f} %"
+                    f"{c}: the links found inside it do not explain all sharing: with messages between all its nodes "
+                    f"at once, the measured times differ by {100 * worst:.0f} %"
                 )
 
     def _fit_backbone(self, c: str) -> None:

@@ -142,7 +142,9 @@ def _flags(
 
     if options is not None:
         return said + declared_cautions(options)
-    return said + network.cautions + unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+    return (
+        said + network.cautions + unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+    )
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:

@@ -100,7 +100,9 @@ class Crossing:
 
     def _to_check(self) -> list[tuple[str, list[Flow]]]:
         """Return the messages that remain to be sent for checks: from each host to another one, by chance."""
-        return [(c, flows) for c in self.structures if c not in self.checks for flows in _permutations(self._found[c].hosts)]
+        return [
+            (c, flows) for c in self.structures if c not in self.checks for flows in _permutations(self._found[c].hosts)
+        ]
 
 
 def _permutations(hosts: Sequence[str]) -> list[list[Flow]]:

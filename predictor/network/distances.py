@@ -1,7 +1,7 @@
 """How far the hosts of a cluster are from each other, by ping-pongs of one byte between all of them.
 
-In most clusters every pair is equally far; then few pairs are measured.  In a fat tree, a torus or a dragonfly some pairs have more switches between
-them, which the latency shows.
+In most clusters every pair is equally far; then few pairs are measured.  In a fat tree, a torus or a dragonfly some
+pairs have more switches between them, which the latency shows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 
 
 def first_pairs(hosts: Mapping[str, Sequence[str]]) -> list[Pair]:
-    """Return the pairs of hosts whose latency is measured first: the first host and all others, and neighbours in order.
+    """Return the pairs whose latency is measured first: of the first host and all others, and of neighbours in order.
 
     Args:
         hosts: The hosts in use by cluster.

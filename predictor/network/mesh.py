@@ -40,7 +40,7 @@ def hops(distances: Distances) -> np.ndarray | None:
     count = (typical - typical[0]) / step + (0 if together else 1)
     if np.abs(count - np.round(count)).max() > _EVEN:
         return None
-    found = np.round(count).astype(int)[distances.kind]
+    found: np.ndarray = np.round(count).astype(int)[distances.kind]
     np.fill_diagonal(found, 0)
     return found
 
@@ -63,7 +63,7 @@ def _shortest(length: np.ndarray) -> np.ndarray:
 
 
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
-    """Tell whether exactly the messages over links of a way are slowed down; by acknowledgements others are a little."""
+    """Tell whether exactly the messages over links of a way are slowed down, others by acknowledgements at most."""
     over = [times for link, times in slower.items() if link in way]
     beside = [times for link, times in slower.items() if link not in way]
     if not over:
@@ -79,7 +79,9 @@ class Mesh:
     def __init__(self, distances: Distances, hops: np.ndarray):
         self._hosts = distances.hosts
         firsts = [i for i in range(len(hops)) if not (hops[i, :i] == 0).any()]
-        self._switch = {host: next(n for n, i in enumerate(firsts) if hops[i, j] == 0) for j, host in enumerate(self._hosts)}
+        self._switch = {
+            host: next(n for n, i in enumerate(firsts) if hops[i, j] == 0) for j, host in enumerate(self._hosts)
+        }
         self._members = [[host for host in self._hosts if self._switch[host] == n] for n in range(len(firsts))]
         self._hops = hops[np.ix_(firsts, firsts)]
         self._links = self._find_links()

@@ -38,6 +38,7 @@ _LEAST_CROSSING_BYTES, _MOST_CROSSING_BYTES = 200_000, 8_000_000
 
 Experiment = tuple[Exchange, ...]
 FarName = tuple[str, str, int]  # a cluster, twice, and the number of a distance
+Name = str | tuple[str, str] | FarName  # of a kind of paths
 
 
 @cache
@@ -209,7 +210,7 @@ class Survey:
     """
 
     def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
-        self._series = dict(where.series)
+        self._series: dict[Name, tuple[str, str]] = dict(where.series)
         self._where = where
         self._cluster = {host: c for c, members in where.hosts.items() for host in members}
         first, loaded = results[0].times_s, loads(where)
@@ -221,7 +222,7 @@ class Survey:
             if isinstance(name, tuple) and name[0] == name[1]
         }
         self.loads_s = dict(zip(loaded, first[at : at + len(loaded)], strict=True))
-        self.row = {name: i for i, name in enumerate(self._series)}
+        self.row: dict[Name, int] = {name: i for i, name in enumerate(self._series)}
         self.far_s: dict[tuple[str, str, int], tuple[float, ...]] = {}
         further = list(results[1:])
         self._find_distances(_ping_s(first_pairs(where.hosts), first[at + len(loaded) :]), further)
@@ -234,7 +235,9 @@ class Survey:
         self._late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
         while further and (self.open_gaps() or self.late_experiments()):
             self._narrow(further.pop(0))
-        self.crossing = Crossing({} if self.distance_experiments else self.distances, self._crossing_bytes, self._exchange_s)
+        self.crossing = Crossing(
+            {} if self.distance_experiments else self.distances, self._crossing_bytes, self._exchange_s
+        )
         for result in further:
             self.crossing.take(result)
 

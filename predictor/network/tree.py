@@ -255,7 +255,7 @@ class Tree:
         )
 
     def _entering(self, group: Group) -> _Ends | None:
-        """Return the ends of messages that enter a group; None if all come from one other group, whose links they share."""
+        """Return the ends of messages that enter a group; None if all leave one other group and share its links."""
         inside = [host for host in self._hosts if host in group]
         outside = self._mixed([host for host in self._hosts if host not in group])
         first = next((a for a in outside if any(self._meet(a, b) >= group for b in outside)), None)
