@@ -86,7 +86,7 @@ class Mesh:
         self._hops = hops[np.ix_(firsts, firsts)]
         self._links = self._find_links()
         self._ways = {(a, b): self._possible(a, b) for a, b in permutations(range(len(firsts)), 2)}
-        # If two directions are somewhere not equally long, no way is sure to be a shortest one, and all are to be shown.
+        # If two directions are somewhere not equally long, no way is sure to be a shortest one: all are to be shown.
         unlike = any(self._shortest[ends] != self._hops[ends] for ends in self._ways)
         self._unlike = {ends for ends, ways in self._ways.items() if ways != [(ends,)]} if unlike else set()
         self._unknown: set[Link] = {ends for ends, ways in self._ways.items() if len(ways) != 1} | self._unlike

@@ -210,7 +210,7 @@ class Survey:
     """
 
     def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
-        self._series: dict[Name, tuple[str, str]] = dict(where.series)
+        self._series: dict[Name, tuple[str, str]] = {**where.series}
         self._where = where
         self._cluster = {host: c for c, members in where.hosts.items() for host in members}
         first, loaded = results[0].times_s, loads(where)
@@ -306,7 +306,7 @@ class Survey:
         return found
 
     def _take_far(self, times: Sequence[Sequence[float]]) -> None:
-        self._series |= self._far
+        self._series.update(self._far.items())
         pings = len(self._far) * (1 + len(sizes_bytes()))
         self.lines += _lines(self._far.values(), times[:pings])
         self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))

@@ -34,7 +34,8 @@ def is_tree(distances: Distances) -> bool:
 
 def _others(count: int, k: int) -> np.ndarray:
     other = np.arange(count) != k
-    return other[:, None] & other[None, :] & ~np.eye(count, dtype=bool)
+    found: np.ndarray = other[:, None] & other[None, :] & ~np.eye(count, dtype=bool)
+    return found
 
 
 @dataclass
