@@ -210,7 +210,7 @@ class Survey:
     """
 
     def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
-        self._series: dict[Name, tuple[str, str]] = {**where.series}
+        self._series: dict[Name, tuple[str, str]] = dict(where.series.items())
         self._where = where
         self._cluster = {host: c for c, members in where.hosts.items() for host in members}
         first, loaded = results[0].times_s, loads(where)
