@@ -1,4 +1,4 @@
-"""How far the hosts of a cluster are from each other, by ping-pongs of one byte between all of them.
+"""Distances between the hosts of a cluster, by ping-pongs of one byte between all of them.
 
 In most clusters every pair is equally far; then few pairs are measured.  In a fat tree, a torus or a dragonfly some
 pairs have more switches between them, which the latency shows.
