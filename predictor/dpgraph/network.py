@@ -53,6 +53,9 @@ class NetworkModel:
     capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
+    # By pair of hosts: the pair whose messages were measured in its place.  Empty: see predictor.network.unmeasured.
+    measured_as: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()  # what the measurements say that the network does not represent
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

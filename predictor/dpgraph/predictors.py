@@ -105,7 +105,7 @@ class GraphModel:
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=_flags(program, target, sections, around.options),
+            flags=_flags(program, target, sections, around.options, network),
             remarks=program.recording.remarks,
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
@@ -125,7 +125,13 @@ class GraphModel:
         return known_network(routes_between(target.platform, sorted(pairs)), around.options)
 
 
-def _flags(program: _Program, target: Target, sections: Sections, options: Mapping[str, str] | None) -> tuple[str, ...]:
+def _flags(
+    program: _Program,
+    target: Target,
+    sections: Sections,
+    options: Mapping[str, str] | None,
+    network: NetworkModel,
+) -> tuple[str, ...]:
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     recording = program.recording
     varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
@@ -136,7 +142,9 @@ def _flags(program: _Program, target: Target, sections: Sections, options: Mappi
 
     if options is not None:
         return said + declared_cautions(options)
-    return said + unmeasured(target.platform, target.placement, sections.partners)
+    return (
+        said + network.cautions + unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+    )
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:

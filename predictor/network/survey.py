@@ -4,11 +4,15 @@ Ping-pongs between two nodes of each cluster, between each pair of clusters and 
 rate by size.  Shared links show only under load: messages from one node, to one node, both ways, around a cluster,
 between clusters one way and both ways, and from a cluster to all others, in a cluster of two nodes also together with
 messages inside it.
+
+Messages of one byte between all nodes of a cluster show whether some pairs are farther apart than others.  If so, each
+distance gets ping-pongs of its own, and further experiments find the links that are shared inside the cluster
+(``crossing``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
@@ -18,6 +22,8 @@ import numpy as np
 from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
+from predictor.network.crossing import Crossing
+from predictor.network.distances import distances, first_pairs, further_pairs
 from predictor.network.segments import Piece, measured_pieces
 
 LARGE_BYTES = 8_000_000  # size of messages under load, whose time is long against latencies
@@ -26,6 +32,13 @@ _DENSE_UP_TO_BYTES = 150_000
 _LARGEST_BUFFERED_BYTES = 2**22  # largest size for which it is tested whether a sender waits for its receiver
 _SIZES_PER_GAP = 15  # number of sizes that one plan measures around the end of a line
 _EXACT = 1e-4  # relative: the end of a line need not be known more exactly
+# Messages that are to share links inside a cluster have a size between these.
+_LEAST_CROSSING_BYTES, _MOST_CROSSING_BYTES = 200_000, 8_000_000
+
+
+Experiment = tuple[Exchange, ...]
+FarName = tuple[str, str, int]  # a cluster, twice, and the number of a distance
+Name = str | tuple[str, str] | FarName  # of a kind of paths
 
 
 @cache
@@ -122,8 +135,10 @@ def loads(where: HostsByCluster) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
 def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Measurement] = ()) -> NetworkPlan | None:
     """Return the next experiments for the hosts of a placement; None if the results suffice.
 
-    The first plan holds all experiments.  Further plans measure sizes around the ends of lines, and around the size
-    from which on a sender waits for its receiver, until these are known to a few bytes.
+    The first plan holds all experiments that every network needs.  Where a cluster's pairs of hosts differ, the next
+    one has ping-pongs for each further distance.  Further plans measure sizes around the ends of lines, and around the
+    size from which on a sender waits for its receiver, until these are known to a few bytes; then, where pairs differ,
+    the links that messages inside the cluster share.
 
     Args:
         platform: The platform.
@@ -138,18 +153,43 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
         experiments: list[tuple[Exchange, ...]] = []
         for a, b in where.series.values():
             experiments += _ping_pongs(a, b, sizes_bytes())
-        return NetworkPlan(platform, (*experiments, *loads(where).values()))
+        return NetworkPlan(platform, (*experiments, *loads(where).values(), *_pings(first_pairs(where.hosts))))
     survey = Survey(where, results)
+    if survey.distance_experiments:
+        return NetworkPlan(platform, survey.distance_experiments)
     narrower: list[tuple[Exchange, ...] | LateReceive] = []
     for gap in survey.open_gaps():
         narrower += _ping_pongs(*survey.hosts_of(gap), survey.sizes_in(gap))
     narrower += survey.late_experiments()
-    return NetworkPlan(platform, tuple(narrower)) if narrower else None
+    further = narrower or survey.crossing.experiments()
+    return NetworkPlan(platform, tuple(further)) if further else None
 
 
 def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:
     """Return ping-pongs of these sizes after one that does not count, because earlier messages may still disturb it."""
     return [(Exchange(a, b, size, size),) for size in (1, *sizes)]
+
+
+def _pings(pairs: Iterable[tuple[str, str]]) -> list[Experiment]:
+    """Return ping-pongs of one byte."""
+    return [one for pair in pairs for one in _ping_pongs(*pair, [1])]
+
+
+def _ping_s(pairs: Sequence[tuple[str, str]], times: Sequence[Sequence[float]]) -> dict[tuple[str, str], float]:
+    """Return the latency of each pair, s."""
+    return {pair: times[2 * i + 1][0] / 2 for i, pair in enumerate(pairs)}
+
+
+def _disjoint(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the pairs in sets without a common host: ping-pongs of one byte do not disturb each other."""
+    sets: list[list[tuple[str, str]]] = []
+    for pair in pairs:
+        home = next((one for one in sets if all(set(pair).isdisjoint(other) for other in one)), None)
+        if home is None:
+            sets.append([pair])
+        else:
+            home.append(pair)
+    return sets
 
 
 class Survey:
@@ -161,39 +201,148 @@ class Survey:
         loads_s: The seconds of the exchanges of each experiment under load.
         between: The last size known to lie before each break and the first known to lie after it.  A break's name is
             the index of the first of sizes_bytes() after it.
+        distances: By cluster: how far its hosts are from each other, if that was measured.
+        far_s: The seconds of the exchanges of each experiment of ``far_loads``.
+        crossing: The links that messages inside clusters share, and the experiments that find them.
 
     Raises:
         OutOfRange: The times of a row do not lie on lines, or a line does not rise.
     """
 
     def __init__(self, where: HostsByCluster, results: Sequence[Measurement]):
-        self._series = where.series
+        self._series: dict[Name, tuple[str, str]] = dict(where.series.items())
+        self._where = where
+        self._cluster = {host: c for c, members in where.hosts.items() for host in members}
+        first, loaded = results[0].times_s, loads(where)
+        at = len(self._series) * (1 + len(sizes_bytes()))
+        self.lines = _lines(self._series.values(), first[:at])
+        self._scatter = {
+            name[0]: _scatter(line, times)
+            for name, line, times in zip(self._series, self.lines, _by_row(first[:at]), strict=True)
+            if isinstance(name, tuple) and name[0] == name[1]
+        }
+        self.loads_s = dict(zip(loaded, first[at : at + len(loaded)], strict=True))
+        self.row: dict[Name, int] = {name: i for i, name in enumerate(self._series)}
+        self.far_s: dict[tuple[str, str, int], tuple[float, ...]] = {}
+        further = list(results[1:])
+        self._find_distances(_ping_s(first_pairs(where.hosts), first[at + len(loaded) :]), further)
+        if self._far_experiments and further:
+            self._take_far(further.pop(0).times_s)
         self.row = {name: i for i, name in enumerate(self._series)}
-        each, first = 1 + len(sizes_bytes()), results[0].times_s
-        self.lines = [
-            _line(*hosts, _one_way_s(first[i * each : (i + 1) * each])) for i, hosts in enumerate(self._series.values())
-        ]
-        self.loads_s = dict(zip(loads(where), first[len(self._series) * each :], strict=True))
-        self._quickest: dict[int, int] = {}  # by break: the row with the smallest latency that shows it
-        for row, line in enumerate(self.lines):
-            for piece in line[1:]:
-                gap = piece.first
-                other = self._quickest.get(gap, row)
-                if line[0].start_s <= self.lines[other][0].start_s:
-                    self._quickest[gap] = row
-        for gap in sorted(self._quickest):  # some rows may show the same break one point later than others
-            if gap - 1 in self._quickest:
-                del self._quickest[gap]
+        self._quickest = self._breaks()
         self.between = {gap: (sizes_bytes()[gap - 1], sizes_bytes()[gap]) for gap in sorted(self._quickest)}
         # The same for the sizes from which on a sender waits for a late receiver, and a message for a late receive.
         self._late = {name: (0, _LARGEST_BUFFERED_BYTES) for name in ("sender", "message")}
-        for result in results[1:]:
-            self._narrow(result)
+        while further and (self.open_gaps() or self.late_experiments()):
+            self._narrow(further.pop(0))
+        self.crossing = Crossing(
+            {} if self.distance_experiments else self.distances, self._crossing_bytes, self._exchange_s
+        )
+        for result in further:
+            self.crossing.take(result)
+
+    def _breaks(self) -> dict[int, int]:
+        """Return, by break, the row with the smallest latency that shows it."""
+        found: dict[int, int] = {}
+        for row, line in enumerate(self.lines):
+            for piece in line[1:]:
+                gap = piece.first
+                other = found.get(gap, row)
+                if line[0].start_s <= self.lines[other][0].start_s:
+                    found[gap] = row
+        for gap in sorted(found):  # some rows may show the same break one point later than others
+            if gap - 1 in found:
+                del found[gap]
+        return found
+
+    def _find_distances(self, latency_s: dict[tuple[str, str], float], further: list[Measurement]) -> None:
+        """Find how far the hosts of each cluster are from each other, and which distances need lines of their own.
+
+        If the first latencies differ, those of further pairs are the first of the further results.
+        """
+        self._more = further_pairs(self._where.hosts, latency_s, self._scatter)
+        if self._more and further:
+            for pairs, times_s in zip(_disjoint(self._more), further.pop(0).times_s, strict=True):
+                latency_s |= {pair: time_s / 2 for pair, time_s in zip(pairs, times_s, strict=True)}
+            self._more = []
+        self.distances = distances(self._where.hosts, latency_s, self._scatter)
+        self._far = {
+            (c, c, kind): found.pair_of(kind)
+            for c, found in self.distances.items()
+            if found.few
+            for kind in range(found.count)
+            if kind != found.kind_of(*self._series[c, c])
+        }
+
+    @property
+    def distance_experiments(self) -> tuple[Experiment, ...]:
+        """The next experiments that find distances and their lines; none if these are known."""
+        together = (tuple(Exchange(a, b, 1, 1) for a, b in pairs) for pairs in _disjoint(self._more))
+        return tuple(together) or self._far_experiments
+
+    @property
+    def _far_experiments(self) -> tuple[Experiment, ...]:
+        """The ping-pongs of each further distance, and its loads; none if there are none or they are among the results.
+
+        A load is a message to the farther host together with one to a nearer host.
+        """
+        if self._far.keys() <= self.row.keys():
+            return ()
+        pings = [one for pair in self._far.values() for one in _ping_pongs(*pair, sizes_bytes())]
+        return (*pings, *self.far_loads.values())
+
+    @property
+    def far_loads(self) -> dict[FarName, Experiment]:
+        """For each further distance, the messages of a host to a near host and to one so far away."""
+        found = {}
+        for (c, _, kind), _ in self._far.items():
+            there = self.distances[c]
+            near = there.kind_of(*self._series[c, c])
+            for a in there.hosts:
+                of_kind = {there.kind_of(a, b): b for b in there.hosts if b != a}
+                if {near, kind} <= of_kind.keys():
+                    found[c, c, kind] = _one_way([(a, of_kind[near]), (a, of_kind[kind])])
+                    break
+        return found
+
+    def _take_far(self, times: Sequence[Sequence[float]]) -> None:
+        self._series.update(self._far.items())
+        pings = len(self._far) * (1 + len(sizes_bytes()))
+        self.lines += _lines(self._far.values(), times[:pings])
+        self.far_s = dict(zip(self.far_loads, map(tuple, times[pings:]), strict=True))
+
+    def _crossing_bytes(self, c: str, latencies: float) -> int:
+        """Return the size of messages in a cluster that flow for so many times its largest latency."""
+        lines = [self.lines[row] for name, row in self.row.items() if isinstance(name, tuple) and name[:2] == (c, c)]
+        size = max(latencies * line[-1].start_s / line[-1].s_per_byte for line in lines)
+        return int(min(max(size, _LEAST_CROSSING_BYTES), _MOST_CROSSING_BYTES))
+
+    def _exchange_s(self, pair: tuple[str, str], size: int) -> float:
+        """Return the time of a message inside a cluster, alone, and of its empty answer, s."""
+        line = self.lines[self.row_of(*pair)]
+        return alone_s(line, size) + alone_s(line, 1)
 
     @property
     def waits_from_bytes(self) -> tuple[float, float]:
         """Sizes from which on a sender waits for its receiver, and a message for its receive."""
         return _beyond(self._late["sender"]), _beyond(self._late["message"])
+
+    @property
+    def measured_as(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """By pair of hosts in clusters whose pairs differ: the pair whose ping-pongs stand for it."""
+        return {
+            (a, b): list(self._series.values())[self.row_of(a, b)]
+            for found in self.distances.values()
+            if found.few
+            for a, b in permutations(found.hosts, 2)
+        }
+
+    def row_of(self, a: str, b: str) -> int:
+        """Return the row of the path between two different hosts."""
+        c, d = self._cluster[a], self._cluster[b]
+        if c == d and c in self.distances:
+            return self.row.get((c, c, self.distances[c].kind_of(a, b)), self.row[c, c])
+        return self.row_between(c, d)
 
     def row_between(self, c: str, d: str) -> int:
         """Return the row of the paths between two clusters, named in either order, or inside one cluster."""
@@ -292,6 +441,24 @@ def _late_us(line: Sequence[Piece], size: int) -> int:
 def _one_way_s(times: Sequence[Sequence[float]]) -> np.ndarray:
     """Return the one-way times of ping-pongs, of which the first does not count."""
     return np.array([time[0] for time in times[1:]]) / 2
+
+
+def _by_row(times: Sequence[Sequence[float]]) -> list[np.ndarray]:
+    """Return the one-way times of the ping-pongs of each row."""
+    each = 1 + len(sizes_bytes())
+    return [_one_way_s(times[at : at + each]) for at in range(0, len(times), each)]
+
+
+def _lines(pairs: Collection[tuple[str, str]], times: Sequence[Sequence[float]]) -> list[list[Piece]]:
+    """Return the line of the ping-pongs of each pair."""
+    return [_line(*pair, time_s) for pair, time_s in zip(pairs, _by_row(times), strict=True)]
+
+
+def _scatter(line: Sequence[Piece], time_s: np.ndarray) -> float:
+    """Return the median relative error of the smallest messages' times around their line."""
+    points = slice(line[0].first, line[0].last + 1)
+    modelled_s = line[0].start_s + line[0].s_per_byte * np.array(sizes_bytes()[points])
+    return float(np.median(np.abs(modelled_s / time_s[points] - 1)))
 
 
 def _line(a: str, b: str, time_s: np.ndarray) -> list[Piece]:

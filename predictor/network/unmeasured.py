@@ -18,33 +18,39 @@ _ALIKE = 0.02  # relative: latencies and bandwidths that differ by less are the 
 Pair = tuple[str, str]
 
 
-def unmeasured(platform: Platform, placement: Sequence[str], partners: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+def unmeasured(
+    platform: Platform,
+    placement: Sequence[str],
+    partners: Iterable[tuple[int, int]],
+    measured_as: Mapping[Pair, Pair] | None = None,
+) -> tuple[str, ...]:
     """Return the cautions for a program; none on generated platforms, whose nodes are equal by construction.
 
     Args:
         platform: The platform.
         placement: The host of each rank.
         partners: Pairs of ranks that send messages to each other.
+        measured_as: The pair of hosts that was measured in the place of another one.  Others, or all if None: the first
+            hosts of their clusters.
     """
     if platform.network is not None:
         return ()
     classes = layout(platform, placement).classes
     ends = {(placement[a], placement[b]) for a, b in partners}
     pairs = sorted({pair for a, b in ends if a != b for pair in ((a, b), (b, a))})
-    measured = {pair for a, b in classes.values() for pair in ((a, b), (b, a))}
-    asked = sorted({*pairs, *measured})
-    routes = dict(zip(asked, routes_between(platform, asked), strict=True))
     clusters = {(a, b): (platform.cluster_of(a).name, platform.cluster_of(b).name) for a, b in pairs}
-    return (*_unlike_path(routes, clusters, classes), *_unseen_link(routes, clusters))
+    stands = {pair: classes.get((c, d)) or classes[d, c] for pair, (c, d) in clusters.items()} | {
+        pair: there for pair, there in (measured_as or {}).items() if pair in clusters
+    }
+    asked = sorted({*pairs, *(pair for a, b in stands.values() for pair in ((a, b), (b, a)))})
+    routes = dict(zip(asked, routes_between(platform, asked), strict=True))
+    return (*_unlike_path(routes, stands), *_unseen_link(routes, clusters))
 
 
-def _unlike_path(
-    routes: Mapping[Pair, Route], clusters: Mapping[Pair, Pair], classes: Mapping[Pair, Pair]
-) -> Iterator[str]:
+def _unlike_path(routes: Mapping[Pair, Route], stands: Mapping[Pair, Pair]) -> Iterator[str]:
     """Yield a caution about the path that differs most from the one that was measured in its place."""
     worst, found = _ALIKE, None
-    for pair, (c, d) in clusters.items():
-        there = classes.get((c, d)) or classes[d, c]
+    for pair, there in stands.items():
         for what, ratio in _ratios(routes[pair], routes[there], routes[there[::-1]]).items():
             difference = max(ratio, 1 / ratio) - 1 if ratio > 0 else float("inf")
             if difference > worst:
