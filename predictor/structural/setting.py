@@ -20,7 +20,7 @@ from predictor.structural.paths import Paths, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
 from predictor.structural.sharing import share
-from predictor.structural.sharing_survey import SYNCHRONOUS, Sizes, read_sizes, reference
+from predictor.structural.sharing_survey import MOST_HOSTS, SYNCHRONOUS, Sizes, read_sizes, reference
 
 _ALIKE = 1e-3  # relative: iterations that differ by at most this are alike
 
@@ -103,7 +103,15 @@ class Setting:
 
     @cached_property
     def _ground(self) -> Ground | None:
-        return None if self._network is None else ground_of(self._network)
+        """The measured network, between all hosts of the clusters of which only some were measured."""
+        if self._network is None:
+            return None
+        measured = where_of(self._network).hosts
+        some = {name for name, hosts in measured.items() if len(hosts) >= MOST_HOSTS}
+        if not some:
+            return ground_of(self._network)
+        of_cluster = {c.name: [host.name for host in c.hosts] for c in self._platform.clusters if c.name in some}
+        return ground_of(self._network).on({name: of_cluster.get(name, hosts) for name, hosts in measured.items()})
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -160,10 +168,8 @@ class Setting:
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
         missing = f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing"
-        if self._network is None:
-            raise ValueError(missing)
-        ground = ground_of(self._network)  # sizes are not measured where it shows no rate: its reason comes first
-        if self._sizes is None:
+        ground = self._ground  # sizes are not measured where it shows no rate: its reason comes first
+        if self._network is None or ground is None or self._sizes is None:
             raise ValueError(missing)
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
