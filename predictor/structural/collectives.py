@@ -57,9 +57,7 @@ def _linear(members: int) -> _Phases:
 def _bruck(members: int) -> _Phases:
     """Each member sends, in round k, all blocks whose distance has bit k to the member 2^k further on."""
     source, reaches = np.arange(members), [1 << k for k in range((members - 1).bit_length())]
-    return [
-        (source, (source + reach) % members, [d for d in range(1, members) if d & reach]) for reach in reaches
-    ]
+    return [(source, (source + reach) % members, [d for d in range(1, members) if d & reach]) for reach in reaches]
 
 
 def _pairwise(members: int) -> _Phases:

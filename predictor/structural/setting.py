@@ -16,7 +16,7 @@ from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
 from predictor.network.survey import HostsByCluster, layout
 from predictor.network.unmeasured import unmeasured
 from predictor.structural.calibration import Ground, read_ground
-from predictor.structural.paths import Paths, no_paths
+from predictor.structural.paths import Paths, PlaceOfLinks, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
 from predictor.structural.sharing import share
@@ -75,7 +75,13 @@ class Setting:
         rank_s = plan.flops * s_per_flop
         answers = zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
         return [
-            self._prediction(target, time_s, drift_s, own_s, plan.flags + self._unmeasured(target, plan.schedule))
+            self._prediction(
+                target,
+                time_s,
+                drift_s,
+                own_s,
+                plan.flags + self._unmeasured(target, plan.schedule) + self._unseen(target),
+            )
             for target, time_s, drift_s, own_s in answers
         ]
 
@@ -100,6 +106,24 @@ class Setting:
         if target.placement not in self._cautions:
             self._cautions[target.placement] = unmeasured(self._platform, target.placement, partners(steps))
         return self._cautions[target.placement]
+
+    def _unseen(self, target: Target) -> tuple[str, ...]:
+        """Return the caution that links may be shared that the measured nodes of a large cluster do not fill."""
+        if self._ground is None or target.nranks <= MOST_HOSTS:
+            return ()
+        used = np.unique(
+            self._ground.paths.cluster[[self._number[host] for host in dict.fromkeys(target.placement)]],
+            return_counts=True,
+        )
+        place = PlaceOfLinks(len(self._ground.hosts), len(self._cluster_names))
+        names = [
+            self._cluster_names[c]
+            for c, count in zip(*(part.tolist() for part in used), strict=True)
+            if count > MOST_HOSTS and self._ground.paths.capacity_Bps[place.inside(c)] == np.inf
+        ]
+        if not names:
+            return ()
+        return (f"a link that it takes more than {MOST_HOSTS} nodes of {', '.join(names)} to fill is not seen",)
 
     @cached_property
     def _ground(self) -> Ground | None:
