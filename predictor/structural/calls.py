@@ -8,6 +8,7 @@ MPI_Recv the receiver's.  A message and its answer by the same calls take both p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segmen
             return [(start, float(time_s.mean()), 0.0)]
         problem = "the times of calls by their sizes lie on no lines"
         raise OutOfRange("structural, calls of MPI", problem, "Use dpgraph, or a calibrated platform")
-    froms = [start, *((size[a.last] + size[b.first]) / 2 for a, b in zip(fitted, fitted[1:], strict=False))]
+    froms = [start, *((size[a.last] + size[b.first]) / 2 for a, b in pairwise(fitted))]
     return [
         (float(at), one.start_s - _OFFSET_S, max(0.0, one.s_per_byte)) for at, one in zip(froms, fitted, strict=True)
     ]
