@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -191,9 +191,7 @@ def _fetch(shape: Shape) -> list[_Messages]:
             edges = [start, *own[near + 1 : far].tolist(), start + count]
             first = shape.first_rank(to) + near
             messages += [
-                (rank, first + j, end - begin)
-                for j, (begin, end) in enumerate(zip(edges, edges[1:], strict=False))
-                if end > begin
+                (rank, first + j, end - begin) for j, (begin, end) in enumerate(pairwise(edges)) if end > begin
             ]
     return [messages]
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import LateReceive, Measurement, NetworkPlan, Return
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
@@ -43,9 +44,9 @@ def call_plan(platform: Platform, hosts: tuple[str, str], survey: Survey) -> Net
     return NetworkPlan(platform, (*(Return(*hosts, size) for size in sizes), *late))
 
 
-def has_calls(plan: NetworkPlan | None) -> bool:
+def has_calls(plan: NetworkPlan | BlockPlan | None) -> bool:
     """Return whether a plan is that of ``call_plan``."""
-    return plan is not None and isinstance(plan.experiments[0], Return)
+    return isinstance(plan, NetworkPlan) and isinstance(plan.experiments[0], Return)
 
 
 class Calls:
@@ -83,7 +84,7 @@ class Calls:
 
 
 def _eager_bytes(survey: Survey, size: np.ndarray, went: np.ndarray) -> float:
-    """Return the size from which on messages wait for their receive, from those that were seen on their way before it."""
+    """Return the size from which on messages wait for their receive, from those that did not."""
     waits_from, seen_from = survey.waits_from_bytes
     if not went.any():
         return 0.0

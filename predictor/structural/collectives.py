@@ -39,8 +39,8 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
         # Each member's blocks are those of the members at the distances that are sent.
         sizes = [step.size_bytes[:, source, (source + distance) % members] for distance in blocks]
         whole = np.sum(sizes, axis=0)
-        ends = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
-        found.append(Exchange(*ends, whole.astype(np.int64).ravel(), at_once=True))
+        senders, receivers = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
+        found.append(Exchange(senders, receivers, whole.astype(np.int64).ravel(), at_once=True))
     return tuple(found)
 
 

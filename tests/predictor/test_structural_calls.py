@@ -6,7 +6,7 @@ from apps.probes.network.measure import Measurement, NetworkPlan, Return, measur
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.network.survey import Survey, layout, next_plan
-from predictor.structural.calls import Calls, call_plan, call_sizes, merged
+from predictor.structural.calls import Calls, call_plan, merged
 
 BANDWIDTH_BPS, LATENCY_S, EAGER = 125e6, 1e-4, 20000  # of a route of two node links, and of SMPI's messages
 OPTIONS = {
@@ -53,9 +53,7 @@ def test_calls_that_take_no_time_have_no_curves():
     survey, measurement = measured(free)
     calls = Calls(survey, measurement)
     assert (calls.sender, calls.receiver) == ((), ())
-    for size in (1, 1000, 100_000):
-        line = [piece for piece in survey.lines[0] if call_sizes(survey)[0] <= size][0]
-        assert calls.wire[0][1] == pytest.approx(line.start_s, rel=1e-4)
+    assert calls.wire[0][1] == pytest.approx(survey.lines[0][0].start_s, rel=1e-4)
 
 
 def test_a_message_and_its_answer_have_two_times():
