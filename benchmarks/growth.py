@@ -50,7 +50,7 @@ from predictor.registry import predictor
 app, preset, network, ranks = *sys.argv[1:4], int(sys.argv[4])
 asked = problem(app, "D" if (app, preset) == ("lu", "E") else preset)
 if (app, preset) == ("lu", "E"):
-    asked = replace(asked, params=tuple({**dict(asked.params), "n": 1020}.items()), label="E")
+    asked = replace(asked, params=tuple({**dict(asked.params), "n": 1020}.items()), preset="E")
 platform = materialise(named_grid(f"grid4x{-(-ranks // 4)}", network, [40e9, 50e9, 60e9, 70e9]))
 target, settings = Target(asked, platform, block(platform, ranks)), Settings()
 with Runner(jobs=1) as runner:
