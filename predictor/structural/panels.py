@@ -192,8 +192,6 @@ class PanelSetting:
     def _curves(self) -> Curves:
         target = self.lines[0].request.target
         pingpongs, calls = _split(self.lines)
-        if calls is None:
-            raise ValueError("evidence of the calls of MPI comes with that of the messages")
         return _curves_of(target.platform, target.placement, pingpongs, calls)
 
     def _flags(self, target: Target) -> tuple[str, ...]:
@@ -212,7 +210,7 @@ class PanelSetting:
 
 @lru_cache(maxsize=64)
 def _curves_of(
-    platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...], calls: Measurement
+    platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...], calls: Measurement | None
 ) -> Curves:
     """Return the times of messages between two nodes of a cluster, and inside one, on the lines that they show."""
     # Imported here for a quick start: they are slow to import.
@@ -221,7 +219,9 @@ def _curves_of(
     from predictor.structural.calls import Calls, merged
 
     where = layout(platform, hosts)
-    survey, (cluster,) = Survey(where, results), where.hosts
+    survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
+    if calls is None:
+        raise ValueError("evidence of the calls of MPI comes with that of the messages")
     found = Calls(survey, calls)
 
     def segments(row: int) -> tuple[tuple[float, float, float], ...]:
