@@ -115,7 +115,8 @@ def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segmen
         raise OutOfRange("structural, calls of MPI", problem, "Use dpgraph, or a calibrated platform")
     froms = [start, *((size[a.last] + size[b.first]) / 2 for a, b in pairwise(fitted))]
     return [
-        (float(at), one.start_s - _OFFSET_S, max(0.0, one.s_per_byte)) for at, one in zip(froms, fitted, strict=True)
+        (float(at), max(0.0, one.start_s - _OFFSET_S), max(0.0, one.s_per_byte))
+        for at, one in zip(froms, fitted, strict=True)
     ]
 
 
