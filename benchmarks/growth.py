@@ -1,7 +1,8 @@
 """Growth of processor time and memory with the messages of a graph, and with the ranks of `structural`.
 
 Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages;
-a prediction of `structural` is that of CG D on 4 clusters, evidence included.  The growth with the ranks of a
+a prediction of `structural` is that of a program on 4 clusters of one network, evidence included.  LU E is class D with
+the 1,020 points along an axis of class E, because 408 are too few for 100,000 ranks.  The growth with the ranks of a
 simulation is in scaling.py, that with the platforms in graph_speed.py.
 """
 
@@ -10,7 +11,12 @@ import subprocess
 import sys
 
 MESSAGES = (10**6, 10**7, 10**8)
-RANKS = (128, 256, 512, 1024)
+RUNS = (
+    *(("cg", "D", ranks) for ranks in (256, 512, 1024, 131_072)),
+    *(("ep", "D", ranks) for ranks in (1024, 100_000)),
+    *(("lu", "E", ranks) for ranks in (1024, 100_000)),
+    *(("ft", "C", ranks) for ranks in (1024, 65_536)),
+)
 
 GRAPH = """
 import sys
@@ -25,6 +31,32 @@ sections = sections_of("cg", 32)
 one = sections.looped(4)
 program = sections.looped(4 + int(sys.argv[1]) // (one.nmessages - one.loop.fixed))
 execute(program, network_of(sections, grid, placement), placement, speeds)
+"""
+
+
+STRUCTURAL = """
+import sys
+from dataclasses import replace
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
+from predictor.evidence.broker import Broker
+from predictor.registry import predictor
+app, preset, network, ranks = *sys.argv[1:4], int(sys.argv[4])
+asked = problem(app, "D" if (app, preset) == ("lu", "E") else preset)
+if (app, preset) == ("lu", "E"):
+    asked = replace(asked, params=tuple({**dict(asked.params), "n": 1020}.items()), preset="E")
+platform = materialise(named_grid(f"grid4x{-(-ranks // 4)}", network, [40e9, 50e9, 60e9, 70e9]))
+target, settings = Target(asked, platform, block(platform, ranks)), Settings()
+with Runner(jobs=1) as runner:
+    (answer,) = predict(predictor("structural"), [target], Broker.of(settings, [target], runner))
+if answer.prediction is None:
+    sys.exit(answer.refusal)
 """
 
 
@@ -44,15 +76,19 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most-messages", type=float, default=max(MESSAGES), help="of a graph (default: 10^8)")
-    parser.add_argument("--most-ranks", type=int, default=max(RANKS), help="of structural (default: 1024)")
+    parser.add_argument("--most-ranks", type=int, default=1024, help="of structural (default: 1024)")
+    parser.add_argument("--app", choices=sorted({app for app, _, _ in RUNS}), help="of structural (default: all)")
+    parser.add_argument("--network", default="gigabit", help="of structural (default: gigabit)")
     args = parser.parse_args()
     for messages in (count for count in MESSAGES if count <= args.most_messages):
         seconds, megabytes = cost([sys.executable, "-c", GRAPH, str(messages)])
         print(f"graph of {messages:.0e} messages: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
-    for ranks in (count for count in RANKS if count <= args.most_ranks):
-        words = f"-m predictor.predict --scenario grid4x{ranks // 4} --speeds 40,50,60,70 --app cg --class D --no-store"
-        seconds, megabytes = cost([sys.executable, *words.split(), "--predictor", "structural"])
-        print(f"structural, {ranks} ranks: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
+    for app, preset, ranks in RUNS:
+        if ranks <= args.most_ranks and args.app in (None, app):
+            words = ["-c", STRUCTURAL, app, preset, args.network, str(ranks)]
+            seconds, megabytes = cost([sys.executable, *words])
+            what = f"structural, {app} {preset} on {ranks} ranks, {args.network}"
+            print(f"{what}: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

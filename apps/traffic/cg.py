@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class Shape:
                 return groups, pieces
         return None
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """Number of row groups."""
         return self._regular[0] if self._regular else _rounded_root(self.nranks)
@@ -86,13 +86,29 @@ class Shape:
         """Number of pieces into which a group cuts its rows."""
         return self._regular[1] if self._regular else 1
 
+    @cached_property
+    def _first_ranks(self) -> list[int]:
+        """First rank of each group, and the number of ranks."""
+        found: list[int] = split_start(self.nranks, self.groups, np.arange(self.groups + 1)).tolist()
+        return found
+
+    @cached_property
+    def _first_rows(self) -> list[int]:
+        """First row of each group, and the number of rows."""
+        if self.shares:
+            return list(self.row_cuts())
+        if self.nranks % self.groups == 0:
+            found: list[int] = split_start(self.n, self.groups, np.arange(self.groups + 1)).tolist()
+            return found
+        return [self.n * first // self.nranks for first in self._first_ranks]
+
     def first_rank(self, group: int) -> int:
         """Return the first rank of a group."""
-        return int(split_start(self.nranks, self.groups, group))
+        return self._first_ranks[group]
 
     def width(self, group: int) -> int:
         """Return the number of ranks in a group."""
-        return int(split_count(self.nranks, self.groups, group))
+        return self._first_ranks[group + 1] - self._first_ranks[group]
 
     def holders(self, group: int) -> int:
         """Return how many ranks hold each piece of the group's sum."""
@@ -100,24 +116,26 @@ class Shape:
 
     def first_row(self, group: int) -> int:
         """Return the first row of a group."""
-        if self.shares:
-            return self._first_rows[group]
-        if self.nranks % self.groups == 0:
-            return int(split_start(self.n, self.groups, group))
-        return self.n * self.first_rank(group) // self.nranks
-
-    @cached_property
-    def _first_rows(self) -> tuple[int, ...]:
-        return self.row_cuts()
+        return self._first_rows[group]
 
     def rows(self, group: int) -> int:
         """Return the number of rows of a group."""
         return self.first_row(group + 1) - self.first_row(group)
 
+    @cached_property
+    def _pieces(self) -> list[list[tuple[int, int]]]:
+        """First row, counted from the group's, and number of rows of each piece of each group."""
+        return [
+            [
+                (int(split_start(rows, self.pieces, number)), int(split_count(rows, self.pieces, number)))
+                for number in range(self.pieces)
+            ]
+            for rows in map(self.rows, range(self.groups))
+        ]
+
     def piece(self, group: int, number: int) -> tuple[int, int]:
         """Return the first row of a piece, counted from the group's first row, and its number of rows."""
-        rows = self.rows(group)
-        return int(split_start(rows, self.pieces, number)), int(split_count(rows, self.pieces, number))
+        return self._pieces[group][number]
 
     @cached_property
     def group_of(self) -> npt.NDArray[np.int64]:
@@ -196,17 +214,22 @@ def _fetch(shape: Shape) -> list[_Messages]:
     if shape.nranks == 1:
         return []
     messages: _Messages = []
-    for rank in range(shape.nranks):
-        group = int(shape.group_of[rank])
+    widths = {shape.width(group) for group in range(shape.groups)}
+    # By width: the first number of every column owner of such a group, and the end.
+    firsts = {width: np.array(shape.column_cuts(width)) for width in widths}
+    for rank, group in enumerate(shape.group_of.tolist()):
         place = rank - shape.first_rank(group)
         start, count = shape.piece(group, place % shape.pieces)
         start += shape.first_row(group)
+        if count == 0:
+            continue
         for to in range(place // shape.pieces, shape.groups, shape.holders(group)):
-            columns = np.array(shape.column_cuts(shape.width(to)))
-            low = np.maximum(start, columns[:-1])
-            high = np.minimum(start + count, columns[1:])
+            own = firsts[shape.width(to)]
+            near, far = int(np.searchsorted(own, start, "right")) - 1, int(np.searchsorted(own, start + count, "left"))
+            edges = [start, *own[near + 1 : far].tolist(), start + count]
+            first = shape.first_rank(to) + near
             messages += [
-                (rank, shape.first_rank(to) + int(j), int(high[j] - low[j])) for j in np.flatnonzero(high > low)
+                (rank, first + j, end - begin) for j, (begin, end) in enumerate(pairwise(edges)) if end > begin
             ]
     return [messages]
 

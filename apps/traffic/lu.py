@@ -113,4 +113,5 @@ def _shift(
     """Every rank sends to the next one in one direction along an axis."""
     sends = np.flatnonzero(place[axis] < shape[axis] - 1 if up else place[axis] > 0)
     step = (1 if axis == 0 else shape[0]) * (1 if up else -1)
-    return Exchange.of(zip(sends, sends + step, size_bytes[sends], strict=True), tag=_TAG_HALO)
+    receives = (sends + step).astype(np.int32)
+    return Exchange(sends.astype(np.int32), receives, size_bytes[sends].astype(np.int64), tag=_TAG_HALO)

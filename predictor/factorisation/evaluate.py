@@ -94,6 +94,7 @@ def evaluate(problem: Problem, machine: Machine) -> Evaluated:
         raise UserError(where, f"the machine has {len(machine.node)}", "Describe every rank of the grid")
     whole = [problem.n, problem.nb, problem.rows, problem.columns, BROADCASTS.index(problem.broadcast), problem.depth]
     whole += [SWAPS.index(problem.swap), int(problem.polls), machine.curves.eager_bytes, machine.curves.detached_bytes]
+    whole.append(int(machine.seen_early))
     real = [machine.node_Bps, machine.memory_Bps, machine.gemm_call_s, machine.copy_s_per_byte]
     real += [machine.panel_s_per_byte, machine.cache_bytes, problem.exchanged, problem.operation, machine.back]
     found = Evaluated(np.zeros(ranks), np.zeros(ranks))

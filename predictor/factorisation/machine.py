@@ -47,6 +47,7 @@ class Machine:
     copy_s_per_byte: float = 0.0  # of rows that are interchanged
     panel_s_per_byte: float = 0.0  # of what the factorisation of a panel moves to and from memory
     cache_bytes: float = field(default=math.inf)  # of a core: smaller parts of a panel are not moved to memory
+    seen_early: bool = False  # a look finds a message once it is sent, as in SMPI; else once it has come
     back: float = 0.0  # share of its rate that a message between nodes takes of the other direction of their links
 
     def __post_init__(self) -> None:

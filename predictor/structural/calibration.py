@@ -7,6 +7,7 @@ on all paths, in proportion to the latency and to the rate of the path.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -35,6 +36,19 @@ class Ground:
     hosts: tuple[str, ...]  # cluster by cluster
     lines: Lines
     paths: Paths  # paths for the sizes of the experiments under load
+
+    def on(self, hosts: Mapping[str, Sequence[str]]) -> Ground:
+        """Return the same network between other hosts of the same clusters, in the same order of clusters.
+
+        Nodes of a cluster are alike, and what their links share does not depend on their number.
+        """
+        names = tuple(host for members in hosts.values() for host in members)
+        old = self.paths
+        cluster = np.repeat(np.arange(len(hosts), dtype=np.int32), [len(members) for members in hosts.values()])
+        first = np.searchsorted(old.cluster, np.arange(len(hosts)))
+        node_Bps = [old.capacity_Bps[way * len(self.hosts) + first][cluster] for way in range(2)]
+        capacity_Bps = np.concatenate([*node_Bps, old.capacity_Bps[2 * len(self.hosts) :]])
+        return Ground(names, self.lines, old._replace(cluster=cluster, capacity_Bps=capacity_Bps))
 
     def at(self, sizes: Sizes, wanted_bytes: np.ndarray) -> tuple[Paths, np.ndarray]:
         """Return the paths and the protocol for these sizes; times are interpolated between the measured sizes.

@@ -6,8 +6,10 @@ steps are recognised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+
+import numpy as np
 
 from apps.recording.events import Op
 from apps.s4u.collectives import all_to_all_algorithm
@@ -33,37 +35,35 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
         chosen = {"linear"}
     phases = {"linear": _linear, "bruck": _bruck, "pairwise": _pairwise}[chosen.pop()](members)
     found = []
-    for phase in phases:
-        messages = [
-            (int(group[a]), int(group[b]), int(sum(size_bytes[a, (a + block) % members] for block in blocks)))
-            for group, size_bytes in zip(step.group, step.size_bytes, strict=True)
-            for a, b, blocks in phase
-        ]
-        found.append(Exchange.of(messages, at_once=True))
+    for source, destination, blocks in phases:
+        # Each member's blocks are those of the members at the distances that are sent.
+        sizes = [step.size_bytes[:, source, (source + distance) % members] for distance in blocks]
+        whole = np.sum(sizes, axis=0)
+        senders, receivers = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
+        found.append(Exchange(senders, receivers, whole.astype(np.int64).ravel(), at_once=True))
     return tuple(found)
 
 
-# Phases of messages among members: (from, to, blocks), with blocks given by the distance of their receiver.
-_Phases = list[list[tuple[int, int, list[int]]]]
+# Phases of messages among members: from, to, and the distances from the sender of those whose blocks are sent, each a
+# number or an array over the messages.
+_Phases = list[tuple[np.ndarray, np.ndarray, Sequence[np.ndarray | int]]]
 
 
 def _linear(members: int) -> _Phases:
-    distances = range(1, members)
-    return [[(a, (a + distance) % members, [distance]) for distance in distances for a in range(members)]]
+    distance, source = (part.ravel() for part in np.mgrid[1:members, 0:members])
+    return [(source, (source + distance) % members, [distance])]
 
 
 def _bruck(members: int) -> _Phases:
     """Each member sends, in round k, all blocks whose distance has bit k to the member 2^k further on."""
-    reaches = [1 << k for k in range((members - 1).bit_length())]
-    return [
-        [(a, (a + reach) % members, [d for d in range(1, members) if d & reach]) for a in range(members)]
-        for reach in reaches
-    ]
+    source, reaches = np.arange(members), [1 << k for k in range((members - 1).bit_length())]
+    return [(source, (source + reach) % members, [d for d in range(1, members) if d & reach]) for reach in reaches]
 
 
 def _pairwise(members: int) -> _Phases:
     """Each member exchanges, in round k, with the member whose number differs in the bits of k."""
-    return [[(a, a ^ k, [((a ^ k) - a) % members]) for a in range(members)] for k in range(1, members)]
+    source = np.arange(members)
+    return [(source, source ^ k, [((source ^ k) - source) % members]) for k in range(1, members)]
 
 
 @lru_cache(maxsize=256)
@@ -72,13 +72,14 @@ def _exchanges(op: Op, size_bytes: int, nranks: int) -> tuple[Exchange, ...]:
 
 
 def _to_root(size_bytes: int, nranks: int) -> Exchange:
-    return Exchange.of((rank, 0, size_bytes) for rank in range(1, nranks))
+    others = np.arange(1, nranks, dtype=np.int32)
+    return Exchange(others, np.zeros_like(others), np.full(nranks - 1, size_bytes, np.int64))
 
 
 def _barrier(size_bytes: int, nranks: int) -> list[Exchange]:
     """All ranks send to rank 0, then rank 0 sends to all."""
-    told = Exchange.of(((0, rank, size_bytes) for rank in range(1, nranks)), at_once=True)
-    return [_to_root(size_bytes, nranks), told]
+    to_root = _to_root(size_bytes, nranks)
+    return [to_root, Exchange(to_root.destination, to_root.source, to_root.size_bytes, at_once=True)]
 
 
 def _all_reduce(size_bytes: int, nranks: int) -> list[Exchange]:
@@ -88,8 +89,8 @@ def _all_reduce(size_bytes: int, nranks: int) -> list[Exchange]:
         distance *= 2
     while distance > 1:
         distance //= 2
-        pairs = ((rank, rank + distance) for rank in range(0, nranks - distance, 2 * distance))
-        found.append(Exchange.of((source, to, size_bytes) for source, to in pairs))
+        source = np.arange(0, nranks - distance, 2 * distance, dtype=np.int32)
+        found.append(Exchange(source, source + np.int32(distance), np.full(len(source), size_bytes, np.int64)))
     return found
 
 

@@ -77,15 +77,28 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
     Raises:
         OutOfRange: The measured times do not lie on lines.
     """
-    # Imported here for a quick start: it is slow to import.
-    from predictor.network.survey import next_plan
+    # Imported here for a quick start: they are slow to import.
+    from predictor.network.survey import Survey, layout, next_plan
+    from predictor.structural.calls import call_plan
 
     hosts = tuple(dict.fromkeys(target.placement))[:2]
-    if len(hosts) < 2:
+    pingpongs, calls = _split(evidence)
+    if len(hosts) < 2 or calls is not None:
         return None
-    plan = next_plan(target.platform, hosts, [e.measurement for e in evidence])
     both = Target(alone(target.problem), target.platform, hosts)
-    return None if plan is None else EvidenceRequest("exchange", both, plan=plan)
+    plan = next_plan(target.platform, hosts, pingpongs)
+    if plan is None:
+        plan = call_plan(target.platform, (hosts[0], hosts[1]), Survey(layout(target.platform, hosts), pingpongs))
+    return EvidenceRequest("exchange", both, plan=plan)
+
+
+def _split(lines: Sequence[Evidence]) -> tuple[tuple[Measurement, ...], Measurement | None]:
+    """Return the results of the ping-pongs between two nodes, and that of the calls of MPI, if there is one."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.structural.calls import has_calls
+
+    calls = next((e.measurement for e in lines if has_calls(e.request.plan)), None)
+    return tuple(e.measurement for e in lines if not has_calls(e.request.plan)), calls
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +155,7 @@ class PanelSetting:
             node_Bps=link_Bps,
             memory_Bps=link_Bps if paths.self_shares[at] else np.inf,
             back=float(paths.back[at]),
+            seen_early=True,
         )
 
     def _place(self, cluster: str) -> int:
@@ -177,15 +191,13 @@ class PanelSetting:
     @cached_property
     def _curves(self) -> Curves:
         target = self.lines[0].request.target
-        return _curves_of(target.platform, target.placement, tuple(e.measurement for e in self.lines))
+        pingpongs, calls = _split(self.lines)
+        return _curves_of(target.platform, target.placement, pingpongs, calls)
 
     def _flags(self, target: Target) -> tuple[str, ...]:
         """Return cautions: what SMPI does and the evaluation does not."""
         given, flags = dict(target.problem.params), []
         if target.nodes > 1:
-            late_s = [times[0] for e in self.lines[1:] for times in e.measurement.times_s if len(times) == 2]
-            if min(late_s, default=0.0) > 0:
-                flags.append("calls of MPI take time of their own, which is taken for time on the way")
             pivot_bytes = 8 * (2 + 2 * int(given["nb"]))
             if target.nranks // _columns(target) > 2 and pivot_bytes < self._curves.eager_bytes:
                 flags.append("messages with pivots do not compete for the links of nodes")
@@ -197,26 +209,34 @@ class PanelSetting:
 
 
 @lru_cache(maxsize=64)
-def _curves_of(platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...]) -> Curves:
+def _curves_of(
+    platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...], calls: Measurement | None
+) -> Curves:
     """Return the times of messages between two nodes of a cluster, and inside one, on the lines that they show."""
     # Imported here for a quick start: they are slow to import.
     from predictor.factorisation.machine import Curves
     from predictor.network.survey import Survey, layout
+    from predictor.structural.calls import Calls, merged
 
     where = layout(platform, hosts)
-    survey, (cluster,) = Survey(where, results), where.hosts
+    survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
+    if calls is None:
+        raise ValueError("evidence of the calls of MPI comes with that of the messages")
+    found = Calls(survey, calls)
 
     def segments(row: int) -> tuple[tuple[float, float, float], ...]:
-        line, found = survey.lines[row], []
+        line, pieces = survey.lines[row], []
         for gap in (0, *survey.between):
             piece = [line[0], *(one for one in line[1:] if one.first <= gap + 1)][-1]
             from_bytes = survey.above_bytes(gap) if gap else 0.0
-            found.append((from_bytes, max(0.0, piece.start_s), piece.s_per_byte))
-        return tuple(found)
+            pieces.append((from_bytes, max(0.0, piece.start_s), piece.s_per_byte))
+        return tuple(pieces)
 
-    sender, message = (math.ceil(min(size, _ALL_BYTES)) for size in survey.waits_from_bytes)
+    # A message of a node to itself takes the same calls, which the ping-pongs between nodes show beside the way.
     between, within = segments(survey.row[cluster, cluster]), segments(survey.row[cluster])
-    return Curves(between, within, eager_bytes=message, detached_bytes=sender)
+    within = merged([(1.0, within), (-1.0, between), (1.0, found.wire)])
+    sender, message = (math.ceil(min(size, _ALL_BYTES)) for size in (survey.waits_from_bytes[0], found.eager_bytes))
+    return Curves(found.wire, within, found.sender, found.receiver, eager_bytes=message, detached_bytes=sender)
 
 
 def _columns(target: Target) -> int:

@@ -177,8 +177,11 @@ def _probed(problem: Problem) -> Problem:
 
 
 def _networks(known: Sequence[Target]) -> list[Target]:
-    """Return the hosts whose network is measured, by platform: all that are used, but few of them for HPL alone."""
-    together = one_per_platform([target for target in known if not follows(target.problem)])
+    """Return the hosts whose network is measured, by platform: some of each cluster's, and fewer for HPL alone."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.structural.sharing_survey import sampled
+
+    together = [sampled(one) for one in one_per_platform([t for t in known if not follows(t.problem)])]
     measured = {target.platform.content_hash for target in together}
     panels = one_per_platform([target for target in known if follows(target.problem)])
     return together + [few(target) for target in panels if target.platform.content_hash not in measured]

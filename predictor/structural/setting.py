@@ -17,11 +17,11 @@ from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
 from predictor.network.survey import HostsByCluster, layout
 from predictor.network.unmeasured import unmeasured
 from predictor.structural.calibration import Ground, read_ground
-from predictor.structural.paths import Paths, no_paths
+from predictor.structural.paths import Paths, PlaceOfLinks, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
 from predictor.structural.sharing import share
-from predictor.structural.sharing_survey import SYNCHRONOUS, Sizes, read_sizes, reference
+from predictor.structural.sharing_survey import MOST_HOSTS, SYNCHRONOUS, Sizes, read_sizes, reference
 
 _ALIKE = 1e-3  # relative: iterations that differ by at most this are alike
 
@@ -77,7 +77,13 @@ class Setting:
         rank_s = plan.flops * s_per_flop
         answers = zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
         return [
-            self._prediction(target, time_s, drift_s, own_s, plan.flags + self._unmeasured(target, plan.schedule))
+            self._prediction(
+                target,
+                time_s,
+                drift_s,
+                own_s,
+                plan.flags + self._unmeasured(target, plan.schedule) + self._unseen(target),
+            )
             for target, time_s, drift_s, own_s in answers
         ]
 
@@ -103,9 +109,35 @@ class Setting:
             self._cautions[target.placement] = unmeasured(self._platform, target.placement, partners(steps))
         return self._cautions[target.placement]
 
+    def _unseen(self, target: Target) -> tuple[str, ...]:
+        """Return the caution that links may be shared that the measured nodes of a large cluster do not fill."""
+        if self._ground is None or target.nranks <= MOST_HOSTS:
+            return ()
+        used = np.unique(
+            self._ground.paths.cluster[[self._number[host] for host in dict.fromkeys(target.placement)]],
+            return_counts=True,
+        )
+        place = PlaceOfLinks(len(self._ground.hosts), len(self._cluster_names))
+        names = [
+            self._cluster_names[c]
+            for c, count in zip(*(part.tolist() for part in used), strict=True)
+            if count > MOST_HOSTS and self._ground.paths.capacity_Bps[place.inside(c)] == np.inf
+        ]
+        if not names:
+            return ()
+        return (f"a link that it takes more than {MOST_HOSTS} nodes of {', '.join(names)} to fill is not seen",)
+
     @cached_property
     def _ground(self) -> Ground | None:
-        return None if self._network is None else ground_of(self._network)
+        """The measured network, between all hosts of the clusters of which only some were measured."""
+        if self._network is None:
+            return None
+        measured = where_of(self._network).hosts
+        some = {name for name, hosts in measured.items() if len(hosts) >= MOST_HOSTS}
+        if not some:
+            return ground_of(self._network)
+        of_cluster = {c.name: [host.name for host in c.hosts] for c in self._platform.clusters if c.name in some}
+        return ground_of(self._network).on({name: of_cluster.get(name, hosts) for name, hosts in measured.items()})
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -162,10 +194,8 @@ class Setting:
     def _measured_paths(self, steps: Schedule) -> tuple[Paths, np.ndarray]:
         """Return the paths between the hosts in use for the sizes that are sent, and the protocol of each size."""
         missing = f"{self._problem} sends messages on {self._platform.name}, but their evidence is missing"
-        if self._network is None:
-            raise ValueError(missing)
-        ground = ground_of(self._network)  # sizes are not measured where it shows no rate: its reason comes first
-        if self._sizes is None:
+        ground = self._ground  # sizes are not measured where it shows no rate: its reason comes first
+        if self._network is None or ground is None or self._sizes is None:
             raise ValueError(missing)
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 

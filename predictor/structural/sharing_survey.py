@@ -8,17 +8,20 @@ show under load; experiments that have no link in common run at the same time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.network.survey import HostsByCluster
 
+MOST_HOSTS = 64  # of a cluster that are measured; a link that it takes more to fill is not seen
 LARGE_BYTES = 500_000  # size of messages under load
 _LINE_BYTES = (LARGE_BYTES, 2 * LARGE_BYTES)  # sizes whose times give the rate of a path
 # Distance to the neighbouring sizes whose times give the slope at a size.
@@ -33,6 +36,18 @@ _MOST_LATENCY, _LEAST_RATE = 15, 0.25
 LoadName = str | tuple[str, int | str]  # the part under load and, where there are several, the round or the cluster
 PingPong = tuple[Exchange]
 Load = tuple[Exchange, ...]
+
+
+def sampled(together: Target) -> Target:
+    """Return a target on at most MOST_HOSTS hosts of each cluster, whose nodes are taken to be alike."""
+    kept: Counter[str] = Counter()
+    hosts = []
+    for host in together.placement:
+        cluster = together.platform.cluster_of(host).name
+        kept[cluster] += 1
+        if kept[cluster] <= MOST_HOSTS:
+            hosts.append(host)
+    return replace(together, placement=tuple(hosts))
 
 
 def network_plan(platform: Platform, where: HostsByCluster) -> NetworkPlan:

@@ -23,11 +23,11 @@ PLATFORM = """<?xml version="1.0"?>
 """
 
 
-def answered(tmp_path, problem, ranks, *, per=1, speed="10Gf", rate="1.25GBps", more=""):
+def answered(tmp_path, problem, ranks, *, per=1, speed="10Gf", rate="1.25GBps", more="", options=()):
     """Return the answer of structural, and the simulated time, s, of HPL on a cluster of 8 nodes."""
     (tmp_path / "one.xml").write_text(PLATFORM.format(last=7, speed=speed, rate=rate, more=more))
     platform = read_platform(tmp_path / "one.xml")
-    target, settings = Target(problem, platform, block(platform, ranks, per)), Settings(efficiency="1")
+    target, settings = Target(problem, platform, block(platform, ranks, per)), Settings(efficiency="1", options=options)
     with Runner(jobs=1) as runner:
         (answer,) = predict(predictor("structural"), [target], Broker.of(settings, [target], runner))
         return answer, runner.record(settings.spec(target)).time_s
@@ -47,6 +47,22 @@ def answered(tmp_path, problem, ranks, *, per=1, speed="10Gf", rate="1.25GBps", 
 )
 def test_it_has_the_simulated_time(tmp_path, ranks, given, changes):
     answer, simulated_s = answered(tmp_path, sized_problem("hpl", 1500, nb=50, **given), ranks, **changes)
+    assert answer.prediction.time_s == pytest.approx(simulated_s, rel=0.01)
+
+
+# Calls take time of their own, and the one that HPL sends with (os) another than the one of ping-pongs (ois).
+CALLS = (
+    ("smpi/async-small-thresh", "65536"),
+    ("smpi/os", "0:4e-6:4e-10"),
+    ("smpi/ois", "0:1e-6:0"),
+    ("smpi/or", "0:6e-6:2e-10"),
+)
+
+
+@pytest.mark.parametrize("broadcast", ["ring", "long"])
+def test_calls_that_take_time_are_told_from_the_way(tmp_path, broadcast):
+    problem = sized_problem("hpl", 1500, nb=50, grid_rows=2, broadcast=broadcast)
+    answer, simulated_s = answered(tmp_path, problem, 8, options=CALLS)
     assert answer.prediction.time_s == pytest.approx(simulated_s, rel=0.01)
 
 

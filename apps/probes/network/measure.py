@@ -53,14 +53,29 @@ class LateReceive:
 
 
 @dataclass(frozen=True)
+class Return:
+    """A message and an answer of its size, by MPI_Send and MPI_Recv.
+
+    It has two times: of the first MPI_Send, and until the answer has been received.
+    """
+
+    source: str
+    destination: str  # another host
+    size_bytes: int
+
+
+Experiment = tuple[Exchange, ...] | LateReceive | Return
+
+
+@dataclass(frozen=True)
 class NetworkPlan:
-    """Experiments, one after the other: exchanges that begin at the same moment, or one message to a late receiver.
+    """Experiments, one after the other: exchanges that begin at the same moment, or one message by blocking calls.
 
     An experiment of a single exchange or message needs no common start and occupies its two hosts only.
     """
 
     platform: Platform
-    experiments: tuple[tuple[Exchange, ...] | LateReceive, ...]
+    experiments: tuple[Experiment, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
     machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
@@ -98,7 +113,7 @@ class NetworkPlan:
 
     def check(self, measured: Measurement) -> None:
         """Raise ValueError if a result that was read from a file is not one of this plan."""
-        counts = [2 if isinstance(one, LateReceive) else len(one) for one in self.experiments]
+        counts = [len(one) if isinstance(one, tuple) else 2 for one in self.experiments]
         check_shape(measured, counts, energies=0)
 
     @property
@@ -116,9 +131,9 @@ class NetworkPlan:
         second = second_ranks or {}
         lines = []
         for one in self.experiments:
-            numbers = [0 if isinstance(one, LateReceive) else len(one)]
+            numbers = [len(one) if isinstance(one, tuple) else 0]
             for e in _messages(one):
-                more = e.late_us if isinstance(e, LateReceive) else e.answer_bytes
+                more = _last_number(e)
                 to = (
                     second.get(e.destination, rank[e.destination]) if e.source == e.destination else rank[e.destination]
                 )
@@ -192,5 +207,12 @@ def _hash(sources: Sequence[Path]) -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, *HEADERS))).hexdigest()
 
 
-def _messages(experiment: tuple[Exchange, ...] | LateReceive) -> tuple[Exchange | LateReceive, ...]:
-    return (experiment,) if isinstance(experiment, LateReceive) else experiment
+def _last_number(message: Exchange | LateReceive | Return) -> int:
+    """Return the last number of a message's line; see netprobe.c."""
+    if isinstance(message, Exchange):
+        return message.answer_bytes
+    return message.late_us if isinstance(message, LateReceive) else 0
+
+
+def _messages(experiment: Experiment) -> tuple[Exchange | LateReceive | Return, ...]:
+    return experiment if isinstance(experiment, tuple) else (experiment,)

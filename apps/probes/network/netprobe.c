@@ -3,10 +3,12 @@
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
- * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  A line of one message or
- * one exchange may end with the mode of its sends: 0 standard, 1 buffered, 2 synchronous, 3 ready; the receive of a
- * message in ready mode is posted before.  Rank 0 prints one line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
- * rank, and the seconds of each experiment, including the common start. */
+ * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  With 0 microseconds
+ * it is a message and its equal answer, by MPI_Send and MPI_Recv; its times are that of MPI_Send and that until the
+ * answer has been received.  A line of one message or one exchange may end with the mode of its sends: 0 standard, 1
+ * buffered, 2 synchronous, 3 ready; the receive of a message in ready mode is posted before.  Rank 0 prints one line of
+ * JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first rank, and
+ * the seconds of each experiment, including the common start. */
 #include "../../common/checked.h"
 #include "together.h"
 #include "under.h"
@@ -20,10 +22,11 @@
 typedef struct {
   int from, to;
   long bytes, answer_bytes;
-  long late_us; /* > 0: the receive is posted so much later */
+  long late_us; /* > 0: the receive is posted so much later; 0: message and answer by blocking calls */
   int mode;
 } Exchange;
 
+enum { BY_REQUESTS = -1 }; /* instead of late_us */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY_MODE, MODES };
 typedef int Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
 typedef int Start(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request);
@@ -63,6 +66,23 @@ static void send_late(const Exchange *exchange, int rank, char *buffer, double *
     else
       MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     times_s[1] = clock_s() - start;
+  }
+}
+
+/* Sends a message and its answer by blocking calls; times the first MPI_Send, and both. */
+static void send_and_return(const Exchange *exchange, int rank, char *buffer, double *times_s)
+{
+  int bytes = (int)exchange->bytes;
+  wait_until_ready(*exchange, rank);
+  double start = clock_s();
+  if (exchange->from == rank) {
+    MPI_Send(buffer, bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
+    times_s[0] = clock_s() - start;
+    MPI_Recv(buffer, bytes, MPI_BYTE, exchange->to, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    times_s[1] = clock_s() - start;
+  } else {
+    MPI_Recv(buffer, bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(buffer, bytes, MPI_BYTE, exchange->from, ANSWER, MPI_COMM_WORLD);
   }
 }
 
@@ -142,7 +162,7 @@ static void read_exchanges(char *text, Exchange *exchanges, int count)
     exchanges[i].to = (int)next_number(&text);
     exchanges[i].bytes = next_number(&text);
     exchanges[i].answer_bytes = next_number(&text);
-    exchanges[i].late_us = 0;
+    exchanges[i].late_us = BY_REQUESTS;
     exchanges[i].mode = STANDARD;
   }
   if (count == 1)
@@ -200,7 +220,7 @@ static Plan read_plan(const char *path)
 /* Returns whether an experiment is a single exchange or message, during which all other ranks are idle. */
 static bool is_lone(const Exchange *exchanges, int count)
 {
-  return count == 1 || exchanges[0].late_us > 0;
+  return count == 1 || exchanges[0].late_us != BY_REQUESTS;
 }
 
 /* Gives MPI the buffer that buffered sends need, if there are any: room for a message and its answer. */
@@ -273,6 +293,8 @@ int main(int argc, char **argv)
     double begun_s = clock_s();
     if (mine->late_us > 0)
       send_late(mine, rank, out, times_s + plan.first[i]);
+    else if (mine->late_us == 0)
+      send_and_return(mine, rank, out, times_s + plan.first[i]);
     else
       take_part(mine, count, rank, out, in, times_s + plan.first[i]);
     took_s[i] = clock_s() - begun_s;

@@ -14,7 +14,7 @@ typedef enum { EXCHANGE, SPREAD, MIX } Swap;
 enum { BETWEEN, WITHIN, SENDER, RECEIVER, CURVES };
 
 /* The places of whole numbers and of real numbers in the arrays of Problem, as in evaluate.py. */
-enum { N, NB, P, Q, BROADCAST, DEPTH, SWAP, POLLS, EAGER_BYTES, DETACHED_BYTES, WHOLES };
+enum { N, NB, P, Q, BROADCAST, DEPTH, SWAP, POLLS, EAGER_BYTES, DETACHED_BYTES, SEEN_EARLY, WHOLES };
 enum { NODE_BPS, MEMORY_BPS, GEMM_CALL_S, COPY_S_PER_BYTE, PANEL_S_PER_BYTE, CACHE_BYTES, EXCHANGED, OPERATION, BACK, REALS };
 
 typedef struct {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const double SAME = 1e-12; /* relative: flows that end within it end together */
+static const double TIE = 1e-9;   /* relative: messages and looks within it come at the same time */
 
 double curve_s(const Problem *problem, int curve, double bytes, double *base_s)
 {
@@ -39,12 +40,23 @@ static void arrive(World *world, int64_t me, double until)
     clock_set(world->clock, me, rank->until);
 }
 
+static bool seen_early(const World *world) { return world->problem->whole[SEEN_EARLY] != 0; }
+
+/* Returns whether a message that comes at `there` has come at `now`. */
+static bool has_come(const World *world, double there, double now)
+{
+  return there <= (seen_early(world) ? now * (1 + TIE) : now);
+}
+
+/* Lets a rank that computes look for a message after the chunk during which it comes.  If messages are seen once they
+ * are sent, one that comes with the end of a chunk is missed: SMPI ends computations before messages. */
 static void look_again(World *world, int64_t me, int64_t from, int64_t key, double there)
 {
   const Post *poll = &world->rank[me].poll;
   if (!matches(poll, from, key))
     return;
-  double chunks = poll->bytes > 0 ? ceil((there - poll->at) / poll->bytes * (1 - SAME)) : 0;
+  double passed = has_come(world, there, poll->at) ? 0 : (there - poll->at) / poll->bytes;
+  double chunks = passed > 0 && seen_early(world) ? floor(passed + TIE) + 1 : ceil(passed * (1 - SAME));
   double then = larger(poll->at + chunks * poll->bytes, clock_now(world->clock));
   if (then < clock_of(world->clock, me))
     clock_set(world->clock, me, then);
@@ -225,7 +237,7 @@ void post_send(World *world, int64_t me, int64_t to, int64_t key, double bytes)
   double now = clock_now(world->clock), base_s;
   double wire_s = curve_s(problem, wire_between(problem, me, to), bytes, &base_s);
   bool awaited = matches(&receiver->receive, me, key);
-  bool eager = bytes < (double)problem->whole[EAGER_BYTES];
+  bool early = seen_early(world), eager = bytes < (double)problem->whole[EAGER_BYTES];
   if (eager || bytes < (double)problem->whole[DETACHED_BYTES]) {
     double left = now + total_s(problem, SENDER, bytes), arrival = eager || awaited ? left + wire_s : left;
     sender->until = larger(sender->until, left);
@@ -233,18 +245,18 @@ void post_send(World *world, int64_t me, int64_t to, int64_t key, double bytes)
       receiver->receive.partner = -1;
       arrive(world, to, arrival + total_s(problem, RECEIVER, bytes));
     } else {
-      keep(world, to, (Letter){me, key, arrival, bytes, eager ? 0 : wire_s});
-      look_again(world, to, me, key, arrival);
+      keep(world, to, (Letter){me, key, arrival, early ? left : arrival, bytes, eager ? 0 : wire_s});
+      look_again(world, to, me, key, early ? left : arrival);
     }
     return;
   }
   sender->pending++;
-  sender->send = (Post){to, key, bytes, now + base_s};
+  sender->send = (Post){to, key, bytes, early ? now : now + base_s};
   if (awaited) {
     receiver->receive.partner = -1;
     start_flow(world, me, to, bytes);
   } else
-    look_again(world, to, me, key, now + base_s);
+    look_again(world, to, me, key, sender->send.at);
 }
 
 void post_receive(World *world, int64_t me, int64_t from, int64_t key)
@@ -288,25 +300,25 @@ void work(World *world, int64_t me, double seconds)
   clock_wait(world->clock);
 }
 
-/* Returns when a message can be received, as far as is known. */
+/* Returns when a look finds a message, as far as is known. */
 static double there_at(const World *world, int64_t me, int64_t from, int64_t key)
 {
   int64_t i = letter_of(&world->rank[me], from, key);
   if (i >= 0)
-    return world->rank[me].letter[i].arrival;
+    return world->rank[me].letter[i].seen;
   const Post *send = &world->rank[from].send;
   return matches(send, me, key) ? send->at : INFINITY;
 }
 
 bool is_there(const World *world, int64_t me, int64_t from, int64_t key)
 {
-  return there_at(world, me, from, key) <= clock_now(world->clock);
+  return has_come(world, there_at(world, me, from, key), clock_now(world->clock));
 }
 
 int64_t work_until_message(World *world, int64_t me, int64_t from, int64_t key, double chunk_s, int64_t chunks)
 {
   double now = clock_now(world->clock), there = there_at(world, me, from, key);
-  if (there <= now || chunks <= 0)
+  if (has_come(world, there, now) || chunks <= 0)
     return 0;
   if (chunk_s <= 0)
     return chunks;

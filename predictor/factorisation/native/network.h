@@ -16,8 +16,8 @@ typedef struct {
 
 typedef struct {
   int64_t source, key;
-  double arrival, bytes;
-  double after_s; /* from its receive on, if it has waited for it */
+  double arrival, seen, bytes; /* a look finds it from `seen` on */
+  double after_s;              /* from its receive on, if it has waited for it */
 } Letter;
 
 typedef struct {
@@ -74,7 +74,7 @@ void work(World *world, int64_t me, double seconds);
 /* Computes in chunks, looking for a message between them; returns the number of chunks done when it is there, or all. */
 int64_t work_until_message(World *world, int64_t me, int64_t from, int64_t key, double chunk_s, int64_t chunks);
 
-/* Returns whether a message could be received without waiting for its sender. */
+/* Returns whether a look finds a message. */
 bool is_there(const World *world, int64_t me, int64_t from, int64_t key);
 
 static inline double larger(double a, double b) { return b > a ? b : a; }
