@@ -49,7 +49,7 @@ def run_plain(spec: RunSpec) -> None:
     check_success(done, "the plain run")
 
 
-def processor_s(action: Callable[[], object]) -> float:
+def processor_s(action: Callable[..., object], *arguments: object) -> float:
     """Return the processor time of an action, its children included."""
 
     def used_s() -> float:
@@ -57,8 +57,27 @@ def processor_s(action: Callable[[], object]) -> float:
         return sum(one.ru_utime + one.ru_stime for one in both)
 
     began_s = used_s()
-    action()
+    action(*arguments)
     return used_s() - began_s
+
+
+def compare(how: str, messages: int, runs: int) -> None:
+    """Print the times of the program, in its plain simulation and in its recordings."""
+    spec = spec_of(messages, how)
+    run_plain(spec_of(RANKS * NEIGHBOURS, how))  # warm-up: compiled programs
+    record_events(spec_of(10 * RANKS * NEIGHBOURS, how), 10)
+    rows = []
+    for _ in range(runs):
+        plain = processor_s(run_plain, spec)
+        whole = processor_s(record_events, spec, spec.target.iterations)
+        few = processor_s(record_events, spec, 3)
+        rows.append((plain, whole, few, whole / plain, few / plain))
+    plain, whole, few, whole_ratio, few_ratio = map(statistics.median, zip(*rows, strict=True))
+    print(
+        f"{how or 'non-blocking'}: plain {plain:.2f} s; recorded whole {whole:.2f} s, {whole_ratio:.2f} times; "
+        f"three steps of {spec.target.iterations} {few:.2f} s, {few_ratio:.2f} times",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -68,21 +87,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS, help=f"repetitions (default: {RUNS})")
     args = parser.parse_args()
     for how in ("", "blocking"):
-        spec = spec_of(args.messages, how)
-        run_plain(spec_of(RANKS * NEIGHBOURS, how))  # warm-up: compiled programs
-        record_events(spec_of(10 * RANKS * NEIGHBOURS, how), 10)
-        rows = []
-        for _ in range(args.runs):
-            plain = processor_s(lambda: run_plain(spec))
-            whole = processor_s(lambda: record_events(spec, spec.target.iterations))
-            few = processor_s(lambda: record_events(spec, 3))
-            rows.append((plain, whole, few, whole / plain, few / plain))
-        plain, whole, few, whole_ratio, few_ratio = map(statistics.median, zip(*rows, strict=True))
-        print(
-            f"{how or 'non-blocking'}: plain {plain:.2f} s; recorded whole {whole:.2f} s, {whole_ratio:.2f} times; "
-            f"three steps of {spec.target.iterations} {few:.2f} s, {few_ratio:.2f} times",
-            flush=True,
-        )
+        compare(how, args.messages, args.runs)
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ class _Calls:
         return after[np.minimum(places, len(self.at))]
 
     def _lags(self, least: int) -> list[int]:
-        """Return candidate lags in ascending order: distances between equal calls, for the rarest symbols that occur often enough."""
+        """Return candidate lags, ascending: distances between equal calls, of the rarest frequent enough symbols."""
         values, counts = np.unique(self.symbols, return_counts=True)
         frequent = np.flatnonzero(counts >= least)
         lags: dict[int, None] = {}
