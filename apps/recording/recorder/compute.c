@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
-#include "under.h"
 
 #include <dlfcn.h>
 #include <simgrid/barrier.h>
@@ -84,7 +83,6 @@ INJECTS(smpi_execute_benched, injected_s, SECONDS)
 int smpi_sample_cond(int global, const char *file, const char *tag, int iterations, double threshold, int count)
 {
   THEIRS(int, smpi_sample_cond, int, const char *, const char *, int, double, int)
-  start_thread_clock();
   int more = theirs(global, file, tag, iterations, threshold, count);
   Rank *r = current_rank();
   if (r) {

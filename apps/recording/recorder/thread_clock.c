@@ -12,7 +12,7 @@
 
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
-static bool stands, needed;
+static bool stands;
 static uintptr_t first, end; /* of SimGrid's code */
 
 static int find_code(struct dl_phdr_info *object, size_t size, void *place)
@@ -34,13 +34,7 @@ void stop_thread_clock(void)
   void *function = dlsym(RTLD_DEFAULT, "sg_host_self"); /* its code, not this library's way to it */
   if (!end && function)
     dl_iterate_phdr(find_code, function);
-  stands = !needed;
-}
-
-void start_thread_clock(void)
-{
-  needed = true;
-  stands = false;
+  stands = true;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)

@@ -43,8 +43,6 @@ void time_computation(void) {}
 
 void stop_thread_clock(void) {}
 
-void start_thread_clock(void) {}
-
 bool sends_anew(void) { return false; }
 
 int threads_granted(int asked, int provided)
