@@ -108,13 +108,13 @@ def marked_iterations(recording: Recording) -> int:
 
 def without_marks(recording: Recording) -> Recording:
     """Return the recording without marks of iterations."""
-    of_iterations = (Mark.FIRST_ITERATION, Mark.ITERATION)
-    return replace(
-        recording,
-        events=tuple(
-            events[(events["kind"] != Kind.MARK) | ~np.isin(events["op"], of_iterations)] for events in recording.events
-        ),
-    )
+    return replace(recording, events=tuple(map(_unmarked, recording.events)))
+
+
+def _unmarked(events: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    marks = np.flatnonzero(events["kind"] == Kind.MARK)
+    inner = marks[np.isin(events["op"][marks], (Mark.FIRST_ITERATION, Mark.ITERATION))]
+    return np.delete(events, inner) if len(inner) else events
 
 
 def _marks(events: npt.NDArray[np.void], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.void]:
