@@ -69,6 +69,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "choose the number of cores and nodes to request", "predictor.hierarchical.cli",
             twin="validation.hierarchical.cli", twin_help="compare the model with simulations",
         ),
+        "shares": Verb(
+            "divide the data among clusters of unequal speed", "predictor.shares.cli",
+            twin="validation.shares.cli", twin_help="simulate equal and advised shares, and search for the best ones",
+        ),
         "failures": Verb(
             "expect failures of nodes, restarts and checkpoints", "predictor.reliability.cli",
             twin="validation.reliability.cli", twin_help="check the formulas with drawn and simulated failures",
