@@ -97,6 +97,7 @@ bench: setup
 	$(PYTHON) benchmarks/scaling.py
 	$(PYTHON) benchmarks/graph_speed.py
 	$(PYTHON) benchmarks/first_use.py
+	$(PYTHON) benchmarks/recording.py
 
 # Takes an hour: it needs full runs on a hundred random platforms.
 bench-steady: setup

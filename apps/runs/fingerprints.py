@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from apps.recording.fingerprints import (
 )
 from apps.results.inputs import Inputs, merged
 from apps.runs.neutral import NEUTRAL_SPEED_FLOPS, recording_identity
-from apps.smpi.engine import note_fingerprints
+from apps.smpi.engine import note_events, note_fingerprints
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
@@ -58,8 +59,13 @@ def noted_in_full(
     store: Store | None = None,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
+    events: Path | None = None,
+    read: list[Inputs | None] | None = None,
 ) -> Notes:
     """Return the notes of a full run of the spec's program on its number of ranks, from ``store`` if they are there.
+
+    With a folder ``events``, a run that succeeds is one on the spec's own platform, its events are noted there too,
+    and what it has read is added to ``read``.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.
@@ -74,17 +80,25 @@ def noted_in_full(
         return Notes(*known)
     if kept is not None and store is not None:
         store.refuse("fingerprints", identity_hash(identity), "its content is not that of this version")
-    platform = silent_platform(spec.target.nranks)
-    plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
+    iterations = spec.target.iterations
     what = f"fingerprints of {spec.target.problem.on(spec.target.nranks)}"
-    with scratch_folder("fingerprints") as folder:
-        done = note_fingerprints(
-            plain, spec.target.iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
-        )
+    with scratch_folder("fingerprints") as scratch:
+        folder = events or scratch
+        if events is not None:
+            done = note_events(spec, iterations, folder, what=what, time_limit_s=time_limit_s, stop=stop)
+        else:
+            platform = silent_platform(spec.target.nranks)
+            plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
+            done = note_fingerprints(
+                plain, iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
+            )
         try:
-            notes = Notes(*read_notes(folder, spec.target.nranks), done.inputs)
+            calls, moments = read_notes(folder, spec.target.nranks)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
+    notes = Notes(tuple(one[:0] for one in calls) if marked else calls, moments, done.inputs)
+    if events is not None and read is not None:
+        read.append(done.inputs)
     if store is not None:
         items = sum(map(len, notes.moments if marked else notes.calls))
         content = to_bytes(notes.calls, notes.moments)

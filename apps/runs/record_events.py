@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from apps.errors import KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
@@ -17,6 +19,9 @@ from apps.store import Store
 from apps.store.identity import identity_hash
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
+
+# A run of more events is not kept while it is made: it takes a gigabyte.
+_MOST_EVENTS = 1 << 24
 
 
 def record_events(
@@ -107,10 +112,13 @@ def _record(
         return _record_once(plain, iterations, time_limit_s, read)
     full = spec.target.iterations
     if problem.iterative and iterations < full:
-        recording = _record_like_all(plain, iterations, time_limit_s, store=store, read=read)
+        with scratch_folder("recording") as notes:
+            limits: dict[str, Any] = {"store": store, "time_limit_s": time_limit_s}
+            recording, whole = _record_like_all(plain, iterations, notes, limits=limits, read=read)
         if recording is not None:
             return replace(recording, cautions=poll_cautions(merged(read)))
-    if problem.iterative and iterations == full:
+        recording = without_marks(whole or _record_once(plain, full, time_limit_s, read))
+    elif problem.iterative and iterations == full:
         recording = _record_marked(plain, full, time_limit_s, read)
     else:
         recording = without_marks(_record_once(plain, full, time_limit_s, read))
@@ -153,16 +161,19 @@ def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, 
 
 
 def _record_like_all(
-    plain: RunSpec,
-    iterations: int,
-    time_limit_s: float | None,
-    *,
-    store: Store | None,
-    read: list[Inputs | None],
-) -> Recording | None:
-    """Return a recording of so many iterations of a user's program, or None if others are not shown to be like them.
+    plain: RunSpec, iterations: int, folder: Path, *, limits: dict[str, Any], read: list[Inputs | None]
+) -> tuple[Recording | None, Recording | None]:
+    """Return a recording of so many iterations of a user's program, and None; only the first iteration may differ.
 
-    Only the first may differ.
+    If others are not shown to be like them, return None and a recording of the whole run that should have shown it,
+    or None if there is none.
+
+    Args:
+        plain: The run.
+        iterations: Number of iterations.
+        folder: An empty folder for notes.
+        limits: As for ``shown_pattern``.
+        read: What the program reads is added to it.
     """
     # Imported here for a quick start: they are slow to import.
     from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
@@ -171,38 +182,45 @@ def _record_like_all(
     from apps.runs.repetition import NotShown, shown_pattern
 
     if plain.engine != "smpi" or plain.compute == "measured":
-        return None
+        return None, None
     what, nranks = plain.target.problem.on(plain.target.nranks), plain.target.nranks
-    with scratch_folder("recording") as notes:
-        done = ENGINES[plain.engine].note_events(plain, iterations, notes, what=what, time_limit_s=time_limit_s)
-        read.append(done.inputs)
-        if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
-            return None
-        try:
-            recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
-        except Incomplete as err:
-            raise SimulationError(f"{what}: {err}", done.log) from err
-        marked = marked_iterations(recording) == iterations
-        found = None if marked else told_apart(recording, iterations)
-        if not marked and found is None:
-            return None
-        cuts = None if found is None else cuts_at(notes, recording, found)
-        if cuts is None:
-            seen = fingerprints_of_marks(moments)
-        else:
-            seen = fingerprints_of_calls(read_calls(notes, nranks), cuts, moments)
+    notes, events = (folder / name for name in ("few", "all"))
+    notes.mkdir()
+    events.mkdir()
+    done = ENGINES[plain.engine].note_events(plain, iterations, notes, what=what, time_limit_s=limits["time_limit_s"])
+    read.append(done.inputs)
+    if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
+        return None, None
     try:
-        pattern = shown_pattern(plain, seen, cuts, marked=marked, store=store, time_limit_s=time_limit_s)
+        recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
+    except Incomplete as err:
+        raise SimulationError(f"{what}: {err}", done.log) from err
+    marked = marked_iterations(recording) == iterations
+    found = None if marked else told_apart(recording, iterations)
+    cuts = None if found is None else cuts_at(notes, recording, found)
+    if not marked and found is None:
+        return None, None
+    if cuts is None:
+        seen = fingerprints_of_marks(moments)
+    else:
+        seen = fingerprints_of_calls(read_calls(notes, nranks), cuts, moments)
+    before = len(read)
+    few = sum(map(len, recording.events)) * plain.target.iterations <= _MOST_EVENTS * iterations
+    try:
+        more = {"events": events, "read": read} if few else {}
+        pattern = shown_pattern(plain, seen, cuts, marked=marked, **limits, **more)
+        alike = pattern.period == 1 and pattern.start <= 1
     except NotShown:
-        return None
-    if pattern.period > 1 or pattern.start > 1:
-        return None
+        alike = False
     recording = without_clocks(recording)
-    if marked:
-        return recording
+    if alike and marked:
+        return recording, None
     unmarked = without_marks(recording)
-    again = told_apart(unmarked, iterations)
-    return None if again is None else with_marks(unmarked, again)
+    again = told_apart(unmarked, iterations) if alike else None
+    if again is not None:
+        return with_marks(unmarked, again), None
+    whole = without_clocks(read_events(events, nranks, measured=False)) if len(read) > before else None
+    return None, whole
 
 
 def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:

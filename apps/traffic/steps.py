@@ -7,7 +7,7 @@ a rank that has nothing to do in a step goes on at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,7 +148,11 @@ class Traffic:
 
     def totals(self, iterations: int) -> Totals:
         """Return what each rank does in the timed section of a run of so many iterations."""
-        return totals(self.nranks, self.run(iterations))
+        counted: Counter[Step] = Counter()
+        for steps, times in ((self.before, 1), (self.iteration, iterations - 1), (self.last, 1), (self.after, 1)):
+            for step in steps if times > 0 else ():
+                counted[step] += times
+        return totals(self.nranks, counted)
 
     def run(self, iterations: int) -> Iterator[Step]:
         """Yield the steps of the timed section of a run of so many iterations."""
@@ -159,8 +163,8 @@ class Traffic:
         yield from self.after
 
 
-def totals(nranks: int, steps: Iterable[Step]) -> Totals:
-    """Return what each rank computes and sends in these steps."""
+def totals(nranks: int, steps: Iterable[Step] | Mapping[Step, int]) -> Totals:
+    """Return what each rank computes and sends in these steps, each as often as it is given or as a mapping says."""
     flops = np.zeros(nranks)
     sent = {name: np.zeros(nranks, np.int64) for name in ("messages", "bytes", "self_messages", "self_bytes")}
     collectives: dict[Op, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}

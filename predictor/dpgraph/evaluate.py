@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.recording.events import Elapse
 from apps.results.steady.period import LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
 from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
@@ -15,7 +14,7 @@ from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.cores import share_cores
 from predictor.dpgraph.executed import Execution
-from predictor.dpgraph.instructions import COMPUTE, SLEEP, Instructions
+from predictor.dpgraph.instructions import COMPUTE, Instructions
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 
@@ -75,8 +74,7 @@ def execute(
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
     """Return the instructions with the flops that take the seconds of SLEEPs on a core, which ranks may share."""
-    code, value = program.code, program.value
-    timed = np.flatnonzero((code == SLEEP) & (program.argument == Elapse.ON_CORE))
+    code, value, timed = program.code, program.value, program.timed
     if len(timed):
         code, value = code.copy(), value.copy()
         code[timed] = COMPUTE

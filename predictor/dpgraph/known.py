@@ -9,6 +9,7 @@ uses 5 % of its rate on the way back.  Flows share links in proportion to 1 / (l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def _bound_Bps(route: Route, gamma: float) -> float:
     A route without links, as in Vivaldi zones, has no bound: the message arrives as soon as its latency is over.
     """
     window_Bps = gamma / (2 * route.latency_s) if gamma and route.latency_s and route.links else _UNBOUNDED_Bps
-    return min(route.bandwidth_Bps, window_Bps)
+    return min([window_Bps, *[link.bandwidth_Bps for link in route.links]])
 
 
 def _penalty(route: Route, weight_S: float) -> float:
@@ -128,20 +129,25 @@ def _penalty(route: Route, weight_S: float) -> float:
     """
     if route.latency_s <= 0:
         return 1.0
-    return route.latency_s + sum(weight_S / link.bandwidth_Bps for link in route.links)
+    return route.latency_s + sum([weight_S / link.bandwidth_Bps for link in route.links])
 
 
 def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
-    lat, bw = (_steps(chosen[key], key) for key in ("smpi/lat-factor", "smpi/bw-factor"))
+    above_bytes, slower, factor = _factors(chosen["smpi/lat-factor"], chosen["smpi/bw-factor"])
+    return Timing(above_bytes, latency_s[:, None] * slower, np.broadcast_to(factor, (len(latency_s), len(above_bytes))))
+
+
+@lru_cache(maxsize=16)  # platforms by the thousand have the same options
+def _factors(of_latency: str, of_bandwidth: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the segments of sizes, as in ``Timing``, and the two factors of each."""
+    lat, bw = _steps(of_latency, "smpi/lat-factor"), _steps(of_bandwidth, "smpi/bw-factor")
     above_bytes = np.unique(np.concatenate([[-1.0], lat[0], bw[0]]))
 
     def at(table: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """Return the factor of each segment; it is 1 below the first threshold."""
         return np.concatenate([[1.0], table[1]])[np.searchsorted(table[0], above_bytes, side="right")]
 
-    return Timing(
-        above_bytes, latency_s[:, None] * at(lat), np.broadcast_to(at(bw), (len(latency_s), len(above_bytes)))
-    )
+    return above_bytes, at(lat), at(bw)
 
 
 def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:

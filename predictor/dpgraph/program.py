@@ -63,6 +63,11 @@ class Program:
         return len(self.source)
 
     @cached_property
+    def timed(self) -> np.ndarray:
+        """Indices of the SLEEPs that pass on a core."""
+        return np.flatnonzero((self.code == SLEEP) & (self.argument == Elapse.ON_CORE))
+
+    @cached_property
     def pairs(self) -> np.ndarray:
         """Pairs of ranks that exchange messages, as source x ranks + destination."""
         return np.unique(self._pair)

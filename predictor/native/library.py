@@ -12,7 +12,7 @@ from platforms.files.caching import unusable
 from platforms.simgrid.compiling import compile_once
 
 # Results have to be the same on every machine: no operation is contracted with the next one, and none is reordered.
-FLAGS = ("-O3", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC")
+FLAGS = ("-O3", "-flto", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC")
 NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from apps.recording.events import EVENT, Kind, Mark, Op, Recording
-from apps.recording.iterations import find_iterations, marked_iterations, told_apart, with_marks, without_marks
+from apps.recording.iterations import (
+    _numbered,
+    find_iterations,
+    marked_iterations,
+    told_apart,
+    with_marks,
+    without_marks,
+)
 
 
 class Writer:
@@ -208,3 +215,11 @@ def test_three_iterations_are_told_apart_when_the_first_is_another():
     made = recording(*pair(3, flops=lambda rank, i: 7e6 if i == 0 else 1e6))
     assert find_iterations(made) is None
     assert told_apart(made, 3).count == 3
+
+
+def test_equal_calls_have_equal_numbers_however_large_their_values():
+    random = np.random.default_rng(7)
+    few, wide = random.integers(-3, 3, (4, 500)), random.integers(-(1 << 61), 1 << 61, 9)[random.integers(0, 9, 500)]
+    columns = [few[0], wide, few[1], -wide, few[2], few[3]]
+    expected = np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+    assert np.array_equal(_numbered(columns), expected)

@@ -12,8 +12,11 @@ from apps.recording.fingerprints import MOST_TIMED, Fingerprints, departure, pat
 from apps.results.record import iterations_caution
 from apps.results.steady.period import Pattern
 from apps.runs import fingerprints
+from apps.runs import record_events as recordings
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
+from apps.smpi import engine
+from apps.smpi.engine import note_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
@@ -74,6 +77,23 @@ def test_a_recording_of_iterations_that_differ_covers_all():
     for events in recording.events:
         assert (events["kind"] == Kind.COLLECTIVE).sum() == 20
         assert events["op"][events["kind"] == Kind.MARK].tolist() == [Mark.START, Mark.STOP]
+
+
+def test_the_run_that_shows_it_is_the_recording(tmp_path, monkeypatch):
+    made = []
+
+    def counted(spec, iterations, *args, **more):
+        made.append(iterations)
+        return note_events(spec, iterations, *args, **more)
+
+    for module in (engine, fingerprints):
+        monkeypatch.setattr(module, "note_events", counted)
+    found = record_events(spec_of(DATA / "every_tenth.c"), 3)
+    assert made == [3, 200]
+    monkeypatch.undo()
+    monkeypatch.setattr(recordings, "_MOST_EVENTS", 0)  # as of a long run: then it is made once more
+    again = record_events(spec_of(DATA / "every_tenth.c"), 3)
+    assert all(map(np.array_equal, found.events, again.events))
 
 
 PROGRAM = """

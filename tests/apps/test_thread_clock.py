@@ -1,9 +1,10 @@
-"""The clock that stands still in simulations of kernels: only there, and no time depends on it."""
+"""The clock of the thread stands still for SimGrid where nobody times computation, and no time depends on it."""
 
 import ctypes
 import time
 
-from apps.programs.problem import problem
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
 from apps.runs.simulate import simulate
 from apps.smpi import launch
 from apps.smpi.thread_clock import thread_clock_library
@@ -44,3 +45,33 @@ def test_it_is_loaded_into_kernels_and_changes_no_time(monkeypatch, tmp_path):
     monkeypatch.setattr(launch, "loaded_first", lambda *_, **__: [])
     without = simulate(Settings().spec(spec.target))
     assert (with_it.time_s, with_it.compute_s, with_it.comm_s) == (without.time_s, without.compute_s, without.comm_s)
+
+
+READS = """
+#include <mpi.h>
+#include <smpi/smpi.h>
+#include <time.h>
+int real(clockid_t clock, struct timespec *now) __asm__("clock_gettime");
+static double spent_s(void) {
+  struct timespec now;
+  real(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec + 1e-9 * now.tv_nsec;
+}
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  %s
+  MPI_Finalize();
+}
+"""
+SPINS = "double begun_s = spent_s(); while (spent_s() < begun_s + 1e-3);"
+
+
+def run_of(tmp_path, body):
+    (tmp_path / "reads.c").write_text(READS % body)
+    asked = own_problem(read_program(tmp_path / "reads.c"))
+    platform = target("mg").platform
+    return simulate(RunSpec(Target(asked, platform, block(platform, 2))), time_limit_s=60)
+
+
+def test_for_programs_of_the_user_it_goes_on(tmp_path):
+    assert run_of(tmp_path, SPINS).time_s < 1e-3  # SimGrid does not time it

@@ -26,6 +26,8 @@ void begin_rank(void)
   PMPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
   r->measured = computation_is_timed();
+  if (!r->measured)
+    stop_thread_clock();
   bool hashes = environment_says("RECORDER_EVENTS", "hashes");
   r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
   r->listing = hashes || !r->counting;

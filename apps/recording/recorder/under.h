@@ -13,6 +13,7 @@ double own_speed_flops(void);     /* by which time spent computing becomes flops
 bool computation_is_timed(void);  /* the program's computation takes the time of its execution */
 void inject_computation(void);    /* at the entry of a call: lets the time that was timed pass */
 void time_computation(void);      /* from now on */
+void stop_thread_clock(void);     /* nobody will time computation */
 bool sends_anew(void);            /* each start of a persistent send has to be a send of its own */
 int threads_granted(int asked, int provided); /* levels of threads; `provided` is that of the library */
 bool handles_are_shared(void);    /* among operations that are complete at once */
