@@ -21,7 +21,6 @@ from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
 from predictor.base import Cost
-from predictor.npt.tables import equations
 from predictor.optimize.arguments import (
     Search,
     construction_from_arguments,
@@ -76,10 +75,10 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
         return driver
     models = npt_settings_from_arguments(args)
     runs = list(study.homogeneous(construction_from_arguments(args)))
-    models.check(equations(study.app), runs)
+    models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), equations(study.app), models)
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models)
 
 
 def run(args: argparse.Namespace) -> int:

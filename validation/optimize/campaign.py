@@ -20,7 +20,6 @@ from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
 from predictor.evidence.plan import planned
 from predictor.npt.measurements import Measurements
-from predictor.npt.tables import equations
 from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
 from predictor.optimize.options import add_search_arguments
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
@@ -44,7 +43,7 @@ class Outcomes:
         self.case, self.runner, self.seeds = case, runner, seeds
         self.brokers = brokers(case.settings, runner)
         if case.models:
-            equations(case.study.app)  # raises an error for an app without equations
+            case.study.equations  # raises an error for an app without equations
         self.truths: dict[int, Truth] = {}  # by size
         self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs that the models were fitted to
 
@@ -93,7 +92,7 @@ class Outcomes:
             else:
                 use = used
             try:
-                fitted = fitted or npt_driver(noisy.where(use), equations(self.case.study.app), quiet)
+                fitted = fitted or npt_driver(noisy.where(use), self.case.study.equations, quiet)
             except UserError as err:  # such as too many glitches: no answer with this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
@@ -186,7 +185,7 @@ def everywhere(case: StudyCase) -> list[tuple[Configuration, int]]:
     """
     if all(model.settings.form != "nt" for model in case.models):
         return []
-    needed = len(equations(case.study.app).nt) + 1  # the size of the choice is left out of the fit
+    needed = len(case.study.equations.nt) + 1  # the size of the choice is left out of the fit
     least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
     runs: dict[int, list[tuple[Configuration, int]]] = {}
     for size in case.construction:

@@ -15,7 +15,6 @@ from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import paper_sizes
-from predictor.npt.tables import equations
 from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
@@ -213,7 +212,7 @@ def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> I
         glitch_k = entry.number("glitches") if entry.has("glitches") else None
         with _about(entry):
             settings = NptSettings(form, method, weights, tuple(drop), glitch_k, Noise(float(noise)))
-            settings.check(equations(study.app), runs)
+            settings.check(study.equations, runs)
         yield ModelCase(settings, largest)
 
 
