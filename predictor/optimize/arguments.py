@@ -23,16 +23,19 @@ from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
+from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES
+from predictor.optimize.probes import PROBES, Probing, check_probes
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 
 _Number = TypeVar("_Number", int, float)
 
+MOST_RESAMPLINGS = 10_000  # of a bootstrap
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 
 
@@ -128,8 +131,49 @@ def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
         weights="relative" if args.weights is None else args.weights,
         drop=tuple(dict.fromkeys(args.drop)),
         glitch_k=args.glitches,
+        outliers="keep" if args.outliers is None else args.outliers,
         noise=Noise(0.0 if args.noise is None else args.noise, 0 if args.seed is None else args.seed),
     )
+
+
+def probes_from_arguments(args: argparse.Namespace, study: Study) -> int:
+    """Return the number of configurations to probe: --probe, or its default for the program and the search.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    plain = args.objective == "time" and args.search == "exhaustive"
+    if args.probe is None:
+        return PROBES if plain and args.predictor in FORMS and study.problem(args.size).iterative else 0
+    where = f"--probe {args.probe}"
+    check_probes(args.probe, where)
+    if args.probe and not plain:
+        problem = "probes are times, compared after an exhaustive search for the least time"
+        raise UserError(where, problem, "Leave it out, or leave out --objective and --search")
+    number: int = args.probe
+    return number
+
+
+def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
+    """Check --probe and --bootstrap before anything runs.
+
+    Raises:
+        UserError: A value is out of its range, or the options do not fit together.
+    """
+    probes_from_arguments(args, study)
+    if args.bootstrap is not None and not 0 <= args.bootstrap <= MOST_RESAMPLINGS:
+        remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
+        raise UserError(f"--bootstrap {args.bootstrap}", "not a number of resamplings", remedy)
+
+
+def probing_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
+    """Return the way to probe, with the noise of the measurements.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    noise = npt_settings_from_arguments(args).noise if args.predictor in FORMS else Noise()
+    return Probing(probes_from_arguments(args, study), broker, noise)
 
 
 def refuse_model_arguments(args: argparse.Namespace) -> None:
@@ -138,7 +182,7 @@ def refuse_model_arguments(args: argparse.Namespace) -> None:
     Raises:
         UserError: Such an option is given.
     """
-    for name in ("construction", "fit", "weights", "drop", "glitches", "noise", "seed"):
+    for name in ("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"):
         if getattr(args, name) not in (None, []):
             problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from apps.arguments.dry_run import print_plan
@@ -23,23 +25,30 @@ from predictor.allocation.search import Choice
 from predictor.base import Cost
 from predictor.optimize.arguments import (
     Search,
+    check_choice_arguments,
     construction_from_arguments,
     npt_settings_from_arguments,
     objective_cautions,
     plan_from_arguments,
+    probes_from_arguments,
+    probing_from_arguments,
     refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
 )
-from predictor.optimize.drivers import Driver, measure, npt_driver
+from predictor.optimize.drivers import Driver, Gathered, NptDriver, measure, npt_driver
 from predictor.optimize.names import FORMS
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
+from predictor.optimize.probes import Probed, Probing, choose_by_probes, comparison_text
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from apps.spec.settings import Settings
+
+
+NOTHING = Gathered()
 
 
 @dataclass(frozen=True)
@@ -50,15 +59,35 @@ class Found:
     configurations: int  # number of configurations in the space
     search_s: float  # wall time of estimating and choosing, without gathering evidence
     gather_s: float  # wall time of gathering evidence during the search
+    probed: tuple[Probed, ...] = ()  # the probed configurations, by increasing time
+    probes: Gathered = NOTHING  # cost of the probes
+    probability: float | None = None  # share of resampled measurements by which the choice is the best
 
 
-def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
-    """Search the study's space for problems of size N = ``size``."""
+def search(
+    driver: Driver,
+    study: Study,
+    size: int,
+    how: Search,
+    probing: Probing | None = None,
+    *,
+    resamplings: int = 0,
+) -> Found:
+    """Search the study's space for problems of size N = ``size``; ``resamplings``: of the bootstrap, 0 for none."""
     started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
-    choice = how.choose(driver, space, size)
-    gather_s = driver.gathered.wall_s - before_s
-    return Found(choice, space.count, time.perf_counter() - started - gather_s, gather_s)
+    probed, probes = (), Gathered()
+    if probing is None or not probing.count:
+        choice = how.choose(driver, space, size)
+    else:
+        made = choose_by_probes(study, space, size, driver.estimate(space, size), probing)
+        choice, probed, probes = made.choice, made.probed, made.gathered
+    gather_s = driver.gathered.wall_s - before_s + probes.wall_s
+    search_s = time.perf_counter() - started - gather_s
+    probability = None
+    if resamplings and isinstance(driver, NptDriver):
+        probability = driver.probability_best(space, size, choice.configuration, resamplings)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
 
 
 def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
@@ -78,7 +107,7 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models)
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=args.size)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
     study.space(args.size)  # raises errors in the limits before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
+    check_choice_arguments(args, study)
     settings = settings_from_arguments(args)
     general = objective_cautions(args, study.platform)
     said = Cautions()
@@ -104,8 +134,11 @@ def run(args: argparse.Namespace) -> int:
         return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
-        found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
-    results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
+        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
+        again = partial(search, driver, size=args.size, how=how, probing=probing, resamplings=args.bootstrap or 0)
+        found, ended = _in_turn(study, again, searches=1 + args.then)
+    spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
+    results = Results(args, study, how, found, _placements(study, found), spent, ended)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if args.json else results.text())
     if args.write_hostfile is not None:
@@ -113,14 +146,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
+def _in_turn(study: Study, again: Callable[..., Found], *, searches: int) -> tuple[list[Found], str | None]:
     """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
     found: list[Found] = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
             return found, "no node is left"
         try:
-            found.append(search(driver, study, size, how))
+            found.append(again(study=study))
         except UserError as err:
             if not found:
                 raise
@@ -165,7 +198,8 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "search": how.how,
         "unit": how.objective.unit,
     }
-    names = ("fit", "weights", "drop", "glitches", "construction", "noise", "seed")
+    asked["probe"] = probes_from_arguments(args, study)
+    names = ("fit", "weights", "drop", "glitches", "outliers", "bootstrap", "construction", "noise", "seed")
     if args.predictor not in FORMS:
         return asked | dict.fromkeys(names)
     settings = npt_settings_from_arguments(args)
@@ -175,6 +209,8 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "weights": settings.weights,
         "drop": list(settings.drop),
         "glitches": settings.glitch_k,
+        "outliers": settings.outliers,
+        "bootstrap": args.bootstrap or None,
         "construction": list(construction_from_arguments(args)),
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
@@ -206,6 +242,8 @@ class Results:
                 "examined": one.choice.examined,
                 "search_s": one.search_s,
                 "gather_s": one.gather_s,
+                "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in one.probed],
+                "probability_best": one.probability,
                 "flags": list(one.choice.flags),
                 "hostfile": list(placement),
             }
@@ -233,14 +271,25 @@ class Results:
             lines.append(
                 f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
             )
-            lines.append(f"    estimated {duration(choice.time_s)}" + _value(self.how, choice))
+            how = "probed at" if one.probed else "estimated"
+            lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
             lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
+            lines += [f"    {line}" for line in said_of(one, self.args)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
         return "\n".join(folded_lines(lines))
+
+
+def said_of(found: Found, args: argparse.Namespace) -> list[str]:
+    """Return sentences about the probes and the bootstrap of a search, where it had any."""
+    said = [comparison_text(found.probed)] if found.probed else []
+    if found.probability is not None:
+        share = "no model" if math.isnan(found.probability) else f"{100 * found.probability:.0f} %"
+        said.append(f"the best by the models of {share} of {args.bootstrap} resamplings of the measurements")
+    return said
 
 
 def _value(how: Search, choice: Choice) -> str:

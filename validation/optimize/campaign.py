@@ -23,6 +23,7 @@ from predictor.npt.measurements import Measurements
 from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
 from predictor.optimize.options import add_search_arguments
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
+from predictor.optimize.probes import Probing, choose_by_probes
 from predictor.registry import predictor
 from validation.optimize.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.optimize.errors import best_constant, estimation_error, judge
@@ -43,7 +44,7 @@ class Outcomes:
         self.case, self.runner, self.seeds = case, runner, seeds
         self.brokers = brokers(case.settings, runner)
         if case.models:
-            case.study.equations  # raises an error for an app without equations
+            _ = case.study.equations  # raises an error for an app without equations
         self.truths: dict[int, Truth] = {}  # by size
         self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs that the models were fitted to
 
@@ -92,21 +93,38 @@ class Outcomes:
             else:
                 use = used
             try:
-                fitted = fitted or npt_driver(noisy.where(use), self.case.study.equations, quiet)
+                if fitted is None or quiet.weights == "local":
+                    fitted = npt_driver(noisy.where(use), self.case.study.equations, quiet, near=size)
             except UserError as err:  # such as too many glitches: no answer with this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
-                yield self._row(size, model.name, fitted, noise=noise, fit_s=fitted.fit_s)
+                yield self._row(size, model.name, fitted, noise=noise, fit_s=fitted.fit_s, probe=model.probe)
 
-    def _row(self, size: int, name: str, driver: Driver, *, noise: Noise = NO_NOISE, fit_s: float = 0.0) -> Row:
-        """Return the row of a driver's choice."""
+    def _row(
+        self,
+        size: int,
+        name: str,
+        driver: Driver,
+        *,
+        noise: Noise = NO_NOISE,
+        fit_s: float = 0.0,
+        probe: int = 0,
+    ) -> Row:
+        """Return the row of a driver's choice, among the ``probe`` best configurations if it is not 0."""
         started, before_s = time.perf_counter(), driver.gathered.wall_s
         choice, refusal, space = None, "", self.truths[size].space
+        probes = Gathered()
         try:
-            choice = driver.estimate(space, size).choose(space)
+            estimates = driver.estimate(space, size)
+            if probe:
+                probing = Probing(probe, self.brokers(()), noise)
+                made = choose_by_probes(self.case.study, space, size, estimates, probing)
+                choice, probes = made.choice, made.gathered
+            else:
+                choice = estimates.choose(space)
         except OutOfRange as err:
             refusal = str(err)
-        gathered = driver.gathered
+        gathered = driver.gathered + probes
         search_s = time.perf_counter() - started - (gathered.wall_s - before_s)
         return self._answer(size, name, choice, refusal, gathered, noise=noise, fit_s=fit_s, search_s=search_s)
 

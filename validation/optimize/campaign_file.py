@@ -18,6 +18,7 @@ from predictor.allocation.sizes import paper_sizes
 from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
+from predictor.optimize.probes import check_probes
 from predictor.optimize.study import Study
 from predictor.plugins import within
 from predictor.registry import predictor
@@ -31,7 +32,7 @@ _KEYS = {
         *("app", "construction", "evaluation", "nodes", "processes", "params", "efficiency"),
         *("models", "predictors", "static"),
     ),
-    "models": ("form", "fit", "weights", "drop", "glitches", "noise", "largest"),
+    "models": ("form", "fit", "weights", "drop", "glitches", "outliers", "probe", "noise", "largest"),
 }
 
 
@@ -41,11 +42,13 @@ class ModelCase:
 
     settings: NptSettings  # without the seed
     largest: int | None  # largest size that they are fitted to; None: all sizes
+    probe: int = 0  # number of their best configurations that are probed
 
     @property
     def name(self) -> str:
         """Name of the models in tables and figures."""
-        return self.settings.name + ("" if self.largest is None else f", N to {self.largest}")
+        probed = f", best of {self.probe} probed" if self.probe else ""
+        return self.settings.name + ("" if self.largest is None else f", N to {self.largest}") + probed
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,11 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         [[studies.models]]
         form = "npt"                        # or "nt", "pt", "pt-printed"
         fit = "nnls"                        # or "ls"
-        weights = "absolute"                # as in the paper; or "relative", as in single choices
+        weights = "absolute"                # as in the paper; or "relative", as in single choices, or "local"
         drop = ["log P"]                    # terms to leave out
         glitches = 0.9                      # k of the glitch rule; glitches are left out
+        outliers = "cross-validate"         # or "reject"; default "keep"
+        probe = 3                           # number of the best configurations that are probed; default 0
         noise = [0, 0.02]                   # standard deviations of the noise of the measured times
         largest = 112                       # largest size that the models are fitted to
 
@@ -211,9 +216,12 @@ def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> I
         weights, drop = entry.text("weights", "absolute"), entry.list_of("drop", [], str, "names of terms")
         glitch_k = entry.number("glitches") if entry.has("glitches") else None
         with _about(entry):
-            settings = NptSettings(form, method, weights, tuple(drop), glitch_k, Noise(float(noise)))
+            settings = NptSettings(
+                form, method, weights, tuple(drop), glitch_k, entry.text("outliers", "keep"), Noise(float(noise))
+            )
             settings.check(study.equations, runs)
-        yield ModelCase(settings, largest)
+            check_probes(probe := entry.integer("probe", 0), "probe")
+        yield ModelCase(settings, largest, probe)
 
 
 @contextmanager
