@@ -188,6 +188,7 @@ class Outcomes:
         return Row(
             app=self.case.study.app,
             size=size,
+            small=size < self.case.small_below,
             model=model,
             optimum=str(optimum),
             optimum_s=truth.time_s(optimum),

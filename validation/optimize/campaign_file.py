@@ -30,7 +30,7 @@ _KEYS = {
     "": ("scenario", "network", "studies", "seeds"),
     "studies": (
         *("app", "construction", "evaluation", "nodes", "processes", "params", "efficiency"),
-        *("models", "predictors", "static"),
+        *("small_below", "models", "predictors", "static"),
     ),
     "models": ("form", "fit", "weights", "drop", "glitches", "outliers", "probe", "noise", "largest"),
 }
@@ -62,6 +62,7 @@ class StudyCase:
     models: tuple[ModelCase, ...]
     predictors: tuple[str, ...]
     static: tuple[Configuration, ...]  # used for every size (section 6.1)
+    small_below: int = 0  # the mean epsilon is given also without the sizes below it
 
     @property
     def homogeneous(self) -> list[tuple[Configuration, int]]:
@@ -91,6 +92,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         app = "himeno"                      # an app with free sizes
         construction = [32, 48]             # sizes to measure; default: those of the NP-T paper
         evaluation = [64, 256]              # sizes to choose configurations for; default likewise
+        small_below = 48                    # give the mean epsilon also without smaller sizes; default: the paper's
         nodes = [4, 4, 4]                   # most nodes of each cluster; default: the paper's on its cluster, else all
         processes = [2, 2, 1]               # most processes on a node of each cluster; default likewise
         params = { niter = 100 }            # parameters of the app
@@ -178,6 +180,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
         evaluation=evaluation,
         models=tuple(model for one in tables for model in _models(one, study, construction)),
         predictors=tuple(within(folder, name) for name in entry.list_of("predictors", [], str, "names")),
+        small_below=entry.integer("small_below", paper.small_below if paper else 0),
         static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),
     )
     with _about(entry, "evaluation, params"):
