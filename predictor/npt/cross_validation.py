@@ -33,18 +33,10 @@ def _errors(measurements: Measurements, fit_near: FitNear, size: float) -> Itera
         models = fit_near(measurements.where(~own), size)
     except UserError:
         return
-    for row in np.flatnonzero(own):
+    for row in np.flatnonzero(own).tolist():
         try:
             time_s, _ = models.predict(measurements.configuration(row), size)
         except OutOfRange:
             continue
         if time_s > 0:
             yield float(abs(np.log(time_s / measurements.time_s[row])))
-
-
-def better_without_outliers(measurements: Measurements, keeping: FitNear, rejecting: FitNear) -> bool:
-    """Return whether leaving outliers out of the fit predicts the runs of other sizes better.
-
-    Both ways are judged by all runs, outliers included, which are hardly predictable in either way.
-    """
-    return cross_validated_error(measurements, rejecting) < cross_validated_error(measurements, keeping)

@@ -33,6 +33,7 @@ def fit_models(
     glitch_k: float | None = None,
     reference_pes: int | None = None,
     near: float | None = None,
+    width: float = 1.0,
     reject: bool = False,
 ) -> NptModels:
     """Fit models to measurements; a sub-cluster and M_i without measurements get no model.
@@ -47,6 +48,7 @@ def fit_models(
         glitch_k: Leave out glitches below this share of the performance, 0.9 in the paper (section 5.6); None: keep.
         reference_pes: For P-T models, the number of PEs of the reference time; None: the largest measured one.
         near: For local weights, the size N near which the models are to hold; None: the largest measured one.
+        width: For local weights, their width as a share of the measured range (nearness.py).
         reject: Leave out the runs that are far slower than the model of the others (outliers.py).
 
     Raises:
@@ -59,7 +61,7 @@ def fit_models(
         raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
     excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
     fitter = _Fitter(
-        measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights, near=near,
+        measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights, near=near, width=width,
         reject=reject,
     )  # fmt: skip
     single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
@@ -87,10 +89,12 @@ class _Fitter:
         method: str,
         weights: str,
         near: float | None,
+        width: float,
         reject: bool,
     ):
         self.data, self.excluded, self.reject = measurements, excluded, reject
         self.outlying = np.zeros(len(measurements), bool)  # rows that were rejected
+        self.width = width
         self.near = float(measurements.size.max()) if near is None else near
         self.form, self.method, self.weights = form, method, weights
         self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
@@ -188,11 +192,13 @@ class _Fitter:
     def _divisors_s(self, rows: np.ndarray) -> np.ndarray:
         """Return what the residuals of the rows that are not excluded are divided by, s."""
         kept = rows[~self.excluded[rows]]
-        times_s = self.data.time_s[kept]
+        times_s: np.ndarray = self.data.time_s[kept]
         if self.weights != "local":
             return times_s
         sizes, ranks = self.data.size, self.data.total[rows]
-        near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()))
-        near_ranks = nearness(self.data.total[kept], float(ranks.max()), float(ranks.min()), float(ranks.max()))
+        near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()), width=self.width)
+        near_ranks = nearness(
+            self.data.total[kept], float(ranks.max()), float(ranks.min()), float(ranks.max()), width=self.width
+        )
         divisors_s: np.ndarray = times_s / (near_size * near_ranks)
         return divisors_s

@@ -35,9 +35,8 @@ def outliers(fit_where: Callable[[np.ndarray], Fit], times_s: np.ndarray) -> np.
         if not (model_s > 0).all():  # a wrecked model judges no run
             break
         excess = np.log(times_s[kept] / model_s)
-        deviation = 1.4826 * np.median(np.abs(excess - np.median(excess)))
         worst = int(excess.argmax())
-        if excess[worst] - np.median(excess) <= max(DEVIATIONS * deviation, LEAST_EXCESS):
+        if not is_far_slower(excess)[worst]:
             break
         fewer = kept.copy()
         fewer[np.flatnonzero(kept)[worst]] = False
@@ -47,3 +46,11 @@ def outliers(fit_where: Callable[[np.ndarray], Fit], times_s: np.ndarray) -> np.
             break
         kept = fewer
     return ~kept
+
+
+def is_far_slower(excess: np.ndarray) -> np.ndarray:
+    """Return a mask of the runs whose excess, log(time / model), is far above that of the others."""
+    above = excess - np.median(excess)
+    deviation = 1.4826 * np.median(np.abs(above))
+    mask: np.ndarray = above > max(DEVIATIONS * deviation, LEAST_EXCESS)
+    return mask

@@ -28,7 +28,7 @@ from predictor.evidence.plan import planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
-from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES
+from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
 from predictor.optimize.probes import PROBES, Probing, check_probes
 from predictor.optimize.study import Study
 from predictor.registry import predictor
@@ -47,6 +47,8 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
     """
     space = study.space(args.size)
     targets = [study.target(space.configuration(row), args.size) for row in range(len(space))]
+    if args.predictor in FORMS and args.measurements is not None:
+        return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if args.predictor in FORMS:
         sizes = construction_from_arguments(args)
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
@@ -142,20 +144,20 @@ def probes_from_arguments(args: argparse.Namespace, study: Study) -> int:
     Raises:
         UserError: The options do not fit together.
     """
-    plain = args.objective == "time" and args.search == "exhaustive"
+    plain = args.objective == "time" and args.search == "exhaustive" and args.measurements is None
     if args.probe is None:
         return PROBES if plain and args.predictor in FORMS and study.problem(args.size).iterative else 0
     where = f"--probe {args.probe}"
     check_probes(args.probe, where)
     if args.probe and not plain:
-        problem = "probes are times, compared after an exhaustive search for the least time"
-        raise UserError(where, problem, "Leave it out, or leave out --objective and --search")
+        problem = "probes are simulated times, compared after an exhaustive search for the least time"
+        raise UserError(where, problem, "Leave it out, or leave out --objective, --search and --measurements")
     number: int = args.probe
     return number
 
 
 def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
-    """Check --probe and --bootstrap before anything runs.
+    """Check --probe, --bootstrap and --measurements before anything runs.
 
     Raises:
         UserError: A value is out of its range, or the options do not fit together.
@@ -164,6 +166,16 @@ def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
     if args.bootstrap is not None and not 0 <= args.bootstrap <= MOST_RESAMPLINGS:
         remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
         raise UserError(f"--bootstrap {args.bootstrap}", "not a number of resamplings", remedy)
+    if args.measurements is None:
+        if args.unpredictable is not None:
+            raise UserError("--unpredictable", "goes with --measurements", "Leave it out")
+        return
+    if args.unpredictable is not None and args.unpredictable not in UNPREDICTABLE:
+        known = known_names(args.unpredictable, UNPREDICTABLE)
+        raise UserError(f"--unpredictable {args.unpredictable}", "no such word", known)
+    for name in ("construction", "noise", "seed"):
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name}", "is about simulated measurements, not --measurements", "Leave it out")
 
 
 def probing_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
@@ -182,7 +194,10 @@ def refuse_model_arguments(args: argparse.Namespace) -> None:
     Raises:
         UserError: Such an option is given.
     """
-    for name in ("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"):
+    for name in (
+        *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
+        *("measurements", "unpredictable"),
+    ):
         if getattr(args, name) not in (None, []):
             problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
 from predictor.base import Cost
+from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.optimize.arguments import (
     Search,
     check_choice_arguments,
@@ -36,8 +37,9 @@ from predictor.optimize.arguments import (
     search_from_arguments,
     study_from_arguments,
 )
-from predictor.optimize.drivers import Driver, Gathered, NptDriver, measure, npt_driver
+from predictor.optimize.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
 from predictor.optimize.names import FORMS
+from predictor.optimize.own_measurements import alone, read_measured
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.probes import Probed, Probing, choose_by_probes, comparison_text
 from predictor.optimize.study import Study
@@ -103,11 +105,33 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
         study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
         return driver
     models = npt_settings_from_arguments(args)
+    if args.measurements is not None:
+        return own_driver(args, study, models)
     runs = list(study.homogeneous(construction_from_arguments(args)))
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
     return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=args.size)
+
+
+def own_driver(args: argparse.Namespace, study: Study, models: NptSettings) -> NptDriver:
+    """Return a driver by the user's own measurements; say how predictable they are.
+
+    Raises:
+        UserError: The file is wrong, its runs do not suffice, or they are not predictable.
+    """
+    measured = read_measured(args.measurements, study.app, study.limits.sub_clusters)
+    single = alone(measured)
+    if not len(single.measurements):
+        raise UserError(args.measurements, "no run on a single cluster", "Measure each cluster alone")
+    judging = replace(models, weights="relative", outliers="reject")
+    judged = checks(measured.measurements, npt_driver(single, study.equations, judging, near=args.size).models)
+    failed = [check for check in judged if check.verdict == REFUSED]
+    if failed and args.unpredictable != "caution":
+        remedy = "Find the cause and measure again, or give --unpredictable caution"
+        raise UserError(f"{args.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = npt_driver(single, study.equations, models, near=args.size)
+    return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -199,7 +223,18 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "unit": how.objective.unit,
     }
     asked["probe"] = probes_from_arguments(args, study)
-    names = ("fit", "weights", "drop", "glitches", "outliers", "bootstrap", "construction", "noise", "seed")
+    names = (
+        "fit",
+        "weights",
+        "drop",
+        "glitches",
+        "outliers",
+        "bootstrap",
+        "construction",
+        "measurements",
+        "noise",
+        "seed",
+    )
     if args.predictor not in FORMS:
         return asked | dict.fromkeys(names)
     settings = npt_settings_from_arguments(args)
@@ -211,7 +246,8 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
         "bootstrap": args.bootstrap or None,
-        "construction": list(construction_from_arguments(args)),
+        "construction": None if args.measurements else list(construction_from_arguments(args)),
+        "measurements": args.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
     }
@@ -279,7 +315,8 @@ class Results:
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
-        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
+        how = "measured" if self.args.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
 
 

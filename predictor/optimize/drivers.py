@@ -19,13 +19,14 @@ from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.npt.bootstrap import probability_best
-from predictor.npt.cross_validation import better_without_outliers
+from predictor.npt.cross_validation import cross_validated_error
 from predictor.npt.equations import Equations
 from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
 from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
+from predictor.npt.nearness import WIDTHS
 from predictor.optimize.names import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
 from predictor.optimize.noise import check_noise, perturb
 from predictor.optimize.study import Study
@@ -124,6 +125,14 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """Settings of a fit that the measurements decide."""
+
+    reject: bool  # leave outliers out
+    width: float  # of local weights
+
+
+@dataclass(frozen=True)
 class NptSettings:
     """Form of the models and the way to fit them; see predictor.npt.fitting.fit_models.
 
@@ -171,14 +180,14 @@ class NptSettings:
         extra += said[self.outliers]
         return ", ".join([f"{forms.get(self.form, self.form)}/{self.method.upper()}", *extra])
 
-    def fit(self, measurements: Measurements, equations: Equations, *, near: float, reject: bool) -> NptModels:
+    def fit(self, measurements: Measurements, equations: Equations, *, near: float, tuning: Tuning) -> NptModels:
         """Fit models to measurements, which contain the noise already.
 
         Args:
             measurements: The runs.
             equations: Terms of the program's time.
             near: The N near which models with local weights are to hold.
-            reject: Leave outliers out.
+            tuning: Settings that the measurements themselves have decided.
 
         Raises:
             UserError: The models cannot be fitted.
@@ -192,22 +201,28 @@ class NptSettings:
             drop=self.drop,
             glitch_k=self.glitch_k,
             near=near,
-            reject=reject,
+            width=tuning.width,
+            reject=tuning.reject,
         )
 
-    def rejects(self, measurements: Measurements, equations: Equations) -> bool:
-        """Return whether the fit leaves outliers out; with "cross-validate", whether that predicts other sizes better.
+    def tuned(self, measurements: Measurements, equations: Equations) -> Tuning:
+        """Return the settings that predict the runs of left-out sizes best, of those that are open.
 
-        Raises:
-            UserError: The models cannot be fitted.
+        Open are the width of local weights, and with "cross-validate" whether outliers are left out.  All are judged
+        by all runs, outliers included, which none of them predicts.
         """
-        if self.outliers != "cross-validate":
-            return self.outliers == "reject"
-        keeping, rejecting = (
-            lambda runs, near, reject=reject: self.fit(runs, equations, near=near, reject=reject)
-            for reject in (False, True)
-        )
-        return better_without_outliers(measurements, keeping, rejecting)
+        rejects = (False, True) if self.outliers == "cross-validate" else (self.outliers == "reject",)
+        widths = WIDTHS if self.weights == "local" else WIDTHS[-1:]
+        candidates = [Tuning(reject, width) for reject in rejects for width in widths]
+        if len(candidates) == 1:
+            return candidates[0]
+
+        def error(tuning: Tuning) -> float:
+            return cross_validated_error(
+                measurements, lambda runs, near: self.fit(runs, equations, near=near, tuning=tuning)
+            )
+
+        return min(candidates, key=error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,10 +270,11 @@ class NptDriver:
     fit_s: float  # wall time of the fit
     runs: Measurements  # those that the models were fitted to, with their noise
     refit: Callable[[Measurements], NptModels]  # fits models to other times of these runs in the same way
+    cautions: tuple[str, ...] = ()  # about the runs
 
     def estimate(self, space: Space, size: int) -> Estimates:
         """Estimate every configuration of the space at N = ``size``."""
-        flags = self.models.flags(size)
+        flags = (*self.models.flags(size), *self.cautions)
         if left_out := int(self.models.outliers.sum()):
             flags = (*flags, f"{left_out} of {number_of(len(self.runs), 'run')} left out of the fit as outliers")
         return Estimates(*self.models.times(space, size), flags=flags)
@@ -268,18 +284,22 @@ class NptDriver:
         return probability_best(self.runs, self.refit, space, size, chosen, resamplings=resamplings)
 
 
-def npt_driver(measured: Measured, equations: Equations, settings: NptSettings, *, near: float) -> NptDriver:
+def npt_driver(
+    measured: Measured, equations: Equations, settings: NptSettings, *, near: float, tuning: Tuning | None = None
+) -> NptDriver:
     """Fit models to the measurements, with the noise of the settings, for a choice at N = ``near``.
+
+    ``tuning`` is what ``settings.tuned`` has returned for these measurements; None: it is called.
 
     Raises:
         UserError: The models cannot be fitted.
     """
     started = time.perf_counter()
     runs = settings.noise.of(measured.measurements)
-    reject = settings.rejects(runs, equations)
+    tuned = settings.tuned(runs, equations) if tuning is None else tuning
 
     def refit(runs: Measurements) -> NptModels:
-        return settings.fit(runs, equations, near=near, reject=reject)
+        return settings.fit(runs, equations, near=near, tuning=tuned)
 
     models = refit(runs)
     return NptDriver(models, measured.gathered, time.perf_counter() - started, runs, refit)

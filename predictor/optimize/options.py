@@ -53,6 +53,15 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out measurements that perform at most K times as well as the next smaller size (the paper: 0.9)",
     )  # fmt: skip
     parser.add_argument(
+        "--measurements", metavar="FILE.csv",
+        help="choose by runs that were measured on a real cluster, instead of simulated ones: the columns size, "
+        "configuration, time_s; checks first whether they are predictable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unpredictable", metavar="refuse|caution", type=str.lower,
+        help="what to do if --measurements fail a check of predictability: refuse to choose (default), or say so",
+    )  # fmt: skip
+    parser.add_argument(
         "--outliers", metavar="|".join(OUTLIERS), type=str.lower,
         help="runs far slower than the model of the others: keep them (default), reject them, or do what predicts "
         "left-out sizes better",

@@ -86,7 +86,7 @@ class Outcomes:
         quiet = replace(model.settings, noise=NO_NOISE)  # the measurements contain the noise already
         sizes = noisy.measurements.size
         used = sizes <= (np.inf if model.largest is None else model.largest)
-        fitted = None
+        fitted, tuning = None, None
         for size in self.case.evaluation:
             if quiet.form == "nt":  # all configurations: the runs of this size would be the answer
                 fitted, use = None, used & (sizes != size)
@@ -94,7 +94,10 @@ class Outcomes:
                 use = used
             try:
                 if fitted is None or quiet.weights == "local":
-                    fitted = npt_driver(noisy.where(use), self.case.study.equations, quiet, near=size)
+                    runs, terms = noisy.where(use), self.case.study.equations
+                    if tuning is None or quiet.form == "nt":  # the same at all sizes that have the same runs
+                        tuning = quiet.tuned(runs.measurements, terms)
+                    fitted = npt_driver(runs, terms, quiet, near=size, tuning=tuning)
             except UserError as err:  # such as too many glitches: no answer with this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
