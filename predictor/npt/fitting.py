@@ -61,8 +61,8 @@ def fit_models(
         raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
     excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
     fitter = _Fitter(
-        measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights, near=near, width=width,
-        reject=reject,
+        measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights, near=near,
+        width=width, reject=reject,
     )  # fmt: skip
     single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
     curves, whole = None, {}
