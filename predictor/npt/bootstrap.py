@@ -19,6 +19,9 @@ from predictor.npt.measurements import Measurements
 from predictor.npt.models import NptModels
 
 
+ROUNDING = 1e-9  # times that differ less are equal
+
+
 def probability_best(
     measurements: Measurements,
     fit: Callable[[Measurements], NptModels],
@@ -51,7 +54,7 @@ def probability_best(
             times_s, _ = fit(drawn).times(space, size)
         except UserError:  # models without the terms that the draw needs
             continue
-        best.append(times_s[row] <= np.nanmin(times_s))
+        best.append(times_s[row] <= np.nanmin(times_s) * (1 + ROUNDING))
     return float(np.mean(best)) if best else float("nan")
 
 
