@@ -78,7 +78,8 @@ def search(
     """Search the study's space for problems of size N = ``size``; ``resamplings``: of the bootstrap, 0 for none."""
     started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
-    probed, probes = (), Gathered()
+    probed: tuple[Probed, ...] = ()
+    probes = NOTHING
     if probing is None or not probing.count:
         choice = how.choose(driver, space, size)
     else:
