@@ -18,7 +18,6 @@ from predictor.base import OutOfRange
 from predictor.npt.measurements import Measurements
 from predictor.npt.models import NptModels
 
-
 ROUNDING = 1e-9  # times that differ less are equal
 
 
