@@ -434,9 +434,8 @@ def test_probes_local_weights_and_small_sizes_in_a_campaign(run):
 @pytest.mark.parametrize("name", ["ichikawa-choices", "two-speeds-choices"])
 def test_the_campaigns_of_choices_have_probes_for_every_program(pytestconfig, name):
     studies = read_allocation_campaign(pytestconfig.rootpath / "examples" / f"{name}.toml").studies
-    assert {case.study.app: [model.probe for model in case.models if model.probe] for case in studies} == dict.fromkeys(
-        ("himeno", "fem", "hpl", "fft"), [3, 3]
-    )
+    probes = {case.study.app: [model.probe for model in case.models if model.probe] for case in studies}
+    assert probes == {app: [3, 3] for app in ("himeno", "fem", "hpl", "fft")}
 
 
 def test_the_example_is_the_papers_evaluation(pytestconfig):
