@@ -17,6 +17,7 @@ from platforms.arguments import platform_from_arguments
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
+from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
@@ -54,7 +55,13 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)))
+        probes = probes_from_arguments(args, study)
+        remark = (
+            f"then at most {number_of(probes * (1 + getattr(args, 'then', 0)), 'probe')}, of configurations that these runs decide"
+            if probes
+            else ""
+        )
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
     return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 
@@ -233,7 +240,7 @@ class Search:
 def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float) -> Choice:
     """Return the choice of branch and bound, with the reasons to distrust the models."""
     choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
-    return replace(choice, flags=(*choice.flags, *driver.models.flags(size)))
+    return replace(choice, flags=(*choice.flags, *driver.flags(size)))
 
 
 def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:

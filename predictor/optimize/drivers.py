@@ -274,10 +274,14 @@ class NptDriver:
 
     def estimate(self, space: Space, size: int) -> Estimates:
         """Estimate every configuration of the space at N = ``size``."""
+        return Estimates(*self.models.times(space, size), flags=self.flags(size))
+
+    def flags(self, size: int) -> tuple[str, ...]:
+        """Return reasons to distrust the estimates at N = ``size``."""
         flags = (*self.models.flags(size), *self.cautions)
         if left_out := int(self.models.outliers.sum()):
             flags = (*flags, f"{left_out} of {number_of(len(self.runs), 'run')} left out of the fit as outliers")
-        return Estimates(*self.models.times(space, size), flags=flags)
+        return flags
 
     def probability_best(self, space: Space, size: int, chosen: Configuration, resamplings: int) -> float:
         """Return the share of resampled measurements by which the choice is the best; see predictor.npt.bootstrap."""
