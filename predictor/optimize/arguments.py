@@ -55,11 +55,9 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        probes = probes_from_arguments(args, study)
+        probes = probes_from_arguments(args, study) * (1 + getattr(args, "then", 0))
         remark = (
-            f"then at most {number_of(probes * (1 + getattr(args, 'then', 0)), 'probe')}, of configurations that these runs decide"
-            if probes
-            else ""
+            f"then at most {number_of(probes, 'probe')}, of configurations that these runs decide" if probes else ""
         )
         return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
