@@ -133,7 +133,7 @@ def comparison_text(probed: Sequence[Probed]) -> str:
 
     >>> a, b = (Configuration(((pes, 1),)) for pes in (2, 3))
     >>> comparison_text([Probed(a, 5.0, 4.0), Probed(b, 4.5, 4.4)])
-    'probed 2 configurations: the second best, (3,1), is within 10 % of the chosen one'
+    'probed 2 configurations: the second best, (3,1), is within 10.0 % of the chosen one'
     """
     if len(probed) < 2:
         return "probed 1 configuration: there is no other number of processes"
