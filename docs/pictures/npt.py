@@ -73,7 +73,7 @@ def _draw_sizes(axes: Axes, made: Case, name: str, part: Part) -> None:
     plain_log(axes, "y", [0.1, 1, 10, 100])
     axes.set_xlabel("size N")
     axes.set_ylabel("time T_i, s (logarithmic)")
-    axes.set_title(f"Cluster {name} alone: runs (points) and equation (4)", fontsize=10)
+    axes.set_title(f"Cluster {name} alone: runs (points) and fitted curves", fontsize=10)
     axes.set_xlim(sizes[0] - 5, SIZE + 55)
     axes.grid()
 

@@ -16,6 +16,7 @@ class PaperSizes:
 
     construction: tuple[int, ...]  # sizes N that are measured on homogeneous sub-clusters
     evaluation: tuple[int, ...]  # sizes N for which a configuration is chosen
+    small_below: int  # sizes below it are small: the paper gives errors also without them
     limits: Limits  # Table VI or VII
 
 
@@ -25,7 +26,10 @@ def paper_sizes() -> dict[str, PaperSizes]:
     data = tomllib.loads(Path(__file__).with_name("sizes.toml").read_text("utf-8"))
     return {
         app: PaperSizes(
-            tuple(entry["construction"]), tuple(entry["evaluation"]), Limits(entry["nodes"], entry["processes"])
+            tuple(entry["construction"]),
+            tuple(entry["evaluation"]),
+            entry["small_below"],
+            Limits(entry["nodes"], entry["processes"]),
         )
         for app, entry in data.items()
     }

@@ -13,7 +13,7 @@ import numpy as np
 from platforms.errors import UserError
 
 METHODS = ("ls", "nnls")
-WEIGHTS = ("absolute", "relative")  # the paper's weights, and the default weights of searches
+WEIGHTS = ("absolute", "relative", "local")  # the paper's weights, and the default weights of searches
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def fit(
         terms: Names of the terms.
         method: "ls", or "nnls" for k >= 0.
         weights: "absolute" minimises the plain sum of squares, as in the paper, in which long times count most;
-            "relative" divides every residual by ``weigh_by_s``.
+            "relative" and "local" divide every residual by ``weigh_by_s``.
         weigh_by_s: Divisors of the residuals; None: ``times_s``.
         where: Beginning of the error message.
 
@@ -69,7 +69,7 @@ def fit(
     if A.shape[0] < A.shape[1]:
         problem = f"{A.shape[0]} measurements for the {A.shape[1]} terms {', '.join(terms)}"
         raise UserError(where, problem, "Measure more sizes or numbers of PEs, or drop terms")
-    if weights == "relative":
+    if weights != "absolute":
         weight = 1 / np.asarray(b if weigh_by_s is None else weigh_by_s, float)
         A_w, b_w = A * weight[:, None], b * weight
     else:

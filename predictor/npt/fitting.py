@@ -17,6 +17,8 @@ from predictor.npt.fit import Fit, check_method, fit
 from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurements
 from predictor.npt.models import FORMS, NptModels
+from predictor.npt.nearness import nearness
+from predictor.npt.outliers import outliers
 from predictor.npt.terms import Term, columns, without
 
 
@@ -30,6 +32,9 @@ def fit_models(
     drop: Iterable[str] = (),
     glitch_k: float | None = None,
     reference_pes: int | None = None,
+    near: float | None = None,
+    width: float = 1.0,
+    reject: bool = False,
 ) -> NptModels:
     """Fit models to measurements; a sub-cluster and M_i without measurements get no model.
 
@@ -38,10 +43,13 @@ def fit_models(
         equations: Terms of the program's time.
         form: See models.py; all forms except "nt" use only the homogeneous runs.
         method: "ls", the paper's first choice, or "nnls", its final one (section 5.8).
-        weights: "absolute", as in the paper, or "relative".
+        weights: "absolute", as in the paper, "relative", or "local": relative and, as in nearness.py, near a size.
         drop: Names of terms to leave out of the form's equation, such as "log P" (section 5.7).
         glitch_k: Leave out glitches below this share of the performance, 0.9 in the paper (section 5.6); None: keep.
         reference_pes: For P-T models, the number of PEs of the reference time; None: the largest measured one.
+        near: For local weights, the size N near which the models are to hold; None: the largest measured one.
+        width: For local weights, their width as a share of the measured range (nearness.py).
+        reject: Leave out the runs that are far slower than the model of the others (outliers.py).
 
     Raises:
         UserError: A name is not known, or a sub-cluster and M_i have some measurements, but too few.
@@ -52,7 +60,10 @@ def fit_models(
     if reference_pes is not None and not form.startswith("pt"):
         raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
     excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
-    fitter = _Fitter(measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights)
+    fitter = _Fitter(
+        measurements, excluded, equations, drop=frozenset(drop), form=form, method=method, weights=weights, near=near,
+        width=width, reject=reject,
+    )  # fmt: skip
     single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
     curves, whole = None, {}
     if form == "nt":
@@ -61,7 +72,7 @@ def fit_models(
         points = fitter.points(single_pes)
         curves = fitter.np_curves() if form == "npt" else fitter.p_curves(reference_pes)
     sizes = float(measurements.size.min()), float(measurements.size.max())
-    return NptModels(form, measurements.pes.shape[1], sizes, points, curves, whole, excluded)
+    return NptModels(form, measurements.pes.shape[1], sizes, points, curves, whole, excluded, fitter.outlying)
 
 
 class _Fitter:
@@ -77,8 +88,14 @@ class _Fitter:
         form: str,
         method: str,
         weights: str,
+        near: float | None,
+        width: float,
+        reject: bool,
     ):
-        self.data, self.excluded = measurements, excluded
+        self.data, self.excluded, self.reject = measurements, excluded, reject
+        self.outlying = np.zeros(len(measurements), bool)  # rows that were rejected
+        self.width = width
+        self.near = float(measurements.size.max()) if near is None else near
         self.form, self.method, self.weights = form, method, weights
         self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
         self.curve = () if form == "nt" else without(equations.npt if form == "npt" else equations.pt, drop)
@@ -155,12 +172,33 @@ class _Fitter:
     ) -> Fit:
         """Fit the rows that are not excluded; an error states how many were excluded."""
         left_out = int(self.excluded[rows].sum())
-        return fit(
-            design,
-            times_s,
-            [term.name for term in form],
-            method=self.method,
-            weights=self.weights,
-            weigh_by_s=self.data.time_s[rows[~self.excluded[rows]]],
-            where=f"{where} ({left_out} glitches left out)" if left_out else where,
+        where = f"{where} ({left_out} glitches left out)" if left_out else where
+        kept, divisors_s = rows[~self.excluded[rows]], self._divisors_s(rows)
+        names = [term.name for term in form]
+
+        def fit_where(mask: np.ndarray, weights: str, divisors_s: np.ndarray) -> Fit:
+            return fit(
+                design[mask], times_s[mask], names, method=self.method, weights=weights, weigh_by_s=divisors_s[mask],
+                where=where,
+            )  # fmt: skip
+
+        used = np.ones(len(kept), bool)
+        if self.reject:
+            # Found with equal weights: near its size, a local fit goes through an outlier.
+            used = ~outliers(lambda mask: fit_where(mask, "relative", self.data.time_s[kept]), times_s)
+            self.outlying[kept[~used]] = True
+        return fit_where(used, self.weights, divisors_s)
+
+    def _divisors_s(self, rows: np.ndarray) -> np.ndarray:
+        """Return what the residuals of the rows that are not excluded are divided by, s."""
+        kept = rows[~self.excluded[rows]]
+        times_s: np.ndarray = self.data.time_s[kept]
+        if self.weights != "local":
+            return times_s
+        sizes, ranks = self.data.size, self.data.total[rows]
+        near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()), width=self.width)
+        near_ranks = nearness(
+            self.data.total[kept], float(ranks.max()), float(ranks.min()), float(ranks.max()), width=self.width
         )
+        divisors_s: np.ndarray = times_s / (near_size * near_ranks)
+        return divisors_s

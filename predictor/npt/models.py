@@ -50,6 +50,7 @@ class NptModels:
     curves: Curves | None  # P-T or NP-T models by (i, M_i)
     whole: Mapping[Configuration, Fit]  # form "nt": models of heterogeneous configurations
     glitches: np.ndarray  # mask of the measurements that were left out as glitches
+    outliers: np.ndarray  # mask of the measurements that were left out as outliers
 
     def times(self, space: Space, size: float) -> tuple[np.ndarray, np.ndarray]:
         """Return T of every configuration at N = ``size``, s, and the table of T_i by (i, M_i, P).

@@ -44,7 +44,7 @@ def program_equations(asked: Problem) -> Equations:
         known = ", ".join({**TABLE_V, **NAS})
         problem = "no terms in N and P are declared for its time"
         raise OutOfRange(str(asked), problem, f"Use another predictor; programs with such equations: {known}")
-    return equations(asked.name)
+    return equations(asked.name, dict(asked.params))
 
 
 def size_of(asked: Problem) -> int:

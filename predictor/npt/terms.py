@@ -29,6 +29,8 @@ RANKS: Mapping[str, Function] = {
     "1": np.ones_like,
     "P": lambda P: P,
     "1/P": lambda P: 1 / P,
+    "P^(-1/2)": lambda P: P ** (-1 / 2),
+    "P^(-2/3)": lambda P: P ** (-2 / 3),
     "log P": np.log,
 }
 
@@ -47,6 +49,8 @@ class Term:
             return self.size
         if self.ranks == "1/P":
             return f"{self.size}/P"
+        if self.ranks.startswith("P^(-"):
+            return f"{self.size}/P^({self.ranks.removeprefix('P^(-')}"
         return self.ranks if self.size == "1" else f"{self.ranks} {self.size}"
 
     def __str__(self) -> str:

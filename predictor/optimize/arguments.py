@@ -17,22 +17,26 @@ from platforms.arguments import platform_from_arguments
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
+from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
 from predictor.allocation.sizes import paper_sizes
 from predictor.allocation.space import Space
+from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
 from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
-from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES
+from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
+from predictor.optimize.probes import PROBES, Probing, check_probes
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 
 _Number = TypeVar("_Number", int, float)
 
+MOST_RESAMPLINGS = 10_000  # of a bootstrap
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 
 
@@ -44,12 +48,18 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
     """
     space = study.space(args.size)
     targets = [study.target(space.configuration(row), args.size) for row in range(len(space))]
+    if args.predictor in FORMS and args.measurements is not None:
+        return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if args.predictor in FORMS:
         sizes = construction_from_arguments(args)
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)))
+        probes = probes_from_arguments(args, study) * (1 + getattr(args, "then", 0))
+        remark = (
+            f"then at most {number_of(probes, 'probe')}, of configurations that these runs decide" if probes else ""
+        )
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
     return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 
@@ -128,8 +138,59 @@ def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
         weights="relative" if args.weights is None else args.weights,
         drop=tuple(dict.fromkeys(args.drop)),
         glitch_k=args.glitches,
+        outliers="keep" if args.outliers is None else args.outliers,
         noise=Noise(0.0 if args.noise is None else args.noise, 0 if args.seed is None else args.seed),
     )
+
+
+def probes_from_arguments(args: argparse.Namespace, study: Study) -> int:
+    """Return the number of configurations to probe: --probe, or its default for the program and the search.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    plain = args.objective == "time" and args.search == "exhaustive" and args.measurements is None
+    if args.probe is None:
+        return PROBES if plain and args.predictor in FORMS and study.problem(args.size).iterative else 0
+    where = f"--probe {args.probe}"
+    check_probes(args.probe, where)
+    if args.probe and not plain:
+        problem = "probes are simulated times, compared after an exhaustive search for the least time"
+        raise UserError(where, problem, "Leave it out, or leave out --objective, --search and --measurements")
+    number: int = args.probe
+    return number
+
+
+def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
+    """Check --probe, --bootstrap and --measurements before anything runs.
+
+    Raises:
+        UserError: A value is out of its range, or the options do not fit together.
+    """
+    probes_from_arguments(args, study)
+    if args.bootstrap is not None and not 0 <= args.bootstrap <= MOST_RESAMPLINGS:
+        remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
+        raise UserError(f"--bootstrap {args.bootstrap}", "not a number of resamplings", remedy)
+    if args.measurements is None:
+        if args.unpredictable is not None:
+            raise UserError("--unpredictable", "goes with --measurements", "Leave it out")
+        return
+    if args.unpredictable is not None and args.unpredictable not in UNPREDICTABLE:
+        known = known_names(args.unpredictable, UNPREDICTABLE)
+        raise UserError(f"--unpredictable {args.unpredictable}", "no such word", known)
+    for name in ("construction", "noise", "seed"):
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name}", "is about simulated measurements, not --measurements", "Leave it out")
+
+
+def probing_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
+    """Return the way to probe, with the noise of the measurements.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    noise = npt_settings_from_arguments(args).noise if args.predictor in FORMS else Noise()
+    return Probing(probes_from_arguments(args, study), broker, noise)
 
 
 def refuse_model_arguments(args: argparse.Namespace) -> None:
@@ -138,7 +199,10 @@ def refuse_model_arguments(args: argparse.Namespace) -> None:
     Raises:
         UserError: Such an option is given.
     """
-    for name in ("construction", "fit", "weights", "drop", "glitches", "noise", "seed"):
+    for name in (
+        *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
+        *("measurements", "unpredictable"),
+    ):
         if getattr(args, name) not in (None, []):
             problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")
@@ -174,7 +238,7 @@ class Search:
 def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float) -> Choice:
     """Return the choice of branch and bound, with the reasons to distrust the models."""
     choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
-    return replace(choice, flags=(*choice.flags, *driver.models.flags(size)))
+    return replace(choice, flags=(*choice.flags, *driver.flags(size)))
 
 
 def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:

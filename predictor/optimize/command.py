@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from apps.arguments.dry_run import print_plan
@@ -21,26 +23,34 @@ from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
 from predictor.allocation.search import Choice
 from predictor.base import Cost
-from predictor.npt.tables import equations
+from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.optimize.arguments import (
     Search,
+    check_choice_arguments,
     construction_from_arguments,
     npt_settings_from_arguments,
     objective_cautions,
     plan_from_arguments,
+    probes_from_arguments,
+    probing_from_arguments,
     refuse_model_arguments,
     search_from_arguments,
     study_from_arguments,
 )
-from predictor.optimize.drivers import Driver, measure, npt_driver
+from predictor.optimize.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
 from predictor.optimize.names import FORMS
+from predictor.optimize.own_measurements import alone, read_measured
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
+from predictor.optimize.probes import Probed, Probing, choose_by_probes, comparison_text
 from predictor.optimize.study import Study
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from apps.spec.settings import Settings
+
+
+NOTHING = Gathered()
 
 
 @dataclass(frozen=True)
@@ -51,15 +61,36 @@ class Found:
     configurations: int  # number of configurations in the space
     search_s: float  # wall time of estimating and choosing, without gathering evidence
     gather_s: float  # wall time of gathering evidence during the search
+    probed: tuple[Probed, ...] = ()  # the probed configurations, by increasing time
+    probes: Gathered = NOTHING  # cost of the probes
+    probability: float | None = None  # share of resampled measurements by which the choice is the best
 
 
-def search(driver: Driver, study: Study, size: int, how: Search) -> Found:
-    """Search the study's space for problems of size N = ``size``."""
+def search(
+    driver: Driver,
+    study: Study,
+    size: int,
+    how: Search,
+    probing: Probing | None = None,
+    *,
+    resamplings: int = 0,
+) -> Found:
+    """Search the study's space for problems of size N = ``size``; ``resamplings``: of the bootstrap, 0 for none."""
     started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
-    choice = how.choose(driver, space, size)
-    gather_s = driver.gathered.wall_s - before_s
-    return Found(choice, space.count, time.perf_counter() - started - gather_s, gather_s)
+    probed: tuple[Probed, ...] = ()
+    probes = NOTHING
+    if probing is None or not probing.count:
+        choice = how.choose(driver, space, size)
+    else:
+        made = choose_by_probes(study, space, size, driver.estimate(space, size), probing)
+        choice, probed, probes = made.choice, made.probed, made.gathered
+    gather_s = driver.gathered.wall_s - before_s + probes.wall_s
+    search_s = time.perf_counter() - started - gather_s
+    probability = None
+    if resamplings and isinstance(driver, NptDriver):
+        probability = driver.probability_best(space, size, choice.configuration, resamplings)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
 
 
 def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
@@ -75,11 +106,33 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
         study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
         return driver
     models = npt_settings_from_arguments(args)
+    if args.measurements is not None:
+        return own_driver(args, study, models)
     runs = list(study.homogeneous(construction_from_arguments(args)))
-    models.check(equations(study.app), runs)
+    models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), equations(study.app), models)
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=args.size)
+
+
+def own_driver(args: argparse.Namespace, study: Study, models: NptSettings) -> NptDriver:
+    """Return a driver by the user's own measurements; say how predictable they are.
+
+    Raises:
+        UserError: The file is wrong, its runs do not suffice, or they are not predictable.
+    """
+    measured = read_measured(args.measurements, study.app, study.limits.sub_clusters)
+    single = alone(measured)
+    if not len(single.measurements):
+        raise UserError(args.measurements, "no run on a single cluster", "Measure each cluster alone")
+    judging = replace(models, weights="relative", outliers="reject")
+    judged = checks(measured.measurements, npt_driver(single, study.equations, judging, near=args.size).models)
+    failed = [check for check in judged if check.verdict == REFUSED]
+    if failed and args.unpredictable != "caution":
+        remedy = "Find the cause and measure again, or give --unpredictable caution"
+        raise UserError(f"{args.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = npt_driver(single, study.equations, models, near=args.size)
+    return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,6 +150,7 @@ def run(args: argparse.Namespace) -> int:
     study.space(args.size)  # raises errors in the limits before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
+    check_choice_arguments(args, study)
     settings = settings_from_arguments(args)
     general = objective_cautions(args, study.platform)
     said = Cautions()
@@ -105,8 +159,11 @@ def run(args: argparse.Namespace) -> int:
         return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
-        found, ended = _in_turn(driver, study, args.size, how, searches=1 + args.then)
-    results = Results(args, study, how, found, _placements(study, found), driver.gathered.cost, ended)
+        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
+        again = partial(search, driver, size=args.size, how=how, probing=probing, resamplings=args.bootstrap or 0)
+        found, ended = _in_turn(study, again, searches=1 + args.then)
+    spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
+    results = Results(args, study, how, found, _placements(study, found), spent, ended)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if args.json else results.text())
     if args.write_hostfile is not None:
@@ -114,14 +171,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _in_turn(driver: Driver, study: Study, size: int, how: Search, *, searches: int) -> tuple[list[Found], str | None]:
+def _in_turn(study: Study, again: Callable[..., Found], *, searches: int) -> tuple[list[Found], str | None]:
     """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
     found: list[Found] = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
             return found, "no node is left"
         try:
-            found.append(search(driver, study, size, how))
+            found.append(again(study=study))
         except UserError as err:
             if not found:
                 raise
@@ -166,7 +223,19 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "search": how.how,
         "unit": how.objective.unit,
     }
-    names = ("fit", "weights", "drop", "glitches", "construction", "noise", "seed")
+    asked["probe"] = probes_from_arguments(args, study)
+    names = (
+        "fit",
+        "weights",
+        "drop",
+        "glitches",
+        "outliers",
+        "bootstrap",
+        "construction",
+        "measurements",
+        "noise",
+        "seed",
+    )
     if args.predictor not in FORMS:
         return asked | dict.fromkeys(names)
     settings = npt_settings_from_arguments(args)
@@ -176,7 +245,10 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "weights": settings.weights,
         "drop": list(settings.drop),
         "glitches": settings.glitch_k,
-        "construction": list(construction_from_arguments(args)),
+        "outliers": settings.outliers,
+        "bootstrap": args.bootstrap or None,
+        "construction": None if args.measurements else list(construction_from_arguments(args)),
+        "measurements": args.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
     }
@@ -207,6 +279,8 @@ class Results:
                 "examined": one.choice.examined,
                 "search_s": one.search_s,
                 "gather_s": one.gather_s,
+                "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in one.probed],
+                "probability_best": one.probability,
                 "flags": list(one.choice.flags),
                 "hostfile": list(placement),
             }
@@ -234,14 +308,26 @@ class Results:
             lines.append(
                 f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
             )
-            lines.append(f"    estimated {duration(choice.time_s)}" + _value(self.how, choice))
+            how = "probed at" if one.probed else "estimated"
+            lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
             lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
+            lines += [f"    {line}" for line in said_of(one, self.args)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
-        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, simulated in {self.cost.wall_s:.3g} s")
+        how = "measured" if self.args.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
+
+
+def said_of(found: Found, args: argparse.Namespace) -> list[str]:
+    """Return sentences about the probes and the bootstrap of a search, where it had any."""
+    said = [comparison_text(found.probed)] if found.probed else []
+    if found.probability is not None:
+        share = "no model" if math.isnan(found.probability) else f"{100 * found.probability:.0f} %"
+        said.append(f"the best by the models of {share} of {args.bootstrap} resamplings of the measurements")
+    return said
 
 
 def _value(how: Search, choice: Choice) -> str:

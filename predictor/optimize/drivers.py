@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from platforms.errors import UserError
+from platforms.wording import number_of
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import Choice, exhaustive
 from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
+from predictor.npt.bootstrap import probability_best
+from predictor.npt.cross_validation import cross_validated_error
 from predictor.npt.equations import Equations
 from predictor.npt.fit import check_method
 from predictor.npt.fitting import fit_models
 from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
-from predictor.optimize.names import GLITCH_FACTOR, GLITCH_SHARE
+from predictor.npt.nearness import WIDTHS
+from predictor.optimize.names import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
 from predictor.optimize.noise import check_noise, perturb
 from predictor.optimize.study import Study
 
@@ -35,6 +39,9 @@ class Gathered:
     cost: Cost = field(default_factory=Cost)
     measured_s: float = 0.0  # sum of the times of all runs
     wall_s: float = 0.0  # elapsed time on this computer to gather it; runs from the store take almost no time
+
+    def __add__(self, other: Gathered) -> Gathered:
+        return Gathered(self.cost + other.cost, self.measured_s + other.measured_s, self.wall_s + other.wall_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +125,14 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """Settings of a fit that the measurements decide."""
+
+    reject: bool  # leave outliers out
+    width: float  # of local weights
+
+
+@dataclass(frozen=True)
 class NptSettings:
     """Form of the models and the way to fit them; see predictor.npt.fitting.fit_models.
 
@@ -127,15 +142,18 @@ class NptSettings:
 
     form: str = "npt"
     method: str = "nnls"
-    weights: str = "relative"  # the paper's weights are absolute; docs/planning/allocation.md compares both
+    weights: str = "relative"  # the paper's weights are absolute; docs/planning/allocation.md compares them
     drop: tuple[str, ...] = ()
     glitch_k: float | None = None
+    outliers: str = "keep"  # of names.OUTLIERS
     noise: Noise = Noise()
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise UserError(f"form {self.form!r}", "no such model", f"Known: {', '.join(FORMS)}")
         check_method(self.method, self.weights)
+        if self.outliers not in OUTLIERS:
+            raise UserError(f"outliers {self.outliers!r}", "no such word", f"Known: {', '.join(OUTLIERS)}")
         if self.glitch_k is not None:
             check_k(self.glitch_k)
 
@@ -158,7 +176,53 @@ class NptSettings:
         extra = [f"without {term}" for term in self.drop]
         extra += [] if self.weights == "absolute" else [f"{self.weights} weights"]
         extra += [] if self.glitch_k is None else [f"glitches below {self.glitch_k:g} left out"]
+        said = {"keep": [], "reject": ["outliers left out"], "cross-validate": ["outliers by cross-validation"]}
+        extra += said[self.outliers]
         return ", ".join([f"{forms.get(self.form, self.form)}/{self.method.upper()}", *extra])
+
+    def fit(self, measurements: Measurements, equations: Equations, *, near: float, tuning: Tuning) -> NptModels:
+        """Fit models to measurements, which contain the noise already.
+
+        Args:
+            measurements: The runs.
+            equations: Terms of the program's time.
+            near: The N near which models with local weights are to hold.
+            tuning: Settings that the measurements themselves have decided.
+
+        Raises:
+            UserError: The models cannot be fitted.
+        """
+        return fit_models(
+            measurements,
+            equations,
+            form=self.form,
+            method=self.method,
+            weights=self.weights,
+            drop=self.drop,
+            glitch_k=self.glitch_k,
+            near=near,
+            width=tuning.width,
+            reject=tuning.reject,
+        )
+
+    def tuned(self, measurements: Measurements, equations: Equations) -> Tuning:
+        """Return the settings that predict the runs of left-out sizes best, of those that are open.
+
+        Open are the width of local weights, and with "cross-validate" whether outliers are left out.  All are judged
+        by all runs, outliers included, which none of them predicts.
+        """
+        rejects = (False, True) if self.outliers == "cross-validate" else (self.outliers == "reject",)
+        widths = WIDTHS if self.weights == "local" else WIDTHS[-1:]
+        candidates = [Tuning(reject, width) for reject in rejects for width in widths]
+        if len(candidates) == 1:
+            return candidates[0]
+
+        def error(tuning: Tuning) -> float:
+            return cross_validated_error(
+                measurements, lambda runs, near: self.fit(runs, equations, near=near, tuning=tuning)
+            )
+
+        return min(candidates, key=error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,26 +268,42 @@ class NptDriver:
     models: NptModels
     gathered: Gathered
     fit_s: float  # wall time of the fit
+    runs: Measurements  # those that the models were fitted to, with their noise
+    refit: Callable[[Measurements], NptModels]  # fits models to other times of these runs in the same way
+    cautions: tuple[str, ...] = ()  # about the runs
 
     def estimate(self, space: Space, size: int) -> Estimates:
         """Estimate every configuration of the space at N = ``size``."""
-        return Estimates(*self.models.times(space, size), flags=self.models.flags(size))
+        return Estimates(*self.models.times(space, size), flags=self.flags(size))
+
+    def flags(self, size: int) -> tuple[str, ...]:
+        """Return reasons to distrust the estimates at N = ``size``."""
+        flags = (*self.models.flags(size), *self.cautions)
+        if left_out := int(self.models.outliers.sum()):
+            flags = (*flags, f"{left_out} of {number_of(len(self.runs), 'run')} left out of the fit as outliers")
+        return flags
+
+    def probability_best(self, space: Space, size: int, chosen: Configuration, resamplings: int) -> float:
+        """Return the share of resampled measurements by which the choice is the best; see predictor.npt.bootstrap."""
+        return probability_best(self.runs, self.refit, space, size, chosen, resamplings=resamplings)
 
 
-def npt_driver(measured: Measured, equations: Equations, settings: NptSettings) -> NptDriver:
-    """Fit models to the measurements, with the noise of the settings.
+def npt_driver(
+    measured: Measured, equations: Equations, settings: NptSettings, *, near: float, tuning: Tuning | None = None
+) -> NptDriver:
+    """Fit models to the measurements, with the noise of the settings, for a choice at N = ``near``.
+
+    ``tuning`` is what ``settings.tuned`` has returned for these measurements; None: it is called.
 
     Raises:
         UserError: The models cannot be fitted.
     """
     started = time.perf_counter()
-    models = fit_models(
-        settings.noise.of(measured.measurements),
-        equations,
-        form=settings.form,
-        method=settings.method,
-        weights=settings.weights,
-        drop=settings.drop,
-        glitch_k=settings.glitch_k,
-    )
-    return NptDriver(models, measured.gathered, time.perf_counter() - started)
+    runs = settings.noise.of(measured.measurements)
+    tuned = settings.tuned(runs, equations) if tuning is None else tuning
+
+    def refit(runs: Measurements) -> NptModels:
+        return settings.fit(runs, equations, near=near, tuning=tuned)
+
+    models = refit(runs)
+    return NptDriver(models, measured.gathered, time.perf_counter() - started, runs, refit)

@@ -10,7 +10,7 @@ from apps.arguments.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
 from platforms.arguments import add_platform_arguments
 from platforms.command import any_case
-from predictor.optimize.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, SEARCHES
+from predictor.optimize.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
 from predictor.registry import PREDICTORS, help_text
 
 FIRST_OPTIONS = (  # in the short help
@@ -41,8 +41,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--fit", metavar="nnls|ls", help="how models are fitted (default: nnls)")
     parser.add_argument(
-        "--weights", metavar="absolute|relative",
-        help="errors that the fit minimises: relative ones (default), or absolute ones in seconds, as in the paper",
+        "--weights", metavar="absolute|relative|local",
+        help="errors that the fit minimises: relative ones (default), local ones, which count more near the size and "
+        "the numbers of processes of the choice, or absolute ones in seconds, as in the paper",
     )  # fmt: skip
     parser.add_argument(
         "--drop", action="append", default=[], metavar="TERM", help='leave a term out of the models, such as "log P"'
@@ -50,6 +51,30 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--glitches", type=float, metavar="K",
         help="leave out measurements that perform at most K times as well as the next smaller size (the paper: 0.9)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--measurements", metavar="FILE.csv",
+        help="choose by runs that were measured on a real cluster, instead of simulated ones: the columns size, "
+        "configuration, time_s; checks first whether they are predictable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unpredictable", metavar="refuse|caution", type=str.lower,
+        help="what to do if --measurements fail a check of predictability: refuse to choose (default), or say so",
+    )  # fmt: skip
+    parser.add_argument(
+        "--outliers", metavar="|".join(OUTLIERS), type=str.lower,
+        help="runs far slower than the model of the others: keep them (default), reject them, or do what predicts "
+        "left-out sizes better",
+    )  # fmt: skip
+    parser.add_argument(
+        "--probe", type=int, metavar="K",
+        help="run a few iterations on the K configurations of distinct numbers of processes that are estimated to be "
+        "best, and choose among them (default: 3 where the program has iterations, otherwise 0: none; given, it runs "
+        "a program without iterations whole)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--bootstrap", type=int, metavar="B",
+        help="resample the measurements B times, and give the share in which the choice is the best (default: 0)",
     )  # fmt: skip
     parser.add_argument(
         "--construction", metavar="N1,N2,...", help="sizes that are measured (default: the paper's for its benchmarks)"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from apps.errors import KernelError
-from apps.programs.kernel import Value
+from apps.programs.kernel import Value, named_kernel
 from apps.programs.problem import Problem, sized_problem
 from apps.spec.target import Target
 from platforms.errors import UserError
@@ -14,6 +14,8 @@ from platforms.model.placement import configured
 from platforms.model.platform import Platform
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import Space
+from predictor.npt.equations import Equations
+from predictor.npt.tables import TABLE_V, equations
 
 # These limits bound the tables of times by sub-cluster, M_i and P (100 MB for three sub-clusters).
 MOST_PROCESSES = 256  # per node
@@ -58,6 +60,16 @@ class Study:
     def problem(self, size: int) -> Problem:
         """Return the problem of size N = ``size``."""
         return sized_problem(self.app, size, **self.parameters)
+
+    @property
+    def equations(self) -> Equations:
+        """The estimation equations of the program with these parameters.
+
+        Raises:
+            UserError: No equations are known for the program.
+        """
+        defaults = named_kernel(self.app).parameters if self.app in TABLE_V else {}
+        return equations(self.app, {**defaults, **self.parameters})
 
     def target(self, configuration: Configuration, size: int) -> Target:
         """Return the problem on the first P_i nodes of each cluster, with M_i consecutive ranks on each node."""

@@ -221,6 +221,45 @@ def test_an_iteration_on_two_ranks_takes_a_plane_both_ways_and_a_sum(sized, size
     assert ends[2] - ends[1] == pytest.approx(by_hand_s, rel=1e-3)
 
 
+# --- grids of ranks ---
+
+
+@pytest.mark.parametrize(
+    ("grid", "ranks"), [("slabs", 6), ("slabs", 7), ("pencils", 6), ("pencils", 7), ("pencils", 9)]
+)
+def test_slabs_and_pencils_compute_the_same_pressure(sized, grid, ranks):
+    assert sized("himeno", 17, ranks, mode="verify", grid=grid, **RUN).verified is True
+
+
+@pytest.mark.parametrize("ranks", [2, 6, 8])
+def test_slabs_exchange_whole_planes_whatever_their_number(sized, ranks):
+    # By hand: 4 bytes for each of N^2 points, to one neighbour at the ends and to two between them.
+    record = sized("himeno", 32, ranks, iterations=2, grid="slabs")
+    assert record.iteration_bytes == tuple(4 * 32**2 * (1 if rank in (0, ranks - 1) else 2) for rank in range(ranks))
+
+
+def test_pencils_exchange_along_two_axes(sized):
+    # By hand: 30 inner points, 3 x 2 ranks, blocks of 10 x 15 x 30 points; a plane across x has 17 x 32 points, one
+    # across y 12 x 32.  The middle two ranks have two neighbours along x, every rank has one along y.
+    record = sized("himeno", 32, 6, iterations=2, grid="pencils")
+    x, y = 4 * 17 * 32, 4 * 12 * 32
+    assert record.iteration_bytes == (x + y, x + y, 2 * x + y, 2 * x + y, x + y, x + y)
+
+
+@pytest.mark.parametrize(("grid", "most"), [("slabs", 10), ("pencils", 100)])
+def test_no_rank_of_slabs_or_pencils_is_without_a_point(grid, most):
+    asked = sized_problem("himeno", 12, grid=grid)
+    assert asked.allows(most)
+    assert not asked.allows(most + 1)
+    assert sized_problem("himeno", 12, grid="pencils").allows(2 * 9)
+    assert not sized_problem("himeno", 12, grid="pencils").allows(2 * 11)
+
+
+def test_a_grid_that_is_not_there_is_refused(sized):
+    with pytest.raises(KernelError, match="grid=cubes is none of slabs, pencils, boxes"):
+        sized("himeno", 12, 2, grid="cubes")
+
+
 # --- flops ---
 
 
@@ -288,7 +327,7 @@ def test_too_little_memory_for_the_arithmetic_is_said(sized):
         ("--size 2", "n is 2, not from 3"),
         ("--size 32 --param niter=0", "not positive"),
         ("--size 32 --param niter=half", "not an integer"),
-        ("--size 32 --param omega=1", "Known: niter"),
+        ("--size 32 --param omega=1", "Known: niter, grid"),
         ("--class A", "has no classes"),
     ],
 )

@@ -62,7 +62,8 @@ def test_refusals_word_by_word():
         "fit: these measurements cannot tell the terms 1, N apart. Measure more sizes or numbers of PEs, or drop terms."
     )
     assert said(lambda: check_method("qr", "absolute")) == "fit 'qr': no such method. Known: ls, nnls."
-    assert said(lambda: check_method("ls", "huber")) == "weights 'huber': no such weights. Known: absolute, relative."
+    known = "Known: absolute, relative, local."
+    assert said(lambda: check_method("ls", "huber")) == f"weights 'huber': no such weights. {known}"
 
 
 def test_a_term_that_is_always_zero_cannot_be_told_from_nothing():
@@ -95,7 +96,10 @@ def test_functions_of_sizes_and_ranks_by_hand():
         "N log N": [8 * np.log(8), 27 * np.log(27)], "N^(1/3)": [2, 3], "N^(4/3)": [16, 81],
     }  # fmt: skip
     assert {name: f(N) for name, f in SIZES.items()} == {name: pytest.approx(v) for name, v in expected.items()}
-    expected = {"1": [1, 1], "P": [2, 4], "1/P": [0.5, 0.25], "log P": [np.log(2), np.log(4)]}
+    expected = {
+        "1": [1, 1], "P": [2, 4], "1/P": [0.5, 0.25], "log P": [np.log(2), np.log(4)],
+        "P^(-1/2)": [2**-0.5, 0.5], "P^(-2/3)": [4 ** (-1 / 3), 16 ** (-1 / 3)],
+    }  # fmt: skip
     assert {name: f(P) for name, f in RANKS.items()} == {name: pytest.approx(v) for name, v in expected.items()}
 
 

@@ -38,7 +38,10 @@ speed_gflops = 20
 [wan]
 shape = "mesh"
 """
-HIMENO = "--scenario ichikawa --app himeno --construction 8,10,12,14,16 --param niter=5".split()
+SLABS = "--scenario ichikawa --app himeno --construction 8,10,12,14,16 --param niter=5 --param grid=slabs".split()
+# By hand: 20 configurations at 5 sizes, but for the two of 8 slabs at N = 8, which has 6 inner planes.
+RUNS = 20 * 5 - 2
+HIMENO = [*SLABS, "--probe", "0"]
 TABLE_VI = Limits((4, 4, 4), (2, 2, 1))
 
 
@@ -145,12 +148,12 @@ def test_the_choice_is_the_optimum_where_the_model_is_exact(pretend, ichikawa, c
 def test_all_that_is_measured_is_homogeneous_and_charged(pretend, capsys):
     done = pretend(time_s, command)
     data = chosen(capsys, [*HIMENO, "--size", "40"])
-    assert len(done.targets) == 20 * 5
+    assert len(done.targets) == RUNS
     assert {target.problem.size for target in done.targets} == {8, 10, 12, 14, 16}
     clusters = [{target.platform.cluster_of(host).name for host in target.placement} for target in done.targets]
     assert all(len(used) == 1 for used in clusters)
     node_s = sum(target.nodes * time_s(target) for target in done.targets)
-    assert data["evidence"] == {"node_s": pytest.approx(node_s), "wall_s": pytest.approx(0.25 * 100)}
+    assert data["evidence"] == {"node_s": pytest.approx(node_s), "wall_s": pytest.approx(0.25 * RUNS)}
 
 
 def test_the_host_file_is_the_configuration(pretend, ichikawa, capsys, tmp_path):
@@ -168,7 +171,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
     data = chosen(capsys, [*HIMENO, "--size", "20", "--then", "1"])
     one = {
         *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
-        *("nodes", "hostfile"),
+        *("nodes", "hostfile", "probed", "probability_best"),
     }
     asked = {
         *("app", "size", "params", "platform", "platform_hash", "most_nodes", "most_processes", "predictor"),
@@ -181,6 +184,10 @@ def test_json_has_the_documented_keys(pretend, capsys):
             "weights",
             "drop",
             "glitches",
+            "outliers",
+            "bootstrap",
+            "probe",
+            "measurements",
             "construction",
             "noise",
             "seed",
@@ -202,7 +209,7 @@ def test_later_searches_take_nodes_that_remain(pretend, capsys):
     assert min(left) >= 0
     # It ends before the tenth where no node is left; nothing is measured twice.
     assert len(turns) == 10 or left[-1] == 0
-    assert len(done.targets) == 100
+    assert len(done.targets) == RUNS
     # By hand: P_i M_i + 1 choices of each sub-cluster that still has nodes, but for the empty one.
     P = [list(pair) for pair in Configuration.parse(data["chosen"]).shares]
     rest = [4 - pes for pes, _ in P]
@@ -340,7 +347,13 @@ def test_json_says_how_it_was_asked(pretend, capsys):
     pretend(time_s, command)
     more = "--size 20 --fit ls --weights relative --noise 0.02 --seed 3 --drop N^2 --glitches 0.5"
     data = chosen(capsys, [*HIMENO, *more.split()])
-    asked = {"app": "himeno", "size": 20, "params": {"niter": 5}, "platform": "ichikawa", "predictor": "npt"}
+    asked = {
+        "app": "himeno",
+        "size": 20,
+        "params": {"niter": 5, "grid": "slabs"},
+        "platform": "ichikawa",
+        "predictor": "npt",
+    }
     asked |= {"fit": "ls", "weights": "relative", "noise": 0.02, "seed": 3, "drop": ["N^2"], "glitches": 0.5}
     asked |= {"construction": [8, 10, 12, 14, 16], "objective": "time", "search": "exhaustive"}
     assert {key: data[key] for key in asked} == asked
@@ -505,3 +518,70 @@ def test_energy_needs_watts():
     asked = SimpleNamespace(objective="energy", search="exhaustive", predictor="npt", prices=None, slack=None)
     with pytest.raises(UserError, match="--objective energy, cluster c: the platform gives no watts"):
         search_from_arguments(asked, platform)
+
+
+# Probes, outliers, bootstrap
+
+
+def test_probes_are_a_few_iterations_of_the_three_best_of_distinct_ranks(pretend, capsys):
+    done = pretend(time_s, command)
+    arguments = [*SLABS, "--size", "160", "--param", "niter=40"]
+    data = chosen(capsys, arguments)
+    probes = done.targets[RUNS:]
+    assert [target.iterations for target in probes] == [5, 5, 5]
+    assert {target.problem.size for target in probes} == {160}
+    assert len({target.nranks for target in probes}) == data["probe"] == len(data["probed"]) == 3
+    probed_s = [probe["probed_s"] for probe in data["probed"]]
+    assert probed_s == sorted(probed_s)
+    assert (data["chosen"], data["estimated_s"]) == (data["probed"][0]["configuration"], probed_s[0])
+    # Every run is charged, the probes too.
+    node_s = sum(target.nodes * time_s(target) for target in done.targets)
+    assert data["evidence"]["node_s"] == pytest.approx(node_s)
+    assert main(arguments) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"the second best, {data['probed'][1]['configuration']}, is within" in text
+
+
+def test_a_probe_corrects_a_model_that_orders_two_numbers_of_ranks_wrongly(pretend, capsys):
+    # At the size of the choice alone, 20 processes take ten times as long as at any measured size.
+    def uneven(target):
+        return time_s(target) * (10 if target.problem.size == 160 and target.nranks == 20 else 1)
+
+    pretend(uneven, command)
+    assert chosen(capsys, [*HIMENO, "--size", "160"])["ranks"] == 20
+    assert chosen(capsys, [*SLABS, "--size", "160"])["ranks"] != 20
+
+
+def test_a_program_without_iterations_is_probed_only_if_asked(pretend, capsys):
+    done = pretend(lambda target: target.problem.size / target.nranks + 1e3 * target.nranks, command)
+    arguments = "--scenario ichikawa --app fft --size 4096 --construction 256,512,1024,2048,8192".split()
+    assert chosen(capsys, arguments)["probe"] == 0
+    assert 4096 not in {target.problem.size for target in done.targets}
+    assert len(chosen(capsys, [*arguments, "--probe", "2"])["probed"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--probe -1", "--probe -1: not a number of configurations to probe"),
+        ("--probe 3 --objective energy", "--probe 3: probes are simulated times"),
+        ("--probe 3 --search branch-and-bound", "--probe 3: probes are simulated times"),
+        ("--bootstrap -1", "--bootstrap -1: not a number of resamplings"),
+        ("--outliers drop", "outliers 'drop': no such word. Known: keep, reject, cross-validate"),
+        ("--unpredictable caution", "--unpredictable: goes with --measurements"),
+    ],
+)
+def test_probes_and_bootstraps_that_cannot_be_are_refused(pretend, capsys, arguments, said):
+    pretend(time_s, command)
+    assert main([*SLABS, "--size", "20", *arguments.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_outliers_and_bootstrap_of_noisy_measurements(pretend, capsys):
+    pretend(time_s, command)
+    arguments = [*HIMENO, "--size", "14", "--noise", "0.02", "--seed", "3", "--bootstrap", "5"]
+    data = chosen(capsys, [*arguments, "--outliers", "reject", "--weights", "local"])
+    assert any("left out of the fit as outliers" in flag for flag in data["flags"])
+    assert 0 <= data["probability_best"] <= 1
+    # By hand: measurements that the model fits exactly give the same choice again and again.
+    assert chosen(capsys, [*HIMENO, "--size", "14", "--bootstrap", "5"])["probability_best"] == 1

@@ -35,7 +35,7 @@ construction = [8, 10, 12, 14, 16, 18]
 evaluation = [12, 40, 160]
 nodes = [4, 4, 0]
 processes = [1, 1, 0]
-params = { niter = 5 }
+params = { niter = 5, grid = "slabs" }
 predictors = ["hcf"]
 static = ["(1,1,0,0,0,0)", "(4,1,4,1,0,0)"]
 [[studies.models]]
@@ -313,11 +313,11 @@ def test_a_study_without_models_measures_nothing_for_them(pretend, tmp_path, cap
 
 def test_a_fit_that_cannot_be_made_is_a_row_without_answer(run, monkeypatch):
     # The times of the second seed are refused; the answers of the first seed are unchanged.
-    def fails(measured, equations, settings, made=campaign.npt_driver, calls=[]):  # noqa: B006
+    def fails(measured, equations, settings, made=campaign.npt_driver, calls=[], **how):  # noqa: B006
         calls.append(settings)
         if len(calls) == 2:
             raise UserError("NP-T model", "too few", "Give more")
-        return made(measured, equations, settings)
+        return made(measured, equations, settings, **how)
 
     monkeypatch.setattr(campaign, "npt_driver", fails)
     text = SMALL.partition("[[studies.models]]")[0].replace("[12, 40, 160]", "[160]")
@@ -413,13 +413,38 @@ def test_what_was_found_before_a_failure_is_not_lost(pretend, tmp_path, capsys, 
     capsys.readouterr()
 
 
+def test_probes_local_weights_and_small_sizes_in_a_campaign(run):
+    # At N = 160 alone, all eight nodes take ten times as long: the models do not know it, a probe does.
+    def uneven_s(target):
+        return time_s(target) * (10 if target.problem.size == 160 and target.nranks == 8 else 1)
+
+    model = '[[studies.models]]\nweights = "local"\noutliers = "cross-validate"\n'
+    text = SMALL.partition("[[studies.models]]")[0].replace('["hcf"]', "[]\nsmall_below = 41")
+    tables, _ = run(text + model + model + "probe = 2\n", time_s=uneven_s)
+    rows = tables["choices"].set_index(["model", "size"])
+    name = "NP-T/NNLS, local weights, outliers by cross-validation"
+    assert rows.loc[(name, 160), "epsilon"] > 1
+    assert rows.loc[(f"{name}, best of 2 probed", 160), "epsilon"] < 1
+    assert rows.loc[(f"{name}, best of 2 probed", 160), "evidence_node_s"] > rows.loc[(name, 160), "evidence_node_s"]
+    # By hand: of 12, 40 and 160 only 160 is not small.
+    summary = tables["choices-summary"].set_index("model")
+    assert summary.loc[name, "epsilon_without_small"] == pytest.approx(rows.loc[(name, 160), "epsilon"])
+
+
+@pytest.mark.parametrize("name", ["ichikawa-choices", "two-speeds-choices"])
+def test_the_campaigns_of_choices_have_probes_for_every_program(pytestconfig, name):
+    studies = read_allocation_campaign(pytestconfig.rootpath / "examples" / f"{name}.toml").studies
+    probes = {case.study.app: [model.probe for model in case.models if model.probe] for case in studies}
+    assert probes == {app: [3, 3] for app in ("himeno", "fem", "hpl", "fft")}
+
+
 def test_the_example_is_the_papers_evaluation(pytestconfig):
     studies = {case.study.app: case for case in read_allocation_campaign(
         pytestconfig.rootpath / "examples" / "ichikawa.toml").studies}  # fmt: skip
     # Table II: numbers of sizes and their ends.
     expected = {
         "himeno": (9, 32, 192, 10, 256),
-        "fem": (7, 72, 504, 20, 660),
+        "fem": (7, 70, 504, 20, 660),
         "hpl": (9, 400, 6400, 7, 9600),
         "fft": (9, 2**12, 2**20, 8, 2**23),
     }

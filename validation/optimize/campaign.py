@@ -20,10 +20,10 @@ from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
 from predictor.evidence.plan import planned
 from predictor.npt.measurements import Measurements
-from predictor.npt.tables import equations
 from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
 from predictor.optimize.options import add_search_arguments
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
+from predictor.optimize.probes import Probing, choose_by_probes
 from predictor.registry import predictor
 from validation.optimize.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.optimize.errors import best_constant, estimation_error, judge
@@ -44,7 +44,7 @@ class Outcomes:
         self.case, self.runner, self.seeds = case, runner, seeds
         self.brokers = brokers(case.settings, runner)
         if case.models:
-            equations(case.study.app)  # raises an error for an app without equations
+            _ = case.study.equations  # raises an error for an app without equations
         self.truths: dict[int, Truth] = {}  # by size
         self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs that the models were fitted to
 
@@ -86,28 +86,48 @@ class Outcomes:
         quiet = replace(model.settings, noise=NO_NOISE)  # the measurements contain the noise already
         sizes = noisy.measurements.size
         used = sizes <= (np.inf if model.largest is None else model.largest)
-        fitted = None
+        fitted, tuning = None, None
         for size in self.case.evaluation:
             if quiet.form == "nt":  # all configurations: the runs of this size would be the answer
                 fitted, use = None, used & (sizes != size)
             else:
                 use = used
             try:
-                fitted = fitted or npt_driver(noisy.where(use), equations(self.case.study.app), quiet)
+                if fitted is None or quiet.weights == "local":
+                    runs, terms = noisy.where(use), self.case.study.equations
+                    if tuning is None or quiet.form == "nt":  # the same at all sizes that have the same runs
+                        tuning = quiet.tuned(runs.measurements, terms)
+                    fitted = npt_driver(runs, terms, quiet, near=size, tuning=tuning)
             except UserError as err:  # such as too many glitches: no answer with this seed
                 yield self._answer(size, model.name, None, str(err), noisy.where(use).gathered, noise=noise)
             else:
-                yield self._row(size, model.name, fitted, noise=noise, fit_s=fitted.fit_s)
+                yield self._row(size, model.name, fitted, noise=noise, fit_s=fitted.fit_s, probe=model.probe)
 
-    def _row(self, size: int, name: str, driver: Driver, *, noise: Noise = NO_NOISE, fit_s: float = 0.0) -> Row:
-        """Return the row of a driver's choice."""
+    def _row(
+        self,
+        size: int,
+        name: str,
+        driver: Driver,
+        *,
+        noise: Noise = NO_NOISE,
+        fit_s: float = 0.0,
+        probe: int = 0,
+    ) -> Row:
+        """Return the row of a driver's choice, among the ``probe`` best configurations if it is not 0."""
         started, before_s = time.perf_counter(), driver.gathered.wall_s
         choice, refusal, space = None, "", self.truths[size].space
+        probes = Gathered()
         try:
-            choice = driver.estimate(space, size).choose(space)
+            estimates = driver.estimate(space, size)
+            if probe:
+                probing = Probing(probe, self.brokers(()), noise)
+                made = choose_by_probes(self.case.study, space, size, estimates, probing)
+                choice, probes = made.choice, made.gathered
+            else:
+                choice = estimates.choose(space)
         except OutOfRange as err:
             refusal = str(err)
-        gathered = driver.gathered
+        gathered = driver.gathered + probes
         search_s = time.perf_counter() - started - (gathered.wall_s - before_s)
         return self._answer(size, name, choice, refusal, gathered, noise=noise, fit_s=fit_s, search_s=search_s)
 
@@ -171,6 +191,7 @@ class Outcomes:
         return Row(
             app=self.case.study.app,
             size=size,
+            small=size < self.case.small_below,
             model=model,
             optimum=str(optimum),
             optimum_s=truth.time_s(optimum),
@@ -186,7 +207,7 @@ def everywhere(case: StudyCase) -> list[tuple[Configuration, int]]:
     """
     if all(model.settings.form != "nt" for model in case.models):
         return []
-    needed = len(equations(case.study.app).nt) + 1  # the size of the choice is left out of the fit
+    needed = len(case.study.equations.nt) + 1  # the size of the choice is left out of the fit
     least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
     runs: dict[int, list[tuple[Configuration, int]]] = {}
     for size in case.construction:

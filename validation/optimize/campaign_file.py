@@ -15,10 +15,10 @@ from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import paper_sizes
-from predictor.npt.tables import equations
 from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
+from predictor.optimize.probes import check_probes
 from predictor.optimize.study import Study
 from predictor.plugins import within
 from predictor.registry import predictor
@@ -30,9 +30,9 @@ _KEYS = {
     "": ("scenario", "network", "studies", "seeds"),
     "studies": (
         *("app", "construction", "evaluation", "nodes", "processes", "params", "efficiency"),
-        *("models", "predictors", "static"),
+        *("small_below", "models", "predictors", "static"),
     ),
-    "models": ("form", "fit", "weights", "drop", "glitches", "noise", "largest"),
+    "models": ("form", "fit", "weights", "drop", "glitches", "outliers", "probe", "noise", "largest"),
 }
 
 
@@ -42,11 +42,13 @@ class ModelCase:
 
     settings: NptSettings  # without the seed
     largest: int | None  # largest size that they are fitted to; None: all sizes
+    probe: int = 0  # number of their best configurations that are probed
 
     @property
     def name(self) -> str:
         """Name of the models in tables and figures."""
-        return self.settings.name + ("" if self.largest is None else f", N to {self.largest}")
+        probed = f", best of {self.probe} probed" if self.probe else ""
+        return self.settings.name + ("" if self.largest is None else f", N to {self.largest}") + probed
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class StudyCase:
     models: tuple[ModelCase, ...]
     predictors: tuple[str, ...]
     static: tuple[Configuration, ...]  # used for every size (section 6.1)
+    small_below: int = 0  # the mean epsilon is given also without the sizes below it
 
     @property
     def homogeneous(self) -> list[tuple[Configuration, int]]:
@@ -89,6 +92,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         app = "himeno"                      # an app with free sizes
         construction = [32, 48]             # sizes to measure; default: those of the NP-T paper
         evaluation = [64, 256]              # sizes to choose configurations for; default likewise
+        small_below = 48                    # give the mean epsilon also without smaller sizes; default: the paper's
         nodes = [4, 4, 4]                   # most nodes of each cluster; default: the paper's on its cluster, else all
         processes = [2, 2, 1]               # most processes on a node of each cluster; default likewise
         params = { niter = 100 }            # parameters of the app
@@ -98,9 +102,11 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         [[studies.models]]
         form = "npt"                        # or "nt", "pt", "pt-printed"
         fit = "nnls"                        # or "ls"
-        weights = "absolute"                # as in the paper; or "relative", as in single choices
+        weights = "absolute"                # as in the paper; or "relative", as in single choices, or "local"
         drop = ["log P"]                    # terms to leave out
         glitches = 0.9                      # k of the glitch rule; glitches are left out
+        outliers = "cross-validate"         # or "reject"; default "keep"
+        probe = 3                           # number of the best configurations that are probed; default 0
         noise = [0, 0.02]                   # standard deviations of the noise of the measured times
         largest = 112                       # largest size that the models are fitted to
 
@@ -174,6 +180,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
         evaluation=evaluation,
         models=tuple(model for one in tables for model in _models(one, study, construction)),
         predictors=tuple(within(folder, name) for name in entry.list_of("predictors", [], str, "names")),
+        small_below=entry.integer("small_below", paper.small_below if paper else 0),
         static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),
     )
     with _about(entry, "evaluation, params"):
@@ -212,9 +219,12 @@ def _models(entry: CheckedTable, study: Study, construction: Sequence[int]) -> I
         weights, drop = entry.text("weights", "absolute"), entry.list_of("drop", [], str, "names of terms")
         glitch_k = entry.number("glitches") if entry.has("glitches") else None
         with _about(entry):
-            settings = NptSettings(form, method, weights, tuple(drop), glitch_k, Noise(float(noise)))
-            settings.check(equations(study.app), runs)
-        yield ModelCase(settings, largest)
+            settings = NptSettings(
+                form, method, weights, tuple(drop), glitch_k, entry.text("outliers", "keep"), Noise(float(noise))
+            )
+            settings.check(study.equations, runs)
+            check_probes(probe := entry.integer("probe", 0), "probe")
+        yield ModelCase(settings, largest, probe)
 
 
 @contextmanager

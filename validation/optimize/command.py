@@ -15,12 +15,15 @@ from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from predictor.optimize.arguments import (
+    check_choice_arguments,
     objective_cautions,
     plan_from_arguments,
+    probing_from_arguments,
     search_from_arguments,
     study_from_arguments,
 )
-from predictor.optimize.command import driver_from_arguments, driver_name, search, settings_to_json
+from predictor.optimize.command import driver_from_arguments, driver_name, said_of, search, settings_to_json
+from predictor.optimize.predictor_driver import brokers
 from validation.optimize.errors import Judged, judge
 from validation.optimize.truth import simulate_space
 
@@ -43,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("--size", "not given", "Give the N to choose a configuration for")
     how = search_from_arguments(args, study.platform)
     settings = settings_from_arguments(args)
+    check_choice_arguments(args, study)
     space = study.space(args.size)  # raises an error for impossible options before anything runs
     study.check_iterations((args.size, ranks) for ranks in space.ranks)
     general = objective_cautions(args, study.platform)
@@ -52,24 +56,32 @@ def run(args: argparse.Namespace) -> int:
         return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
     with runner_from_arguments(args, cautions=said) as runner:
         driver = driver_from_arguments(args, study, settings, runner)
-        found = search(driver, study, args.size, how)
+        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
+        found = search(driver, study, args.size, how, probing, resamplings=args.bootstrap or 0)
         truth = simulate_space(study, args.size, settings, runner)
     judged = judge(found.choice, truth, how.objective, how.slack)
-    spent = driver.gathered.cost
+    spent = driver.gathered.cost + found.probes.cost
     if args.json:
         asked = settings_to_json(args, study, how)
-        took = {"search_s": found.search_s, "gather_s": found.gather_s}
+        took = {"search_s": found.search_s, "gather_s": found.gather_s, "probability_best": found.probability}
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
     print("\n".join(folded_lines([f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"])))
     print(text(judged))
+    print_lines(said_of(found, args))
     evidence = (
         f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
         "configurations take"
     )
     print("\n".join(folded_lines([evidence, f"search     {duration(found.search_s)}"])))
     return 0
+
+
+def print_lines(lines: list[str]) -> None:
+    """Print sentences, folded to the terminal's width; nothing for none."""
+    if lines:
+        print("\n".join(folded_lines(lines)))
 
 
 def _to_json(judged: Judged) -> dict[str, Any]:

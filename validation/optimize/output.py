@@ -108,6 +108,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     ``sizes`` is the number of sizes of the app, and ``answered`` the number of sizes with a choice for every seed.
     ``epsilon_mean`` is the mean epsilon over the sizes that have an answer; means of models that answer at different
     sizes are not comparable.  ``epsilon_sd`` is the standard deviation, over the seeds, of the mean over the sizes.
+    ``epsilon_without_small`` is the mean without the sizes below the study's ``small_below``.
     ``delta_within`` is the share of choices with \|delta\| at most 0.2.  ``optimal`` is the share of choices that are
     as fast as the optimum; there may be several optima.  Costs and times are those of one size: the largest cost and
     the median time.  The model "best constant ..." is the one configuration that, used at all sizes of the app, has the
@@ -133,6 +134,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
                 "epsilon_mean": by_seed.mean(),
                 "epsilon_sd": by_seed.std(ddof=1) if len(by_seed) > 1 else None,
                 "epsilon_max": judged["epsilon"].max(),
+                "epsilon_without_small": _without_small(group),
                 "optimal": float((judged["epsilon"] == 0).mean()) if len(judged) else None,
                 "delta_within": float((deltas.abs() <= WITHIN).mean()) if len(deltas) else None,
                 "evidence_node_s": group["evidence_node_s"].max(),
@@ -146,13 +148,20 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(summary)
 
 
+def _without_small(group: pd.DataFrame) -> float | None:
+    """Return the mean epsilon of the rows whose size is not small, None where no size is small."""
+    if not group["small"].any():
+        return None
+    return float(group[~group["small"].astype(bool)].groupby("seed")["epsilon"].mean().mean())
+
+
 def summary_text(summary: pd.DataFrame, *, wide: bool = False) -> str:
     """Return the summary as a text table for a terminal; ``wide``: with all columns."""
-    head = ["app", "model", "noise", "answered", "mean", *(["sd"] * wide), "largest", "optimal"]
+    head = ["app", "model", "noise", "answered", "mean", *(["sd", "large N"] * wide), "largest", "optimal"]
     lines = [[*head, *(["|delta|<=0.2", "evidence node-s", "fit", "search"] if wide else ["evidence node-s"])]]
     for row in rows_of(summary):
         line = [row.app, row.model, _percent(row.noise), f"{row.answered} of {row.sizes}", _percent(row.epsilon_mean)]
-        line += [_percent(row.epsilon_sd)] if wide else []
+        line += [_percent(row.epsilon_sd), _percent(row.epsilon_without_small)] if wide else []
         line += [_percent(row.epsilon_max), _percent(row.optimal, digits=0)]
         line += [_percent(row.delta_within, digits=0)] if wide else []
         line.append(significant(row.evidence_node_s))

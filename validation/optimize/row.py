@@ -12,6 +12,7 @@ class Row:
     app: str
     size: int
     model: str
+    small: bool = False  # the size is one of those without which the mean epsilon is given too
     noise: float = 0.0
     seed: int = 0
     chosen: str | None = None

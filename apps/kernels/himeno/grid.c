@@ -3,14 +3,18 @@
 #include "../harness/split.h"
 
 /* Sets `ranks` to the number of ranks along each axis. */
-static void shape(int nranks, int *ranks)
+static void shape(int nranks, Cut cut, int *ranks)
 {
+  ranks[1] = ranks[2] = 1;
+  ranks[0] = nranks;
+  if (cut == SLABS)
+    return;
   int x = 1;
   for (;; x++) { /* the smallest x for which neither other side is longer */
-    if (nranks % x || (long)x * x * x < nranks)
+    if (nranks % x || (cut == BOXES ? (long)x * x * x : (long)x * x) < nranks)
       continue;
     int face = nranks / x, y = 1;
-    while (face % y || (long)y * y < face)
+    while (face % y || (cut == BOXES ? (long)y * y : (long)y) < face)
       y++;
     if (y > x)
       continue;
@@ -21,17 +25,17 @@ static void shape(int nranks, int *ranks)
   }
 }
 
-bool grid_fits(int n, int nranks)
+bool grid_fits(int n, int nranks, Cut cut)
 {
   int ranks[AXES];
-  shape(nranks, ranks);
+  shape(nranks, cut, ranks);
   return ranks[0] <= n - 2;
 }
 
-Grid grid_make(int n, int rank, int nranks)
+Grid grid_make(int n, int rank, int nranks, Cut cut)
 {
   Grid grid = {.n = n};
-  shape(nranks, grid.ranks);
+  shape(nranks, cut, grid.ranks);
   for (int a = AXES - 1, stride = 1; a >= 0; stride *= grid.ranks[a--]) {
     int p = grid.ranks[a], place = rank / stride % p;
     grid.start[a] = 1 + split_start(n - 2, p, place);

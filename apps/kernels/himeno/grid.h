@@ -2,8 +2,8 @@
  *
  * The domain is a cube of n points along each axis x, y, z, with z fastest in memory.  The outermost points are its
  * boundary, where the pressure is given.  The ranks form a grid px >= py >= pz with the smallest px, and among such
- * grids with the smallest py; rank (ix py + iy) pz + iz is in place (ix, iy, iz).  Along an axis, the n - 2 inner
- * points are split as evenly as possible, with one more for the first places. */
+ * grids with the smallest py; slabs have py = pz = 1, pencils pz = 1.  Rank (ix py + iy) pz + iz is in place (ix, iy,
+ * iz).  Along an axis, the n - 2 inner points are split as evenly as possible, with one more for the first places. */
 #ifndef HIMENO_GRID_H
 #define HIMENO_GRID_H
 
@@ -11,6 +11,8 @@
 #include <stdbool.h>
 
 enum { AXES = 3, LEAST_N = 3, MOST_N = 46340 }; /* MOST_N: the number of points of a face must fit an int */
+
+typedef enum { SLABS, PENCILS, BOXES, CUTS } Cut; /* divided along one axis, along two, along all three */
 
 typedef struct {
   int n;
@@ -20,10 +22,10 @@ typedef struct {
 } Grid;
 
 /* Returns whether every rank owns a point. */
-bool grid_fits(int n, int nranks);
+bool grid_fits(int n, int nranks, Cut cut);
 
 /* n must be in LEAST_N .. MOST_N, and grid_fits() must hold. */
-Grid grid_make(int n, int rank, int nranks);
+Grid grid_make(int n, int rank, int nranks, Cut cut);
 
 /* Returns the number of points along an axis of a rank's block: its own, and on each side a ghost or the boundary. */
 static inline int extent(const Grid *grid, int axis) { return grid->own[axis] + 2; }

@@ -55,11 +55,13 @@ static void report(Run *run, const Fields *fields, float gosa, Reference referen
 
 int main(int argc, char **argv)
 {
+  static const char *const cuts[] = {[SLABS] = "slabs", [PENCILS] = "pencils", [BOXES] = "boxes"};
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n"), niter = run_integer(&run, "niter");
+  Cut cut = (Cut)run_choice(&run, "grid", cuts, CUTS);
   if (n < LEAST_N || n > MOST_N)
     run_refuse(&run, "n is %d, not from %d to %d", n, LEAST_N, MOST_N);
-  else if (!grid_fits(n, run.nranks))
+  else if (!grid_fits(n, run.nranks, cut))
     run_refuse(&run, "%s cannot own a point each along every axis, %d points inside the boundary", run.ranks,
                n - 2);
   if (niter < 1)
@@ -70,7 +72,7 @@ int main(int argc, char **argv)
   if (!run_ready(&run))
     return run_end(&run);
 
-  Grid grid = grid_make(n, run.rank, run.nranks);
+  Grid grid = grid_make(n, run.rank, run.nranks, cut);
   Fields fields = fields_make(&run, &grid);
   Halo halo = halo_make(&run, &grid);
   float gosa = 0;

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
   int n = run_integer(&run, "n");
   if (!run_ready(&run))
     return run_end(&run);
-  Grid grid = grid_make(n, run.rank, run.nranks);
+  Grid grid = grid_make(n, run.rank, run.nranks, BOXES);
   Fields fields = fields_make(&run, &grid);
   Halo halo = halo_make(&run, &grid);
   vary(&fields);

@@ -1,0 +1,81 @@
+"""Measurements of the user's own: a CSV file of runs that were made on a real cluster."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+
+import numpy as np
+
+from platforms.errors import UserError
+from platforms.files.commented_csv import numbered_rows
+from platforms.files.reading import input_text
+from predictor.allocation.configuration import Configuration
+from predictor.base import Cost
+from predictor.npt.measurements import Measurement, Measurements
+from predictor.optimize.drivers import Measured
+
+COLUMNS = ("size", "configuration", "time_s")
+
+
+def read_measured(path: str, app: str, sub_clusters: int) -> Measured:
+    """Return the runs of a file with the columns of COLUMNS, charged with their node-seconds.
+
+    The column ``work_flops`` may be there too, and ``app``: rows of other programs are left out.  A run that was made
+    several times has several rows.
+
+    Raises:
+        UserError: The file cannot be read or a line is wrong; the error names the line.
+    """
+    try:
+        columns, rows = numbered_rows(input_text(path))
+    except OSError as err:
+        raise UserError(path, f"cannot be read: {err.strerror}", "Name a CSV file of measured runs") from err
+    except (UnicodeDecodeError, csv.Error) as err:
+        raise UserError(path, f"not a CSV file: {err}", "Name a CSV file of measured runs") from None
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise UserError(path, f"no column {missing[0]}", f"Name the columns {','.join(COLUMNS)} in the first line")
+    runs = [
+        _run(f"{path}:{number}", row, sub_clusters) for number, row in rows if row.get("app", app) in (app, None, "")
+    ]
+    if not runs:
+        raise UserError(path, f"no runs of {app}", "Give a line for each measured run")
+    measurements = Measurements.of(runs)
+    nodes = measurements.pes.sum(axis=1)
+    costs = tuple(Cost(float(cost)) for cost in nodes * measurements.time_s)
+    return Measured(measurements, costs, measurements.time_s, 0.0)
+
+
+def alone(measured: Measured) -> Measured:
+    """Return the runs on single sub-clusters, to which models are fitted."""
+    return measured.where(np.asarray(measured.measurements.sub_cluster >= 0))
+
+
+def _run(where: str, row: Mapping[str, str | None], sub_clusters: int) -> Measurement:
+    try:
+        configuration = Configuration.parse(row["configuration"] or "")
+    except UserError as err:
+        raise UserError(f"{where}, {err.where}", err.problem, err.remedy) from None
+    if len(configuration.shares) != sub_clusters:
+        problem = f"{configuration} has {len(configuration.shares)} clusters, the platform has {sub_clusters}"
+        raise UserError(f"{where}, configuration", problem, "Write P_1,M_1,P_2,M_2,... for every cluster")
+    work = row.get("work_flops")
+    try:
+        return Measurement(
+            configuration,
+            _number(where, row, "size"),
+            _number(where, row, "time_s"),
+            _number(where, row, "work_flops") if work else None,
+        )
+    except UserError as err:
+        place = err.where if err.where.startswith(where) else f"{where}, {err.where}"
+        raise UserError(place, err.problem, err.remedy) from None
+
+
+def _number(where: str, row: Mapping[str, str | None], name: str) -> float:
+    text = row.get(name) or ""
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(f"{where}, {name}", f"{text!r} is not a number", "Give a positive number") from None
