@@ -27,6 +27,19 @@ class Kind(IntEnum):
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark
     ELAPSE = 7  # amount: seconds, the same on every host; op: one of Elapse
+    # op: one of Look; mode: 1 if it finds; in `counts` from number `request` on, `size_bytes` operations that it looks at
+    # (-1: a collective itself); tag: the place in the program.  FOR has the place as its request, and finds a message of
+    # this peer, tag and comm.
+    LOOK = 8
+
+
+class Look(IntEnum):
+    """Way in which a program looks for messages, in a recording that tells it."""
+
+    EACH = 0  # at each of its operations, for all of them (MPI_Test, MPI_Testall)
+    SOME = 1  # at each of its operations, for some of them (MPI_Testsome)
+    ANY = 2  # for one of its operations (MPI_Testany)
+    FOR = 3  # for a message to receive (MPI_Iprobe)
 
 
 class Elapse(IntEnum):

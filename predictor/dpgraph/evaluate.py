@@ -61,7 +61,7 @@ def execute(
         )
     marks = program.marks
     marks_s = np.full(marks.shape, np.nan)
-    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop)
+    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop, (program.looks, network.polling))
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +15,8 @@ WAIT_RECEIVED = 4  # argument: message
 PROBE = 5  # argument: message
 MARK = 6
 SLEEP = 7  # value: seconds
+LOOK = 8  # argument: index in Looks; where it finds, the rank goes on so many instructions behind it as `skip` says
+BACK = 9  # argument: the number of instructions by which the rank goes back
 
 
 class Instructions(NamedTuple):
@@ -24,6 +26,23 @@ class Instructions(NamedTuple):
     argument: np.ndarray  # i4
     value: np.ndarray  # f8
     first: np.ndarray  # i8, ranks + 1
+
+
+class Executed(Protocol):
+    """The instructions of all ranks, one after another."""
+
+    code: np.ndarray
+    argument: np.ndarray
+
+
+def repeated(instructions: Instructions | Executed) -> np.ndarray:
+    """Return for each instruction whether a BACK may repeat it."""
+    ends = np.flatnonzero(instructions.code == BACK)
+    change = np.zeros(len(instructions.code) + 1, np.int64)
+    np.add.at(change, ends - instructions.argument[ends], 1)
+    np.add.at(change, ends, -1)
+    inside: np.ndarray = np.cumsum(change)[:-1] > 0
+    return inside
 
 
 class Loop(NamedTuple):
@@ -56,6 +75,35 @@ class Messages(NamedTuple):
 
     kinds: np.ndarray  # MESSAGE
     kind: np.ndarray  # i4, by message: its row of `kinds`
+
+
+# The styles of looks, and the sides of messages.
+EACH, ANY, FOR = range(3)  # MPI_Test, MPI_Testall, MPI_Testsome; MPI_Testany; MPI_Iprobe and MPI_Probe
+SENT, RECEIVED, FOUND = range(3)
+
+
+class Looks(NamedTuple):
+    """The looks of a program at messages: look i is at the operations ``first[i]`` to ``first[i + 1]`` of ``want``.
+
+    A look that has not found as many operations as it needs, all that were found before included, is in vain.
+    """
+
+    style: np.ndarray  # u1
+    need: np.ndarray  # i4; 0: it is made once, whatever it finds
+    skip: np.ndarray  # i4
+    first: np.ndarray  # i8, looks + 1
+    want: np.ndarray  # i4: 4 x message + side; -1: never complete
+
+
+NO_LOOKS = Looks(np.empty(0, np.uint8), *np.empty((2, 0), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32))
+
+
+class Polling(NamedTuple):
+    """The time of looks, s: the first one takes this, and the n-th in vain n times as much if it ``grows``."""
+
+    test_s: float = 1e-4  # smpi/test
+    probe_s: float = 1e-4  # smpi/iprobe
+    grows: bool = True  # smpi/grow-injected-times
 
 
 class Paths(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording.events import Mode
-from predictor.dpgraph.instructions import MESSAGE, Messages, Paths
+from predictor.dpgraph.instructions import MESSAGE, Messages, Paths, Polling
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
@@ -53,6 +53,7 @@ class NetworkModel:
     capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
+    polling: Polling = Polling()  # a measurement does not tell it
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

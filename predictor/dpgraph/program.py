@@ -13,7 +13,26 @@ import numpy as np
 
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
-from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT, Loop
+from predictor.dpgraph.instructions import (
+    ANY,
+    BACK,
+    COMPUTE,
+    FOUND,
+    LOOK,
+    MARK,
+    NO_LOOKS,
+    PROBE,
+    RECEIVED,
+    RECV,
+    SEND,
+    SENT,
+    SLEEP,
+    WAIT_RECEIVED,
+    WAIT_SENT,
+    Looks,
+    Loop,
+)
+from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, with_loops
 from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
@@ -48,6 +67,7 @@ class Program:
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
     loop: Loop | None = None  # the instructions that are repeated
+    looks: Looks = NO_LOOKS
 
     @property
     def nranks(self) -> int:
@@ -115,7 +135,11 @@ class Sections:
     def __init__(self, recording: Recording):
         splits = _splits(recording)
         self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
-        for rank, events in enumerate(self._ranks):
+        self._looks: list[list[OneLook]] = []
+        if has_looks(recording):
+            looking = list(map(with_loops, self._ranks, recording.counts))
+            self._ranks, self._looks = [one.events for one in looking], [one.looks for one in looking]
+        for rank, events in enumerate(self._ranks):  # looks behind the end are not used
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
             if len(stop):
                 self._ranks[rank] = events[: stop[0] + 1]
@@ -149,7 +173,8 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            return _matched(self._ranks)[0]
+            program, place = _matched(self._ranks, self._looks)
+            return replace(program, looks=_looks_at(self._ranks, self._looks, program, place)) if self._looks else program
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
@@ -335,7 +360,7 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
+def _matched(ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
@@ -377,6 +402,10 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
     argument = np.where((kind == Kind.MARK) | (kind == Kind.ELAPSE), events["op"], message)
+    if looks:
+        base = np.cumsum([0, *map(len, looks)])
+        argument = np.where(kind == Kind.LOOK, events["request"] + base[rank], argument)
+        argument = np.where(kind == BACK_EVENT, events["request"], argument)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
     kept = np.concatenate([[0], np.cumsum(keep)])
@@ -393,7 +422,46 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     return program, kept
 
 
-_CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP}
+_CODES = {
+    Kind.SEND: SEND,
+    Kind.RECV: RECV,
+    Kind.PROBE: PROBE,
+    Kind.MARK: MARK,
+    Kind.ELAPSE: SLEEP,
+    Kind.LOOK: LOOK,
+    BACK_EVENT: BACK,
+}
+
+
+def _looks_at(
+    ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]], program: Program, place: np.ndarray
+) -> Looks:
+    """Return the looks of all ranks at the messages of the program; ``place`` is the instruction of each event."""
+    styles, needs, skips, wants = [], [], [], []
+    begin = 0
+    for events, own in zip(ranks, looks, strict=True):
+        posts = np.flatnonzero((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
+        at = place[begin + posts]
+        side = np.where(program.code[at] == SEND, SENT, RECEIVED)
+        known = dict(zip(events["request"][posts].tolist(), (4 * program.argument[at] + side).tolist(), strict=True))
+        for look in own:
+            want = [known[number] for number in look.numbers if number in known]
+            need = look.need - (len(look.numbers) - look.numbers.count(-1) - len(want)) if look.need else 0
+            want += [-1] * look.numbers.count(-1)
+            if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
+                received = [one for one in want if one & 3 == RECEIVED]
+                need -= len(want) - len(received)
+                want = received
+            if 0 <= look.probe < len(events) and place[begin + look.probe] < place[begin + look.probe + 1]:
+                want = [4 * int(program.argument[place[begin + look.probe]]) + FOUND]
+            styles.append(look.style)
+            needs.append(max(need, 1) if look.need else 0)
+            skips.append(look.skip)
+            wants.append(want)
+        begin += len(events)
+    first = np.concatenate([[0], np.cumsum([len(want) for want in wants])]).astype(np.int64)
+    want = np.array([one for want in wants for one in want], np.int32)
+    return Looks(np.array(styles, np.uint8), np.array(needs, np.int32), np.array(skips, np.int32), first, want)
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

@@ -215,8 +215,10 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   POLLS
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
-  if (r && from != MPI_PROC_NULL)
+  if (r && from != MPI_PROC_NULL) {
+    looked_for(r, true, find_comm(r, comm), status, SITE);
     probed(r, comm, status);
+  }
   leave(r);
   return result;
 }
@@ -231,6 +233,8 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   POLLS
   if (r)
     hash_item(r, CHOICE, IPROBE);
+  if (r && from != MPI_PROC_NULL)
+    looked_for(r, *flag, find_comm(r, comm), status, SITE);
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   else if (r && !*flag)

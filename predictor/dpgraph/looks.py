@@ -1,0 +1,183 @@
+"""Looks for messages in a recording, such as loops of MPI_Test: those that are repeated become loops.
+
+How often a program looks depends on the network.  Where it looks in vain and then again from the same place, with
+nothing but computation and other looks in vain in between, it does so until it finds what it has found in the recording.
+Of requests that are alike to the program (``MPI_Testsome``, ``MPI_Testany``), as many must have been found as in the
+recording, whichever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.recording.events import Kind, Look, Recording
+from predictor.dpgraph.instructions import ANY, EACH, FOR
+
+BACK_EVENT = 250  # kind of an event that the recording does not have: `request` is the number of events to go back
+_STYLES = {Look.EACH: EACH, Look.SOME: EACH, Look.ANY: ANY, Look.FOR: FOR}
+
+
+class OneLook(NamedTuple):
+    """A look of a rank."""
+
+    style: int
+    need: int  # operations that must have been found; 0: it is made once
+    skip: int  # events behind it at which the rank goes on when it has found them
+    numbers: tuple[int, ...]  # of the operations; -1: none that is ever complete
+    probe: int  # index of the PROBE event whose message it looks for; -1: none
+
+
+@dataclass
+class LookingRank:
+    """A rank's events, in which each LOOK has the index of its look as request, and its looks."""
+
+    events: np.ndarray
+    looks: list[OneLook] = field(default_factory=list)
+
+
+def has_looks(recording: Recording) -> bool:
+    """Tell whether the recording has looks for messages."""
+    return any((events["kind"] == Kind.LOOK).any() for events in recording.events)
+
+
+def with_loops(events: np.ndarray, counts: np.ndarray) -> LookingRank:
+    """Return a rank's events, with looks that are repeated as loops."""
+    return _Folding(events, counts).made()
+
+
+@dataclass
+class _Series:
+    """Looks for some of the same operations."""
+
+    numbers: tuple[int, ...]
+    found: int = 0
+
+
+class _Folding:
+    """The making of loops from one rank's events."""
+
+    def __init__(self, events: np.ndarray, counts: np.ndarray):
+        self._events, self._counts = events, counts
+        self._kinds = events["kind"].tolist()
+        self._made: list[int] = []  # the new events, by their indices among the old ones; -1: goes back
+        self._numbered: dict[int, int] = {}  # by index of a new event: its request
+        self._looks: list[OneLook] = []
+        self._series: dict[int, _Series] = {}  # by place
+        self._bodies: dict[int, list[int]] = {}  # by place: what was last done between two looks
+        self._searched: list[tuple[int, int]] = []  # looks in vain for a message: index of the look, place
+        self._found: dict[int, list[tuple[int, int]]] = {}  # by place: number of looks before, and index of the PROBE
+
+    def made(self) -> LookingRank:
+        at, end = 0, len(self._kinds)
+        while at < end:
+            begin = at
+            while at < end and self._is_local(at):
+                at += 1
+            if at < end and self._kinds[at] == Kind.LOOK:
+                at = self._until_found(begin, at)
+                continue
+            self._once(range(begin, at))
+            begin = at
+            while at < end and not self._is_local(at) and self._kinds[at] != Kind.LOOK:
+                at += 1
+            self._made += range(begin, at)
+        self._aim()
+        return LookingRank(self._events_made(), self._looks)
+
+    def _events_made(self) -> np.ndarray:
+        made = np.array(self._made, np.int64)
+        events = self._events[made]
+        events["kind"][made < 0] = BACK_EVENT
+        events["request"][list(self._numbered)] = list(self._numbered.values())
+        return events
+
+    def _is_local(self, at: int) -> bool:
+        """Tell whether an event may be repeated: it is local, and no look that finds."""
+        kind = self._kinds[at]
+        if kind == Kind.LOOK:
+            return not self._events["mode"][at]
+        return kind in (Kind.COMPUTE, Kind.ELAPSE) or (kind == Kind.WAIT and self._follows_look(at))
+
+    def _follows_look(self, at: int) -> bool:
+        while at >= 0 and self._kinds[at] == Kind.WAIT:
+            at -= 1
+        return at >= 0 and self._kinds[at] == Kind.LOOK
+
+    def _place(self, at: int) -> int:
+        event = self._events[at]
+        return int(event["request"] if event["op"] == Look.FOR else event["tag"])
+
+    def _numbers(self, at: int) -> tuple[int, ...]:
+        event = self._events[at]
+        if event["op"] == Look.FOR:
+            return ()
+        return tuple(self._counts[event["request"] : event["request"] + event["size_bytes"]].tolist())
+
+    def _look(self, at: int, need: int, skip: int, numbers: tuple[int, ...]) -> None:
+        self._numbered[len(self._made)] = len(self._looks)
+        self._made.append(at)
+        self._looks.append(OneLook(_STYLES[Look(self._events["op"][at])], need, skip, numbers, -1))
+
+    def _once(self, indices: Sequence[int], *, waits: bool = True) -> None:
+        """Add events that are not repeated; looks in vain among them are made once."""
+        for at in indices:
+            kind = self._kinds[at]
+            if kind == Kind.LOOK:
+                if self._events["op"][at] == Look.FOR:
+                    self._searched.append((len(self._looks), self._place(at)))
+                self._look(at, 0, 1, self._numbers(at))
+            elif kind != Kind.WAIT or waits:
+                self._made.append(at)
+
+    def _until_found(self, begin: int, at: int) -> int:
+        """Add the events from ``begin`` on and the look at ``at``, which finds; return the index behind it."""
+        place, numbers, style = self._place(at), self._numbers(at), self._events["op"][at]
+        end = at + 1
+        while end < len(self._kinds) and self._kinds[end] == Kind.WAIT:
+            end += 1
+        same = [
+            i
+            for i in range(begin, at)
+            if self._kinds[i] == Kind.LOOK
+            and self._place(i) == place
+            and self._events["op"][i] == style
+            and set(numbers) <= set(self._numbers(i))
+        ]
+        if same:
+            self._once(range(begin, same[0]))
+            self._bodies[place] = [i for i in range(same[-1] + 1, at) if self._kinds[i] != Kind.WAIT]
+            numbers = self._numbers(same[0])
+        else:
+            self._once(range(begin, at))
+        body = self._bodies.get(place, [])
+        need = 1 if style == Look.FOR else len(numbers) - numbers.count(-1)
+        if style in (Look.SOME, Look.ANY):
+            series = self._series.get(place)
+            if series is None or not set(numbers) <= set(series.numbers) or series.found + len(numbers) > len(
+                series.numbers
+            ):
+                series = self._series[place] = _Series(numbers)
+            series.found += end - at - 1
+            need, numbers = series.found, series.numbers
+        self._look(at, need, len(body) + 2, numbers)
+        self._once(body, waits=False)
+        self._numbered[len(self._made)] = len(body) + 1
+        self._made.append(-1)
+        if style == Look.FOR and end < len(self._kinds) and self._kinds[end] == Kind.PROBE:
+            found = len(self._looks) - 1 - sum(self._kinds[i] == Kind.LOOK for i in body)
+            self._looks[found] = self._looks[found]._replace(probe=len(self._made))
+            self._found.setdefault(place, []).append((found, len(self._made)))
+            self._made.append(end)
+            end += 1
+        return end
+
+    def _aim(self) -> None:
+        """Give the looks in vain for a message the one that was found next from the same place."""
+        for look, place in self._searched:
+            later = [probe for found, probe in self._found.get(place, ()) if found >= look]
+            if later:
+                self._looks[look] = self._looks[look]._replace(probe=later[0])
