@@ -22,7 +22,7 @@ class Kind(IntEnum):
     COMPUTE = 0  # amount: flops
     SEND = 1  # a message begins to be sent: request, peer, tag, comm, size_bytes, mode
     RECV = 2  # a receive is posted: request, tag, comm; peer and size_bytes are those of the received message
-    WAIT = 3  # the rank waits until its operation `request` is complete
+    WAIT = 3  # the rank waits until its operation `request` is complete; mode: 1 if a recorded LOOK has found that
     COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark

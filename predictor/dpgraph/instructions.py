@@ -78,7 +78,9 @@ class Messages(NamedTuple):
 
 
 # The styles of looks, and the sides of messages.
-EACH, ANY, FOR = range(3)  # MPI_Test, MPI_Testall, MPI_Testsome; MPI_Testany; MPI_Iprobe and MPI_Probe
+# EACH: MPI_Test, MPI_Testall, MPI_Testsome; ANY: MPI_Testany; FOR: MPI_Iprobe and MPI_Probe; AGAIN: at a collective,
+# of which SimGrid looks again at what it has found.
+EACH, ANY, FOR, AGAIN = range(4)
 SENT, RECEIVED, FOUND = range(3)
 
 

@@ -100,12 +100,11 @@ class _Folding:
         kind = self._kinds[at]
         if kind == Kind.LOOK:
             return not self._events["mode"][at]
-        return kind in (Kind.COMPUTE, Kind.ELAPSE) or (kind == Kind.WAIT and self._follows_look(at))
+        return kind in (Kind.COMPUTE, Kind.ELAPSE) or (kind == Kind.WAIT and self._is_found(at))
 
-    def _follows_look(self, at: int) -> bool:
-        while at >= 0 and self._kinds[at] == Kind.WAIT:
-            at -= 1
-        return at >= 0 and self._kinds[at] == Kind.LOOK
+    def _is_found(self, at: int) -> bool:
+        """Tell whether an event is a WAIT for what a look has found."""
+        return at < len(self._kinds) and self._kinds[at] == Kind.WAIT and bool(self._events["mode"][at])
 
     def _place(self, at: int) -> int:
         event = self._events[at]
@@ -137,7 +136,7 @@ class _Folding:
         """Add the events from ``begin`` on and the look at ``at``, which finds; return the index behind it."""
         place, numbers, style = self._place(at), self._numbers(at), self._events["op"][at]
         end = at + 1
-        while end < len(self._kinds) and self._kinds[end] == Kind.WAIT:
+        while self._is_found(end):
             end += 1
         same = [
             i

@@ -14,9 +14,11 @@ import numpy as np
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
 from predictor.dpgraph.instructions import (
+    AGAIN,
     ANY,
     BACK,
     COMPUTE,
+    EACH,
     FOUND,
     LOOK,
     MARK,
@@ -445,16 +447,15 @@ def _looks_at(
         side = np.where(program.code[at] == SEND, SENT, RECEIVED)
         known = dict(zip(events["request"][posts].tolist(), (4 * program.argument[at] + side).tolist(), strict=True))
         for look in own:
-            want = [known[number] for number in look.numbers if number in known]
-            need = look.need - (len(look.numbers) - look.numbers.count(-1) - len(want)) if look.need else 0
-            want += [-1] * look.numbers.count(-1)
+            want = [known.get(number, -1) for number in look.numbers]  # -1 also for one that is cancelled later
+            need = look.need - (want.count(-1) - look.numbers.count(-1))
             if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
-                received = [one for one in want if one & 3 == RECEIVED]
+                received = [one for one in want if one >= 0 and one & 3 == RECEIVED]
                 need -= len(want) - len(received)
                 want = received
             if 0 <= look.probe < len(events) and place[begin + look.probe] < place[begin + look.probe + 1]:
                 want = [4 * int(program.argument[place[begin + look.probe]]) + FOUND]
-            styles.append(look.style)
+            styles.append(AGAIN if look.style == EACH and look.numbers[:1] == (-1,) else look.style)
             needs.append(max(need, 1) if look.need else 0)
             skips.append(look.skip)
             wants.append(want)

@@ -40,6 +40,7 @@ void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *han
     for (int64_t part = 0; part < (operation->collective ? operation->parts : 1); part++)
       add(r, operation->number + part);
   }
+  r->looked = true;
   if (r->ncounts > first)
     note(r, (Event){.kind = LOOK, .mode = found, .op = (uint16_t)style, .comm = -1, .peer = -1, .tag = site_number(r, site),
                     .request = (int64_t)first, .size_bytes = (int64_t)(r->ncounts - first)});

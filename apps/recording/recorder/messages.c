@@ -34,7 +34,7 @@ void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
-  note(r, (Event){.kind = WAIT, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
+  note(r, (Event){.kind = WAIT, .mode = r->looked, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
 }
 
 /* A call that asks for a message which a matched probe has reserved would get that message. */

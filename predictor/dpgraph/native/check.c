@@ -114,7 +114,7 @@ static bool are_looks(const Input *input)
   if (!divides(input->look_first, input->looks, input->wanted))
     return false;
   for (int64_t i = 0; i < input->looks; i++)
-    if (input->style[i] > LOOK_FOR)
+    if (input->style[i] > LOOK_AGAIN)
       return false;
   for (int64_t i = 0; i < input->wanted; i++)
     if (input->want[i] >= 0 && ((input->want[i] & 3) > SIDE_FOUND || input->want[i] >> 2 >= input->messages))

@@ -10,7 +10,7 @@ enum { COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP, LOOK, 
 
 /* How an operation of a look is complete, and how a look is made. */
 enum { SIDE_SENT, SIDE_RECEIVED, SIDE_FOUND };
-enum { LOOK_EACH, LOOK_ANY, LOOK_FOR };
+enum { LOOK_EACH, LOOK_ANY, LOOK_FOR, LOOK_AGAIN };
 enum { TESTS, ANY_TESTS, PROBES, COUNTERS }; /* Counter */
 
 /* The results of functions; predictor/native/library.py makes exceptions of those below zero. */

@@ -1,6 +1,7 @@
 #include "looks.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 
 #include "ranks.h"
 #include "steps.h"
@@ -83,7 +84,7 @@ static int64_t look_of(const Graph *graph, int32_t rank)
 
 static int counter_of(const Graph *graph, int64_t look)
 {
-  static const int counters[] = {[LOOK_EACH] = TESTS, [LOOK_ANY] = ANY_TESTS, [LOOK_FOR] = PROBES};
+  static const int counters[] = {[LOOK_EACH] = TESTS, [LOOK_ANY] = ANY_TESTS, [LOOK_FOR] = PROBES, [LOOK_AGAIN] = TESTS};
   return counters[graph->input.style[look]];
 }
 
@@ -135,7 +136,7 @@ static int64_t next_want(const Graph *graph, int64_t look, int64_t from)
 {
   int64_t last = graph->input.look_first[look + 1];
   for (int64_t i = from; i < last; i++)
-    if (!is_taken(graph, i))
+    if (!is_taken(graph, i) || graph->input.style[look] == LOOK_AGAIN)
       return i;
   return NOTHING_TO_DO;
 }
@@ -179,24 +180,38 @@ static void take(Graph *graph, int64_t want)
   graph->taken[wanted >> 2] |= (uint8_t)(1 << (wanted & 3));
 }
 
+/* Counts what a look has found: SimGrid looks again at what it has found of a collective, and at the collective itself. */
+static void count_look(Graph *graph, int64_t look, const Looking *own)
+{
+  int style = graph->input.style[look];
+  int64_t *count = &graph->count[counter_of(graph, look)];
+  if (style == LOOK_AGAIN && (graph->input.want[own->want] < 0 || is_taken(graph, own->want)))
+    return;
+  if (own->found && style != LOOK_FOR)
+    take(graph, style == LOOK_ANY ? first_complete(graph, look) : own->want);
+  graph->vain = own->found ? 0 : graph->vain + 1;
+  *count = own->found ? 1 : *count + (*graph->input.grows || style == LOOK_ANY);
+}
+
 /* Lets a rank that knows what its look has found go on; returns false if it looks at the next operation. */
 static bool learn(Graph *graph, int32_t rank)
 {
   Looking *own = &graph->looking[rank];
   int64_t look = look_of(graph, rank);
-  int style = graph->input.style[look], counter = counter_of(graph, look);
-  if (own->found && style != LOOK_FOR)
-    take(graph, style == LOOK_ANY ? first_complete(graph, look) : own->want);
-  graph->vain = own->found ? 0 : graph->vain + 1;
-  graph->count[counter] = own->found ? 1 : graph->count[counter] + (*graph->input.grows || style == LOOK_ANY);
-  int64_t next = style == LOOK_EACH ? next_want(graph, look, own->want + 1) : NOTHING_TO_DO;
+  int style = graph->input.style[look];
+  count_look(graph, look, own);
+  bool has_more = style == LOOK_EACH || style == LOOK_AGAIN;
+  int64_t next = has_more ? next_want(graph, look, own->want + 1) : NOTHING_TO_DO;
   if (next != NOTHING_TO_DO) {
     start_looking(graph, rank, look, next);
     return false;
   }
   int32_t need = graph->input.need[look];
-  bool enough = need == 0 || (style == LOOK_FOR ? own->found : count_taken(graph, look) >= need);
-  graph->rank[rank].at += enough ? graph->input.skip[look] : 1;
+  bool enough = style == LOOK_FOR ? own->found : count_taken(graph, look) >= need;
+  if (style == LOOK_AGAIN)
+    graph->count[TESTS] = enough ? 1 : graph->count[TESTS] + *graph->input.grows;
+  if (getenv("LOOKDBG")) fprintf(stderr, "T %.9f r%d f%d\n", graph->now_s, rank, enough);
+  graph->rank[rank].at += enough || need == 0 ? graph->input.skip[look] : 1;
   own->state = NOT_LOOKING;
   return true;
 }
