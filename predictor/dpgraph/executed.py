@@ -16,6 +16,7 @@ class Execution:
     marks: np.ndarray  # ranks x marks: apps.recording.events.Mark, -1 behind the last one of a rank
     marks_s: np.ndarray  # ranks x marks: dates of the marks
     end_s: np.ndarray
+    others: int = 0  # looks for messages that find others than in the recording
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""

@@ -66,12 +66,14 @@ INPUT = Layout(
         "skip": ("i4", "looks"),
         "look_first": ("i8", "looks+1"),
         "want": ("i4", "wanted"),
+        "expected": ("u1", "wanted"),
         "look_s": ("f8", "3"),
         "grows": ("i8", "1"),
         "marks_s": ("f8", "ranks marks"),
         "end_s": ("f8", "ranks"),
+        "other": ("i8", "1"),
     },
-    written=frozenset(["marks_s", "end_s"]),
+    written=frozenset(["marks_s", "end_s", "other"]),
 )
 
 
@@ -127,10 +129,12 @@ def evaluate(
         skip=looks.skip,
         look_first=looks.first,
         want=looks.want,
+        expected=looks.expected,
         look_s=np.array(least_s),
         grows=np.array([polling.grows], np.int64),
         marks_s=marks_s,
         end_s=end_s,
+        other=looks.other,
     )
     graph = ctypes.c_void_p()
     LIBRARY.call("graph_open", given, loop.copies, loop.fixed, ctypes.byref(graph))

@@ -95,9 +95,12 @@ class Looks(NamedTuple):
     skip: np.ndarray  # i4
     first: np.ndarray  # i8, looks + 1
     want: np.ndarray  # i4: 4 x message + side; -1: never complete
+    expected: np.ndarray  # u1, as `want`: whether the recording has found it when the look is over
+    other: np.ndarray  # i8: one number, of looks that find other operations than the recording; an evaluation writes it
 
 
-NO_LOOKS = Looks(np.empty(0, np.uint8), *np.empty((2, 0), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32))
+_NONE, _NO_NUMBER = np.empty(0, np.uint8), np.empty(0, np.int32)
+NO_LOOKS = Looks(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
 
 
 class Polling(NamedTuple):

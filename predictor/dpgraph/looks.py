@@ -17,6 +17,7 @@ import numpy as np
 from apps.recording.events import Kind, Look, Recording
 from predictor.dpgraph.instructions import ANY, EACH, FOR
 
+_MOST_OTHERS = 64  # messages that a look is given beside its own
 BACK_EVENT = 250  # kind of an event that the recording does not have: `request` is the number of events to go back
 _STYLES = {Look.EACH: EACH, Look.SOME: EACH, Look.ANY: ANY, Look.FOR: FOR}
 
@@ -28,7 +29,9 @@ class OneLook(NamedTuple):
     need: int  # operations that must have been found; 0: it is made once
     skip: int  # events behind it at which the rank goes on when it has found them
     numbers: tuple[int, ...]  # of the operations; -1: none that is ever complete
-    probe: int  # index of the PROBE event whose message it looks for; -1: none
+    found: frozenset[int]  # those that the recording has found when the look is over
+    # Indices of the PROBE events of the message that it looks for and of those that it could find instead; empty: none.
+    probes: tuple[int, ...]
 
 
 @dataclass
@@ -54,7 +57,17 @@ class _Series:
     """Looks for some of the same operations."""
 
     numbers: tuple[int, ...]
-    found: int = 0
+    found: frozenset[int] = frozenset()
+
+
+class _Found(NamedTuple):
+    """A message that a look has found."""
+
+    look: int
+    probe: int  # index of its PROBE among the new events
+    event: int  # the same, among the old ones
+    wild: int  # the look is for any source (1), any tag (2)
+    answers: bool  # the rank sends something before it looks again
 
 
 class _Folding:
@@ -69,7 +82,7 @@ class _Folding:
         self._series: dict[int, _Series] = {}  # by place
         self._bodies: dict[int, list[int]] = {}  # by place: what was last done between two looks
         self._searched: list[tuple[int, int]] = []  # looks in vain for a message: index of the look, place
-        self._found: dict[int, list[tuple[int, int]]] = {}  # by place: number of looks before, and index of the PROBE
+        self._found: dict[int, list[_Found]] = {}  # by place
 
     def made(self) -> LookingRank:
         at, end = 0, len(self._kinds)
@@ -99,7 +112,7 @@ class _Folding:
         """Tell whether an event may be repeated: it is local, and no look that finds."""
         kind = self._kinds[at]
         if kind == Kind.LOOK:
-            return not self._events["mode"][at]
+            return not self._events["mode"][at] & 1
         return kind in (Kind.COMPUTE, Kind.ELAPSE) or (kind == Kind.WAIT and self._is_found(at))
 
     def _is_found(self, at: int) -> bool:
@@ -116,10 +129,12 @@ class _Folding:
             return ()
         return tuple(self._counts[event["request"] : event["request"] + event["size_bytes"]].tolist())
 
-    def _look(self, at: int, need: int, skip: int, numbers: tuple[int, ...]) -> None:
+    def _look(
+        self, at: int, need: int, skip: int, numbers: tuple[int, ...], found: frozenset[int] = frozenset()
+    ) -> None:
         self._numbered[len(self._made)] = len(self._looks)
         self._made.append(at)
-        self._looks.append(OneLook(_STYLES[Look(self._events["op"][at])], need, skip, numbers, -1))
+        self._looks.append(OneLook(_STYLES[Look(self._events["op"][at])], need, skip, numbers, found, ()))
 
     def _once(self, indices: Sequence[int], *, waits: bool = True) -> None:
         """Add events that are not repeated; looks in vain among them are made once."""
@@ -153,30 +168,60 @@ class _Folding:
         else:
             self._once(range(begin, at))
         body = self._bodies.get(place, [])
-        need = 1 if style == Look.FOR else len(numbers) - numbers.count(-1)
+        need, found = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
         if style in (Look.SOME, Look.ANY):
             series = self._series.get(place)
-            if series is None or not set(numbers) <= set(series.numbers) or series.found + len(numbers) > len(
+            if series is None or not set(numbers) <= set(series.numbers) or len(series.found) + len(numbers) > len(
                 series.numbers
             ):
                 series = self._series[place] = _Series(numbers)
-            series.found += end - at - 1
-            need, numbers = series.found, series.numbers
-        self._look(at, need, len(body) + 2, numbers)
+            series.found |= frozenset(self._events["request"][at + 1 : end].tolist())
+            need, numbers, found = len(series.found), series.numbers, series.found
+        self._look(at, need, len(body) + 2, numbers, found)
         self._once(body, waits=False)
         self._numbered[len(self._made)] = len(body) + 1
         self._made.append(-1)
         if style == Look.FOR and end < len(self._kinds) and self._kinds[end] == Kind.PROBE:
-            found = len(self._looks) - 1 - sum(self._kinds[i] == Kind.LOOK for i in body)
-            self._looks[found] = self._looks[found]._replace(probe=len(self._made))
-            self._found.setdefault(place, []).append((found, len(self._made)))
+            look = len(self._looks) - 1 - sum(self._kinds[i] == Kind.LOOK for i in body)
+            wild = int(self._events["mode"][at]) >> 1
+            self._found.setdefault(place, []).append(_Found(look, len(self._made), end, wild, self._answers(end)))
             self._made.append(end)
             end += 1
         return end
 
     def _aim(self) -> None:
-        """Give the looks in vain for a message the one that was found next from the same place."""
+        """Give each look for a message the one that it finds, and those that were found later from the same place.
+
+        A look in vain has the one that was found next.
+        """
+        for found in self._found.values():
+            for i, one in enumerate(found):
+                others = [other for other in found[i + 1 : i + _MOST_OTHERS] if self._could_be(one, other)]
+                need = 2 if one.answers or any(other.answers for other in others) else 1
+                probes = (one.probe, *(other.probe for other in others))
+                self._looks[one.look] = self._looks[one.look]._replace(probes=probes, need=need)
         for look, place in self._searched:
-            later = [probe for found, probe in self._found.get(place, ()) if found >= look]
-            if later:
-                self._looks[look] = self._looks[look]._replace(probe=later[0])
+            later = [one.probe for one in self._found.get(place, ()) if one.look >= look]
+            self._looks[look] = self._looks[look]._replace(probes=tuple(later[:1]))
+
+    def _answers(self, at: int) -> bool:
+        """Tell whether the rank sends to the source of a message before it looks again or waits for anything else."""
+        source, begun = self._events["peer"][at], set()
+        for i in range(at + 1, len(self._kinds)):
+            kind, event = self._kinds[i], self._events[i]
+            if kind == Kind.SEND and event["peer"] == source:
+                return True
+            if kind in (Kind.LOOK, Kind.MARK) or (kind == Kind.WAIT and event["request"] not in begun):
+                return False
+            if kind in (Kind.SEND, Kind.RECV):
+                begun.add(event["request"])
+        return False
+
+    def _could_be(self, one: _Found, other: _Found) -> bool:
+        """Tell whether a look for one message would find the other, too."""
+        first, second = self._events[one.event], self._events[other.event]
+        return bool(
+            first["comm"] == second["comm"]
+            and (one.wild & 1 or first["peer"] == second["peer"])
+            and (one.wild & 2 or first["tag"] == second["tag"])
+        )

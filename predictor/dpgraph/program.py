@@ -439,7 +439,7 @@ def _looks_at(
     ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]], program: Program, place: np.ndarray
 ) -> Looks:
     """Return the looks of all ranks at the messages of the program; ``place`` is the instruction of each event."""
-    styles, needs, skips, wants = [], [], [], []
+    styles, needs, skips, wants, expected = [], [], [], [], []
     begin = 0
     for events, own in zip(ranks, looks, strict=True):
         posts = np.flatnonzero((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
@@ -448,13 +448,17 @@ def _looks_at(
         known = dict(zip(events["request"][posts].tolist(), (4 * program.argument[at] + side).tolist(), strict=True))
         for look in own:
             want = [known.get(number, -1) for number in look.numbers]  # -1 also for one that is cancelled later
+            found = [number in look.found for number in look.numbers]
             need = look.need - (want.count(-1) - look.numbers.count(-1))
             if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
-                received = [one for one in want if one >= 0 and one & 3 == RECEIVED]
+                received = [i for i, one in enumerate(want) if one >= 0 and one & 3 == RECEIVED]
                 need -= len(want) - len(received)
-                want = received
-            if 0 <= look.probe < len(events) and place[begin + look.probe] < place[begin + look.probe + 1]:
-                want = [4 * int(program.argument[place[begin + look.probe]]) + FOUND]
+                want, found = [want[i] for i in received], [found[i] for i in received]
+            if look.probes:
+                at = [begin + probe for probe in look.probes if probe < len(events)]
+                want = [4 * int(program.argument[place[i]]) + FOUND for i in at if place[i] < place[i + 1]]
+                found = [False] * len(want)
+            expected += found
             styles.append(AGAIN if look.style == EACH and look.numbers[:1] == (-1,) else look.style)
             needs.append(max(need, 1) if look.need else 0)
             skips.append(look.skip)
@@ -462,7 +466,15 @@ def _looks_at(
         begin += len(events)
     first = np.concatenate([[0], np.cumsum([len(want) for want in wants])]).astype(np.int64)
     want = np.array([one for want in wants for one in want], np.int32)
-    return Looks(np.array(styles, np.uint8), np.array(needs, np.int32), np.array(skips, np.int32), first, want)
+    return Looks(
+        np.array(styles, np.uint8),
+        np.array(needs, np.int32),
+        np.array(skips, np.int32),
+        first,
+        want,
+        np.array(expected, np.uint8),
+        np.zeros(1, np.int64),
+    )
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

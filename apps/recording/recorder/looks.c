@@ -46,12 +46,12 @@ void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *han
                     .request = (int64_t)first, .size_bytes = (int64_t)(r->ncounts - first)});
 }
 
-/* Records a look for a message to receive. */
-void looked_for(Rank *r, bool found, const Comm *comm, const MPI_Status *status, const void *site)
+/* Records a look for a message to receive; wild: of any source (1), with any tag (2). */
+void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Status *status, const void *site)
 {
   if (!r->looking)
     return;
-  Event event = {.kind = LOOK, .mode = found, .op = LOOK_FOR, .comm = -1, .peer = -1, .tag = -1,
+  Event event = {.kind = LOOK, .mode = (uint8_t)(found + 2 * wild), .op = LOOK_FOR, .comm = -1, .peer = -1, .tag = -1,
                  .request = site_number(r, site)};
   if (found) {
     event.comm = comm->id;

@@ -216,7 +216,7 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
   if (r && from != MPI_PROC_NULL) {
-    looked_for(r, true, find_comm(r, comm), status, SITE);
+    looked_for(r, true, WILD(from, tag), find_comm(r, comm), status, SITE);
     probed(r, comm, status);
   }
   leave(r);
@@ -234,7 +234,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   if (r)
     hash_item(r, CHOICE, IPROBE);
   if (r && from != MPI_PROC_NULL)
-    looked_for(r, *flag, find_comm(r, comm), status, SITE);
+    looked_for(r, *flag, WILD(from, tag), find_comm(r, comm), status, SITE);
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   else if (r && !*flag)

@@ -201,7 +201,8 @@ void write_comms(const char *path, bool hashes); /* one per line, with hashes: e
 /* --- looks.c --- */
 #define SITE __builtin_return_address(0)
 void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *handles, const void *site);
-void looked_for(Rank *r, bool found, const Comm *comm, const MPI_Status *status, const void *site);
+#define WILD(from, tag) ((from == MPI_ANY_SOURCE) + 2 * (tag == MPI_ANY_TAG))
+void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Status *status, const void *site);
 
 /* --- requests.c --- */
 Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */

@@ -87,6 +87,7 @@ static int run_looks(Graph *graph, int64_t rates)
       write_ends(graph);
       return DONE;
     }
+    now_s = graph->now_s + (now_s - graph->now_s); /* rounded as SimGrid does: of the same dates one may be earlier */
     looks_due(graph, now_s);
     if (network_s <= now_s + PRECISION_S)
       result = pass_date(graph, now_s);

@@ -43,10 +43,12 @@ typedef struct {
   const int32_t *need, *skip;
   const int64_t *look_first;
   const int32_t *want;      /* by wanted operation: its message times 4, plus Side */
+  const uint8_t *expected;  /* by wanted operation: 1 if the recording has found it when the look is over */
   const double *look_s;     /* by Counter: time of the first look, s */
   const int64_t *grows;     /* 1: a look takes longer after each one in vain */
   double *marks_s;          /* ranks x marks */
   double *end_s;            /* by rank */
+  int64_t *other;           /* the number of looks that find other operations than in the recording */
 } Input;
 
 typedef struct Graph Graph;

@@ -18,8 +18,14 @@ int looks_allocate(Graph *graph)
   graph->next = calloc(ranks, sizeof *graph->next);
   graph->looking = calloc(ranks, sizeof *graph->looking);
   graph->taken = calloc((size_t)input->messages + 1, sizeof *graph->taken);
-  if (!graph->pause || !graph->begun || !graph->queue || !graph->next || !graph->looking || !graph->taken)
+  graph->alias = calloc((size_t)input->messages + 1, sizeof *graph->alias);
+  graph->differs = calloc((size_t)input->looks + 1, sizeof *graph->differs);
+  if (!graph->pause || !graph->begun || !graph->queue || !graph->next || !graph->looking || !graph->taken ||
+      !graph->alias || !graph->differs)
     return NO_MEMORY;
+  for (int64_t i = 0; i < input->messages; i++)
+    graph->alias[i] = (int32_t)i;
+  *input->other = 0;
   for (int k = 0; k < COUNTERS; k++)
     graph->count[k] = 1;
   return DONE;
@@ -102,21 +108,23 @@ static int64_t count_taken(const Graph *graph, int64_t look)
   return count;
 }
 
-static const Message *message_of(const Graph *graph, int32_t wanted)
+/* Returns the number of a wanted message. */
+static int32_t message_of(const Graph *graph, int32_t wanted)
 {
-  return &graph->input.message[graph->input.kind[wanted >> 2]];
+  return (wanted & 3) == SIDE_SENT ? wanted >> 2 : graph->alias[wanted >> 2];
 }
 
 static bool is_complete(const Graph *graph, int32_t wanted)
 {
   if (wanted < 0)
     return false;
-  const Posted *posted = &graph->posted[wanted >> 2];
+  int32_t message = message_of(graph, wanted);
+  const Posted *posted = &graph->posted[message];
   switch (wanted & 3) {
     case SIDE_FOUND:
       return posted->sent_s != NEVER && posted->sent_s <= graph->now_s + PRECISION_S;
     case SIDE_SENT:
-      return message_of(graph, wanted)->detached || posted->done_s != NEVER;
+      return graph->input.message[graph->input.kind[message]].detached || posted->done_s != NEVER;
     default:
       return posted->done_s != NEVER;
   }
@@ -165,9 +173,41 @@ bool looks_begin(Graph *graph, int32_t rank, int64_t look)
 
 /* --- what it finds --- */
 
-static bool finds(const Graph *graph, int32_t rank)
+/* Counts the looks that differ from the recording. */
+static void note_other(Graph *graph, int64_t look, bool differs)
+{
+  if (differs && !graph->differs[look])
+    ++*graph->input.other;
+  graph->differs[look] |= differs;
+}
+
+/* Puts the message that was sent first among those that a rank looks for in the place of the recorded one, if what it
+ * does with each is alike (need 1). */
+static void choose_message(Graph *graph, int64_t look)
+{
+  int64_t first = graph->input.look_first[look], best = first;
+  const int32_t *want = graph->input.want;
+  for (int64_t i = first; i < graph->input.look_first[look + 1]; i++)
+    if (is_complete(graph, want[i]) &&
+        (!is_complete(graph, want[best]) ||
+         graph->posted[message_of(graph, want[i])].sent_s < graph->posted[message_of(graph, want[best])].sent_s))
+      best = i;
+  if (best == first)
+    return;
+  if (graph->input.need[look] != 1) {
+    note_other(graph, look, true);
+    return;
+  }
+  int32_t one = want[first] >> 2, another = want[best] >> 2, moved = graph->alias[one];
+  graph->alias[one] = graph->alias[another];
+  graph->alias[another] = moved;
+}
+
+static bool finds(Graph *graph, int32_t rank)
 {
   int64_t look = look_of(graph, rank);
+  if (graph->input.style[look] == LOOK_FOR)
+    choose_message(graph, look);
   if (graph->input.style[look] == LOOK_ANY)
     return first_complete(graph, look) != NOTHING_TO_DO;
   int64_t want = graph->looking[rank].want;
@@ -193,6 +233,17 @@ static void count_look(Graph *graph, int64_t look, const Looking *own)
   *count = own->found ? 1 : *count + (*graph->input.grows || style == LOOK_ANY);
 }
 
+/* Returns whether a look that is over has found other operations than in the recording. */
+static bool is_other(const Graph *graph, int64_t look, const Looking *own)
+{
+  if (graph->input.style[look] == LOOK_FOR)
+    return own->found && graph->input.need[look] == 0;
+  for (int64_t i = graph->input.look_first[look]; i < graph->input.look_first[look + 1]; i++)
+    if (is_taken(graph, i) != graph->input.expected[i] && graph->input.want[i] >= 0)
+      return true;
+  return false;
+}
+
 /* Lets a rank that knows what its look has found go on; returns false if it looks at the next operation. */
 static bool learn(Graph *graph, int32_t rank)
 {
@@ -211,6 +262,8 @@ static bool learn(Graph *graph, int32_t rank)
   if (style == LOOK_AGAIN)
     graph->count[TESTS] = enough ? 1 : graph->count[TESTS] + *graph->input.grows;
   if (getenv("LOOKDBG")) fprintf(stderr, "T %.9f r%d f%d\n", graph->now_s, rank, enough);
+  if (enough || need == 0)
+    note_other(graph, look, is_other(graph, look, own));
   graph->rank[rank].at += enough || need == 0 ? graph->input.skip[look] : 1;
   own->state = NOT_LOOKING;
   return true;

@@ -111,6 +111,8 @@ int graph_close(Graph *graph)
   free(graph->next);
   free(graph->looking);
   free(graph->taken);
+  free(graph->alias);
+  free(graph->differs);
   free(graph);
   return DONE;
 }

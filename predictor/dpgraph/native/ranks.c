@@ -240,9 +240,11 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
         result = post_send(graph, subject(graph, rank->base, operand), now_s);
         break;
       case RECV:
-        result = post_receive(graph, subject(graph, rank->base, operand), now_s);
+        result = post_receive(graph, subject(graph, rank->base, (uint32_t)graph->alias[operand]), now_s);
         break;
       default:
+        if (code != WAIT_SENT)
+          operand = (uint32_t)graph->alias[operand];
         if (awaited_s(&graph->posted[rank->base + operand], code, number) == INFINITY)
           return DONE;
     }

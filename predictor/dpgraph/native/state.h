@@ -154,6 +154,8 @@ struct Graph {
   int32_t *queue, *next; /* ranks that act at this date, in their order; and once more */
   int64_t queued;        /* in `next` */
   Looking *looking;      /* by rank */
+  int32_t *alias;      /* by message: the one that is received in its place */
+  bool *differs;       /* by look: it finds another operation than in the recording */
   uint8_t *taken;      /* by message: bits 1 << Side of the operations that looks have completed */
   int64_t count[COUNTERS]; /* a look takes so many times the time of the first one: SimGrid's ranks share the counters */
   int64_t turns, vain; /* vain: looks in vain since a rank went on */
