@@ -8,7 +8,7 @@ recording, whichever they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,9 +47,22 @@ def has_looks(recording: Recording) -> bool:
     return any((events["kind"] == Kind.LOOK).any() for events in recording.events)
 
 
-def with_loops(events: np.ndarray, counts: np.ndarray) -> LookingRank:
-    """Return a rank's events, with looks that are repeated as loops."""
-    return _Folding(events, counts).made()
+def with_loops(ranks: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> list[LookingRank]:
+    """Return the events of all ranks, with looks that are repeated as loops.
+
+    Where the recording does not show what a rank does between two looks from a place, because it has found something at
+    once, it computes what it, or else another rank, has computed there.
+    """
+    seen = [_Folding(events, own, {}) for events, own in zip(ranks, counts, strict=True)]
+    for one in seen:
+        one.made()
+    anywhere: dict[int, np.ndarray] = {}
+    for one in reversed(seen):
+        anywhere |= one.computed
+    return [
+        _Folding(events, own, anywhere | one.computed).made()
+        for events, own, one in zip(ranks, counts, seen, strict=True)
+    ]
 
 
 @dataclass
@@ -73,9 +86,12 @@ class _Found(NamedTuple):
 class _Folding:
     """The making of loops from one rank's events."""
 
-    def __init__(self, events: np.ndarray, counts: np.ndarray):
+    def __init__(self, events: np.ndarray, counts: np.ndarray, known: Mapping[int, np.ndarray]):
+        self.computed: dict[int, np.ndarray] = {}  # by place: the computation that was seen first between two looks
+        self._known, self._rows = known, [events]  # the events, then those that are added
         self._events, self._counts = events, counts
         self._kinds = events["kind"].tolist()
+        self._length = len(events)  # of the recording
         self._made: list[int] = []  # the new events, by their indices among the old ones; -1: goes back
         self._numbered: dict[int, int] = {}  # by index of a new event: its request
         self._looks: list[OneLook] = []
@@ -85,6 +101,7 @@ class _Folding:
         self._found: dict[int, list[_Found]] = {}  # by place
 
     def made(self) -> LookingRank:
+        """Return the rank's events with loops."""
         at, end = 0, len(self._kinds)
         while at < end:
             begin = at
@@ -103,7 +120,7 @@ class _Folding:
 
     def _events_made(self) -> np.ndarray:
         made = np.array(self._made, np.int64)
-        events = self._events[made]
+        events = np.concatenate(self._rows)[made]
         events["kind"][made < 0] = BACK_EVENT
         events["request"][list(self._numbered)] = list(self._numbered.values())
         return events
@@ -117,7 +134,7 @@ class _Folding:
 
     def _is_found(self, at: int) -> bool:
         """Tell whether an event is a WAIT for what a look has found."""
-        return at < len(self._kinds) and self._kinds[at] == Kind.WAIT and bool(self._events["mode"][at])
+        return at < self._length and self._kinds[at] == Kind.WAIT and bool(self._events["mode"][at])
 
     def _place(self, at: int) -> int:
         event = self._events[at]
@@ -147,6 +164,14 @@ class _Folding:
             elif kind != Kind.WAIT or waits:
                 self._made.append(at)
 
+    def _added(self, events: np.ndarray) -> list[int]:
+        """Add events of another time or rank, and return their indices."""
+        begin = len(self._kinds)
+        self._rows.append(events)
+        self._events = np.concatenate(self._rows)
+        self._kinds += events["kind"].tolist()
+        return list(range(begin, len(self._kinds)))
+
     def _until_found(self, begin: int, at: int) -> int:
         """Add the events from ``begin`` on and the look at ``at``, which finds; return the index behind it."""
         place, numbers, style = self._place(at), self._numbers(at), self._events["op"][at]
@@ -163,10 +188,13 @@ class _Folding:
         ]
         if same:
             self._once(range(begin, same[0]))
-            self._bodies[place] = [i for i in range(same[-1] + 1, at) if self._kinds[i] != Kind.WAIT]
+            self._bodies[place] = body = [i for i in range(same[-1] + 1, at) if self._kinds[i] != Kind.WAIT]
+            self.computed.setdefault(place, self._events[[i for i in body if self._kinds[i] != Kind.LOOK]])
             numbers = self._numbers(same[0])
         else:
             self._once(range(begin, at))
+        if place not in self._bodies and place in self._known:
+            self._bodies[place] = self._added(self._known[place])
         body = self._bodies.get(place, [])
         need, found = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
         if style in (Look.SOME, Look.ANY):
@@ -181,7 +209,7 @@ class _Folding:
         self._once(body, waits=False)
         self._numbered[len(self._made)] = len(body) + 1
         self._made.append(-1)
-        if style == Look.FOR and end < len(self._kinds) and self._kinds[end] == Kind.PROBE:
+        if style == Look.FOR and end < self._length and self._kinds[end] == Kind.PROBE:
             look = len(self._looks) - 1 - sum(self._kinds[i] == Kind.LOOK for i in body)
             wild = int(self._events["mode"][at]) >> 1
             self._found.setdefault(place, []).append(_Found(look, len(self._made), end, wild, self._answers(end)))
@@ -207,7 +235,7 @@ class _Folding:
     def _answers(self, at: int) -> bool:
         """Tell whether the rank sends to the source of a message before it looks again or waits for anything else."""
         source, begun = self._events["peer"][at], set()
-        for i in range(at + 1, len(self._kinds)):
+        for i in range(at + 1, self._length):
             kind, event = self._kinds[i], self._events[i]
             if kind == Kind.SEND and event["peer"] == source:
                 return True

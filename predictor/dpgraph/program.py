@@ -139,7 +139,7 @@ class Sections:
         self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
         self._looks: list[list[OneLook]] = []
         if has_looks(recording):
-            looking = list(map(with_loops, self._ranks, recording.counts))
+            looking = with_loops(self._ranks, recording.counts)
             self._ranks, self._looks = [one.events for one in looking], [one.looks for one in looking]
         for rank, events in enumerate(self._ranks):  # looks behind the end are not used
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))

@@ -2,21 +2,17 @@
  *
  * Under SMPI a look takes time, and how often a program looks depends on the network.  The place in the program from which
  * it looks tells which looks are repeated. */
+#define _GNU_SOURCE
 #include "recorder.h"
 
-#include <stdlib.h>
+#include <dlfcn.h>
 
-/* Returns a number for the place, by the order in which the rank has come to such places. */
-static int32_t site_number(Rank *r, const void *site)
+/* Returns a number for the place, the same for all ranks: each may have its own copy of the program. */
+static int32_t site_number(const void *site)
 {
-  size_t i = 0;
-  while (i < r->nsites && r->sites[i] != site)
-    i++;
-  if (i == r->nsites) {
-    r->sites = grown(r->sites, r->nsites, &r->sites_room, sizeof *r->sites);
-    r->sites[r->nsites++] = site;
-  }
-  return (int32_t)i;
+  Dl_info library;
+  uintptr_t base = dladdr(site, &library) ? (uintptr_t)library.dli_fbase : 0;
+  return (int32_t)(((uintptr_t)site - base) & INT32_MAX);
 }
 
 static void add(Rank *r, int64_t number)
@@ -42,7 +38,7 @@ void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *han
   }
   r->looked = true;
   if (r->ncounts > first)
-    note(r, (Event){.kind = LOOK, .mode = found, .op = (uint16_t)style, .comm = -1, .peer = -1, .tag = site_number(r, site),
+    note(r, (Event){.kind = LOOK, .mode = found, .op = (uint16_t)style, .comm = -1, .peer = -1, .tag = site_number(site),
                     .request = (int64_t)first, .size_bytes = (int64_t)(r->ncounts - first)});
 }
 
@@ -52,7 +48,7 @@ void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Statu
   if (!r->looking)
     return;
   Event event = {.kind = LOOK, .mode = (uint8_t)(found + 2 * wild), .op = LOOK_FOR, .comm = -1, .peer = -1, .tag = -1,
-                 .request = site_number(r, site)};
+                 .request = site_number(site)};
   if (found) {
     event.comm = comm->id;
     event.peer = comm->world[status->MPI_SOURCE];

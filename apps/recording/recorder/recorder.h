@@ -93,8 +93,6 @@ typedef struct {
   bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
   bool looking;  /* looks for messages are events */
   bool looked;   /* in this call: what it completes has been found by a look */
-  const void **sites; /* from which the program looks for messages */
-  size_t nsites, sites_room;
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
   double entry_s, left_s;

@@ -269,6 +269,19 @@ static bool learn(Graph *graph, int32_t rank)
   return true;
 }
 
+/* Returns whether MPI knows without the simulator what a look finds. */
+static bool is_known(const Graph *graph, int32_t rank)
+{
+  int64_t look = look_of(graph, rank), want = graph->looking[rank].want;
+  int style = graph->input.style[look];
+  if (style == LOOK_ANY || style == LOOK_FOR)
+    return false;
+  int32_t wanted = graph->input.want[want];
+  if (style == LOOK_AGAIN && (wanted < 0 || is_taken(graph, want)))
+    return true;
+  return wanted >= 0 && (wanted & 3) == SIDE_SENT && graph->input.message[graph->input.kind[wanted >> 2]].detached;
+}
+
 /* Lets a rank act up to its next call of the simulator. */
 static int act(Graph *graph, int32_t rank)
 {
@@ -276,8 +289,10 @@ static int act(Graph *graph, int32_t rank)
   if (own->state == LOOKS) {
     own->found = finds(graph, rank);
     own->state = KNOWS;
-    looks_queue(graph, rank);
-    return DONE;
+    if (!is_known(graph, rank)) {
+      looks_queue(graph, rank);
+      return DONE;
+    }
   }
   if (own->state == KNOWS && !learn(graph, rank))
     return DONE;

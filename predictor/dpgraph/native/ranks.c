@@ -229,7 +229,7 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
         continue;
       case COMPUTE:
       case SLEEP: {
-        double takes_s = graph->value[operand] * (code == COMPUTE ? rank->s_per_flop : 1.0);
+        double takes_s = graph->value[operand] / (code == COMPUTE ? 1 / rank->s_per_flop : 1.0);
         rank->at++;
         if (takes_s <= 0.0)
           continue;
