@@ -27,9 +27,9 @@ class Kind(IntEnum):
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark
     ELAPSE = 7  # amount: seconds, the same on every host; op: one of Elapse
-    # op: one of Look; mode: 1 if it finds, plus 2 if it is for any source, plus 4 if for any tag; in `counts` from number `request` on, `size_bytes` operations that it looks at
-    # (-1: a collective itself); tag: the place in the program.  FOR has the place as its request, and finds a message of
-    # this peer, tag and comm.
+    # The rank looks for messages.  op: one of Look; mode: 1 if it finds, plus 2: for any source, plus 4: with any tag;
+    # in `counts` from number `request` on, `size_bytes` operations that it looks at (-1: a collective itself); tag: the
+    # place in the program.  A look FOR has the place as its request, and finds a message of this peer, tag and comm.
     LOOK = 8
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from apps.errors import SimulationError
-from apps.recording.events import Recording
+from apps.recording.events import Kind, Mode, Recording
 from apps.results.inputs import Inputs
 from apps.runs.neutral import neutral_platform
 from apps.smpi.engine import note_fingerprints, note_looks
@@ -44,19 +44,25 @@ def on_its_course(
         return recording
     slower = _slower(plain)
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
-    depends = ()
+    depends: tuple[str, ...] = ()
     if difference is not None:
         asked = (*inputs.clocks, *inputs.polls)[0]
         depends = (
             f"the program's course depends on the time, for which it asks by {asked}: on two networks it has "
             f"{difference}",
         )
-    return replace(other, cautions=(*_of_looks(inputs, seen=_is_exact(plain)), *depends))
+    seen = _is_exact(plain) and not _one_sided(other)
+    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *depends))
 
 
 def _is_exact(plain: RunSpec) -> bool:
     """Tell whether computation takes the same time in every run."""
     return plain.compute != "measured"
+
+
+def _one_sided(recording: Recording) -> bool:
+    """Tell whether a recording has one-sided calls, whose requests a look does not tell."""
+    return any(bool((events["mode"][events["kind"] <= Kind.RECV] >= Mode.PUT).any()) for events in recording.events)
 
 
 def _of_looks(inputs: Inputs, *, seen: bool) -> Iterator[str]:

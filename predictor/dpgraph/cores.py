@@ -25,7 +25,7 @@ from predictor.dpgraph.instructions import (
     Loop,
     Messages,
     Paths,
-    repeated,
+    may_repeat,
 )
 
 
@@ -55,7 +55,9 @@ def share_cores(
     if not any(crowded):
         return instructions, messages, paths, loop
     rank = np.repeat(np.arange(len(placement)), np.diff(instructions.first))
-    shared = (instructions.code == COMPUTE) & np.array(crowded)[rank] & ~repeated(instructions)
+    shared = (
+        (instructions.code == COMPUTE) & np.array(crowded)[rank] & ~may_repeat(instructions.code, instructions.argument)
+    )
     hosts = {host: i for i, host in enumerate(dict.fromkeys(h for h, c in zip(placement, crowded, strict=True) if c))}
     speed = {host: 1 / s for host, s in zip(placement, s_per_flop, strict=True)}
     total = {host: speed[host] * count for host, count in zip(placement, cores, strict=True)}

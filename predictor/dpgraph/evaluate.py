@@ -63,7 +63,9 @@ def execute(
     marks = program.marks
     marks_s = np.full(marks.shape, np.nan)
     looks = program.looks._replace(other=np.zeros(1, np.int64))
-    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop, (looks, network.polling))
+    end_s = fluid.evaluate(
+        instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop, (looks, network.polling)
+    )
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
@@ -120,7 +122,9 @@ def estimate(
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
             busy_s = {host: one.total_s() for host, one in busy.items()}
-            return Estimate(float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s, run.others)
+            return Estimate(
+                float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s, run.others
+            )
         ends_s, missing = run.iteration_s.tolist(), iterations - tried
         period = find_period(ends_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]

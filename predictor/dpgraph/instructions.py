@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,11 @@ class Instructions(NamedTuple):
     first: np.ndarray  # i8, ranks + 1
 
 
-class Executed(Protocol):
-    """The instructions of all ranks, one after another."""
-
-    code: np.ndarray
-    argument: np.ndarray
-
-
-def repeated(instructions: Instructions | Executed) -> np.ndarray:
+def may_repeat(code: np.ndarray, argument: np.ndarray) -> np.ndarray:
     """Return for each instruction whether a BACK may repeat it."""
-    ends = np.flatnonzero(instructions.code == BACK)
-    change = np.zeros(len(instructions.code) + 1, np.int64)
-    np.add.at(change, ends - instructions.argument[ends], 1)
+    ends = np.flatnonzero(code == BACK)
+    change = np.zeros(len(code) + 1, np.int64)
+    np.add.at(change, ends - argument[ends], 1)
     np.add.at(change, ends, -1)
     inside: np.ndarray = np.cumsum(change)[:-1] > 0
     return inside

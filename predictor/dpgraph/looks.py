@@ -1,9 +1,9 @@
 """Looks for messages in a recording, such as loops of MPI_Test: those that are repeated become loops.
 
 How often a program looks depends on the network.  Where it looks in vain and then again from the same place, with
-nothing but computation and other looks in vain in between, it does so until it finds what it has found in the recording.
-Of requests that are alike to the program (``MPI_Testsome``, ``MPI_Testany``), as many must have been found as in the
-recording, whichever they are.
+nothing but computation and other looks in vain in between, it does so until it finds what it has found in the
+recording.  Of requests that are alike to the program (``MPI_Testsome``, ``MPI_Testany``), as many must have been found
+as in the recording, whichever they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.recording.events import Kind, Look, Recording
-from predictor.dpgraph.instructions import ANY, EACH, FOR
+from predictor.dpgraph.instructions import AGAIN, ANY, EACH, FOR, FOUND, RECEIVED, SEND, SENT, Looks
 
 _MOST_OTHERS = 64  # messages that a look is given beside its own
 BACK_EVENT = 250  # kind of an event that the recording does not have: `request` is the number of events to go back
@@ -65,6 +65,67 @@ def with_loops(ranks: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> lis
     ]
 
 
+def looks_at(
+    ranks: Sequence[np.ndarray],
+    looks: Sequence[Sequence[OneLook]],
+    place: np.ndarray,
+    *,
+    code: np.ndarray,
+    argument: np.ndarray,
+) -> Looks:
+    """Return the looks of all ranks at the messages of a program.
+
+    Args:
+        ranks: The events of each rank.
+        looks: The looks of each rank.
+        place: The instruction of each event, and the number of instructions.
+        code: The instructions.
+        argument: The argument of each instruction.
+    """
+    styles: list[int] = []
+    needs: list[int] = []
+    wants: list[list[int]] = []
+    expected: list[bool] = []
+    begin = 0
+    for events, own in zip(ranks, looks, strict=True):
+        posts = np.flatnonzero((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
+        at = place[begin + posts]
+        side = np.where(code[at] == SEND, SENT, RECEIVED)
+        known = dict(zip(events["request"][posts].tolist(), (4 * argument[at] + side).tolist(), strict=True))
+        for look in own:
+            need, want, found = _wanted(look, known)
+            if look.probes:
+                probes = [begin + probe for probe in look.probes if probe < len(events)]
+                want = [4 * int(argument[place[i]]) + FOUND for i in probes if place[i] < place[i + 1]]
+                found = [False] * len(want)
+            styles.append(AGAIN if look.style == EACH and look.numbers[:1] == (-1,) else look.style)
+            needs.append(max(need, 1) if look.need else 0)
+            wants.append(want)
+            expected += found
+        begin += len(events)
+    return Looks(
+        style=np.array(styles, np.uint8),
+        need=np.array(needs, np.int32),
+        skip=np.array([look.skip for own in looks for look in own], np.int32),
+        first=np.concatenate([[0], np.cumsum([len(want) for want in wants])]).astype(np.int64),
+        want=np.array([one for want in wants for one in want], np.int32),
+        expected=np.array(expected, np.uint8),
+        other=np.zeros(1, np.int64),
+    )
+
+
+def _wanted(look: OneLook, known: Mapping[int, int]) -> tuple[int, list[int], list[bool]]:
+    """Return how many operations a look needs, which ones it is at, and whether the recording has found each."""
+    want = [known.get(number, -1) for number in look.numbers]  # -1 also for one that is cancelled later
+    found = [number in look.found for number in look.numbers]
+    need = look.need - (want.count(-1) - look.numbers.count(-1))
+    if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
+        received = [i for i, one in enumerate(want) if one >= 0 and one & 3 == RECEIVED]
+        need -= len(want) - len(received)
+        want, found = [want[i] for i in received], [found[i] for i in received]
+    return need, want, found
+
+
 @dataclass
 class _Series:
     """Looks for some of the same operations."""
@@ -92,6 +153,7 @@ class _Folding:
         self._events, self._counts = events, counts
         self._kinds = events["kind"].tolist()
         self._length = len(events)  # of the recording
+        self._latest = -1, -1  # index behind the latest look that found, and its place
         self._made: list[int] = []  # the new events, by their indices among the old ones; -1: goes back
         self._numbered: dict[int, int] = {}  # by index of a new event: its request
         self._looks: list[OneLook] = []
@@ -189,18 +251,22 @@ class _Folding:
         if same:
             self._once(range(begin, same[0]))
             self._bodies[place] = body = [i for i in range(same[-1] + 1, at) if self._kinds[i] != Kind.WAIT]
-            self.computed.setdefault(place, self._events[[i for i in body if self._kinds[i] != Kind.LOOK]])
+            self.computed.setdefault(place, self._events[[i for i in body if self._computes(i)]])
             numbers = self._numbers(same[0])
         else:
             self._once(range(begin, at))
+            if style in (Look.SOME, Look.ANY) and self._latest == (begin, place):
+                self.computed.setdefault(place, self._events[[i for i in range(begin, at) if self._computes(i)]])
         if place not in self._bodies and place in self._known:
             self._bodies[place] = self._added(self._known[place])
         body = self._bodies.get(place, [])
         need, found = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
         if style in (Look.SOME, Look.ANY):
             series = self._series.get(place)
-            if series is None or not set(numbers) <= set(series.numbers) or len(series.found) + len(numbers) > len(
-                series.numbers
+            if (
+                series is None
+                or not set(numbers) <= set(series.numbers)
+                or len(series.found) + len(numbers) > len(series.numbers)
             ):
                 series = self._series[place] = _Series(numbers)
             series.found |= frozenset(self._events["request"][at + 1 : end].tolist())
@@ -215,7 +281,11 @@ class _Folding:
             self._found.setdefault(place, []).append(_Found(look, len(self._made), end, wild, self._answers(end)))
             self._made.append(end)
             end += 1
+        self._latest = end, place
         return end
+
+    def _computes(self, at: int) -> bool:
+        return self._kinds[at] in (Kind.COMPUTE, Kind.ELAPSE)
 
     def _aim(self) -> None:
         """Give each look for a message the one that it finds, and those that were found later from the same place.

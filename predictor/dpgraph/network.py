@@ -53,7 +53,7 @@ class NetworkModel:
     capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
-    polling: Polling = Polling()  # a measurement does not tell it
+    polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

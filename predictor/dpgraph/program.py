@@ -14,27 +14,21 @@ import numpy as np
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
 from predictor.dpgraph.instructions import (
-    AGAIN,
-    ANY,
     BACK,
     COMPUTE,
-    EACH,
-    FOUND,
     LOOK,
     MARK,
     NO_LOOKS,
     PROBE,
-    RECEIVED,
     RECV,
     SEND,
-    SENT,
     SLEEP,
     WAIT_RECEIVED,
     WAIT_SENT,
     Looks,
     Loop,
 )
-from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, with_loops
+from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, looks_at, with_loops
 from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
@@ -176,7 +170,10 @@ class Sections:
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
             program, place = _matched(self._ranks, self._looks)
-            return replace(program, looks=_looks_at(self._ranks, self._looks, program, place)) if self._looks else program
+            if not self._looks:
+                return program
+            looks = looks_at(self._ranks, self._looks, place, code=program.code, argument=program.argument)
+            return replace(program, looks=looks)
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
@@ -433,48 +430,6 @@ _CODES = {
     Kind.LOOK: LOOK,
     BACK_EVENT: BACK,
 }
-
-
-def _looks_at(
-    ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]], program: Program, place: np.ndarray
-) -> Looks:
-    """Return the looks of all ranks at the messages of the program; ``place`` is the instruction of each event."""
-    styles, needs, skips, wants, expected = [], [], [], [], []
-    begin = 0
-    for events, own in zip(ranks, looks, strict=True):
-        posts = np.flatnonzero((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
-        at = place[begin + posts]
-        side = np.where(program.code[at] == SEND, SENT, RECEIVED)
-        known = dict(zip(events["request"][posts].tolist(), (4 * program.argument[at] + side).tolist(), strict=True))
-        for look in own:
-            want = [known.get(number, -1) for number in look.numbers]  # -1 also for one that is cancelled later
-            found = [number in look.found for number in look.numbers]
-            need = look.need - (want.count(-1) - look.numbers.count(-1))
-            if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
-                received = [i for i, one in enumerate(want) if one >= 0 and one & 3 == RECEIVED]
-                need -= len(want) - len(received)
-                want, found = [want[i] for i in received], [found[i] for i in received]
-            if look.probes:
-                at = [begin + probe for probe in look.probes if probe < len(events)]
-                want = [4 * int(program.argument[place[i]]) + FOUND for i in at if place[i] < place[i + 1]]
-                found = [False] * len(want)
-            expected += found
-            styles.append(AGAIN if look.style == EACH and look.numbers[:1] == (-1,) else look.style)
-            needs.append(max(need, 1) if look.need else 0)
-            skips.append(look.skip)
-            wants.append(want)
-        begin += len(events)
-    first = np.concatenate([[0], np.cumsum([len(want) for want in wants])]).astype(np.int64)
-    want = np.array([one for want in wants for one in want], np.int32)
-    return Looks(
-        np.array(styles, np.uint8),
-        np.array(needs, np.int32),
-        np.array(skips, np.int32),
-        first,
-        want,
-        np.array(expected, np.uint8),
-        np.zeros(1, np.int64),
-    )
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 #include "looks.h"
 
 #include <stdlib.h>
-#include <stdio.h>
 
 #include "ranks.h"
 #include "steps.h"
@@ -261,7 +260,6 @@ static bool learn(Graph *graph, int32_t rank)
   bool enough = style == LOOK_FOR ? own->found : count_taken(graph, look) >= need;
   if (style == LOOK_AGAIN)
     graph->count[TESTS] = enough ? 1 : graph->count[TESTS] + *graph->input.grows;
-  if (getenv("LOOKDBG")) fprintf(stderr, "T %.9f r%d f%d\n", graph->now_s, rank, enough);
   if (enough || need == 0)
     note_other(graph, look, is_other(graph, look, own));
   graph->rank[rank].at += enough || need == 0 ? graph->input.skip[look] : 1;
