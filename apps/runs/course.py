@@ -82,7 +82,7 @@ def _slower(plain: RunSpec) -> RunSpec:
 def _on_slower(
     slower: RunSpec, recording: Recording, time_limit_s: float | None, *, with_looks: bool
 ) -> tuple[Recording, str | None]:
-    """Return the recording ``with_looks`` of the slower network, else the one that is given; and the difference of both.
+    """Return the recording ``with_looks`` of the slower network, else the given one; and the difference of both.
 
     The difference is that of their totals, in words; None: there is none.
     """
