@@ -1,5 +1,6 @@
 """DP*Graph: programs as graphs of computations and messages, after K.-C. Li.
 
-Public faces: ``predictors.DPGRAPH``, ``li_predictor.DPGRAPH_LI``, ``graph.graph_of``, ``evaluate.estimate``,
+Public faces: ``predictors.DPGRAPH``, ``predictors.iterations_to_record``, ``li_predictor.DPGRAPH_LI``,
+``graph.graph_of``, ``program.Sections``, ``network.NetworkModel``, ``evaluate.estimate``,
 ``known.known_network``.
 """
