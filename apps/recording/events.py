@@ -22,11 +22,24 @@ class Kind(IntEnum):
     COMPUTE = 0  # amount: flops
     SEND = 1  # a message begins to be sent: request, peer, tag, comm, size_bytes, mode
     RECV = 2  # a receive is posted: request, tag, comm; peer and size_bytes are those of the received message
-    WAIT = 3  # the rank waits until its operation `request` is complete
+    WAIT = 3  # the rank waits until its operation `request` is complete; mode: 1 if a recorded LOOK has found that
     COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark
     ELAPSE = 7  # amount: seconds, the same on every host; op: one of Elapse
+    # The rank looks for messages.  op: one of Look; mode: 1 if it finds, plus 2: for any source, plus 4: with any tag;
+    # in `counts` from number `request` on, `size_bytes` operations that it looks at (-1: a collective itself); tag: the
+    # place in the program.  A look FOR has the place as its request, and finds a message of this peer, tag and comm.
+    LOOK = 8
+
+
+class Look(IntEnum):
+    """Way in which a program looks for messages, in a recording that tells it."""
+
+    EACH = 0  # at each of its operations, for all of them (MPI_Test, MPI_Testall)
+    SOME = 1  # at each of its operations, for some of them (MPI_Testsome)
+    ANY = 2  # for one of its operations (MPI_Testany)
+    FOR = 3  # for a message to receive (MPI_Iprobe)
 
 
 class Elapse(IntEnum):

@@ -1,29 +1,36 @@
-"""Cautions about a program whose course depends on the time: a recording has that of the neutral platform."""
+"""Programs whose course depends on the time: a recording has that of one network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from apps.errors import SimulationError
-from apps.recording.events import Recording
+from apps.recording.events import Kind, Mode, Recording
 from apps.results.inputs import Inputs
 from apps.runs.neutral import neutral_platform
-from apps.smpi.engine import note_fingerprints
+from apps.smpi.engine import note_fingerprints, note_looks
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.files.scratch import scratch_folder
 
-_PROBE = "MPI_Probe"
+_UNSEEN = ("MPI_Request_get_status",)  # looks that are not recorded
 
 
-def course_cautions(
+def looks(inputs: Inputs | None) -> bool:
+    """Tell whether a program looks for messages."""
+    return inputs is not None and bool(inputs.polls)
+
+
+def on_its_course(
     plain: RunSpec, recording: Recording, inputs: Inputs | None, *, time_limit_s: float | None
-) -> tuple[str, ...]:
-    """Return what a reader of predictions from a recording of all iterations of a user's program must know.
+) -> Recording:
+    """Return the recording of all iterations of a user's program, with its cautions.
 
     A program that looks for messages, or reads the simulated clock more than twice, runs once more, on a slower
-    network: what it sends there must be the same.
+    network: what it sends there must be the same.  Of a program that looks for messages, that run is recorded with all
+    looks, because on a fast network it hardly looks in vain.
 
     Args:
         plain: The run that was recorded, on the neutral platform.
@@ -32,48 +39,76 @@ def course_cautions(
         time_limit_s: Wall time that the other run may take; None: any.
     """
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
-        return ()
-    said = poll_cautions(inputs)
-    difference = _difference(plain, recording, time_limit_s) if inputs.polls or inputs.clocks else None
-    if difference is None:
-        return said
-    asked = (*inputs.clocks, *inputs.polls)[0]
-    depends = f"the program's course depends on the time, for which it asks by {asked}"
-    return (*said, f"{depends}: on two networks it has {difference}")
+        return recording
+    if not inputs.polls and not inputs.clocks:
+        return recording
+    slower = _slower(plain)
+    other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
+    depends: tuple[str, ...] = ()
+    if difference is not None:
+        asked = (*inputs.clocks, *inputs.polls)[0]
+        depends = (
+            f"the program's course depends on the time, for which it asks by {asked}: on two networks it has "
+            f"{difference}",
+        )
+    seen = _is_exact(plain) and not _one_sided(other)
+    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *depends))
 
 
-def poll_cautions(inputs: Inputs | None) -> tuple[str, ...]:
-    """Return the cautions about a program that looks for messages."""
-    return () if inputs is None else tuple(_of_polls(inputs))
+def _is_exact(plain: RunSpec) -> bool:
+    """Tell whether computation takes the same time in every run."""
+    return plain.compute != "measured"
 
 
-def _of_polls(inputs: Inputs) -> Iterator[str]:
-    polls = [name for name in inputs.polls if name != _PROBE]
+def _one_sided(recording: Recording) -> bool:
+    """Tell whether a recording has one-sided calls, whose requests a look does not tell."""
+    return any(bool((events["mode"][events["kind"] <= Kind.RECV] >= Mode.PUT).any()) for events in recording.events)
+
+
+def _of_looks(inputs: Inputs, *, seen: bool) -> Iterator[str]:
+    polls = [name for name in inputs.polls if not seen or name in _UNSEEN]
     if polls:
         yield (
             f"the program looks for messages by {polls[0]}: the time of looking (0.1 ms each in SimGrid) is not "
             "predicted, and what it does meanwhile is that of the recording"
         )
-    if _PROBE in inputs.polls:
-        yield f"the time that SimGrid takes to look for messages in {_PROBE} (smpi/iprobe) is not predicted"
 
 
-def _difference(plain: RunSpec, recording: Recording, time_limit_s: float | None) -> str | None:
-    """Return in what the program's course differs on a slower network, in words; None: in nothing."""
+def _slower(plain: RunSpec) -> RunSpec:
+    platform = neutral_platform(plain.target.nranks, slow=True)
+    return replace(plain, target=Target(plain.target.problem, platform, tuple(host.name for host in platform.hosts)))
+
+
+def _on_slower(
+    slower: RunSpec, recording: Recording, time_limit_s: float | None, *, with_looks: bool
+) -> tuple[Recording, str | None]:
+    """Return the recording ``with_looks`` of the slower network, else the given one; and the difference of both.
+
+    The difference is that of their totals, in words; None: there is none.
+    """
     # Imported here for a quick start: they are slow to import.
-    from apps.recording.files import Incomplete, read_moments
+    from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
+    from apps.recording.iterations import without_marks
     from apps.recording.totals import totals_of_moments, totals_of_recording
 
-    target, iterations = plain.target, plain.target.iterations
-    platform = neutral_platform(target.nranks, slow=True)
-    hosts = tuple(host.name for host in platform.hosts)
-    slower = replace(plain, target=Target(target.problem, platform, hosts))
+    target, iterations = slower.target, slower.target.iterations
     what = f"{target.problem.on(target.nranks)} on a slower network"
+    other = recording
     with scratch_folder("course") as notes:
-        note_fingerprints(slower, iterations, notes, calls=False, what=what, time_limit_s=time_limit_s)
+        _note(slower, notes, what=what, time_limit_s=time_limit_s, with_looks=with_looks)
         try:
             moments = read_moments(notes, target.nranks)
+            if with_looks:
+                other = without_marks(without_clocks(read_events(notes, target.nranks, measured=False)))
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}") from err
     whole = iterations if target.problem.iterative else 0
-    return totals_of_recording(recording, whole).difference(totals_of_moments(moments))
+    return other, totals_of_recording(recording, whole).difference(totals_of_moments(moments))
+
+
+def _note(slower: RunSpec, notes: Path, *, what: str, time_limit_s: float | None, with_looks: bool) -> None:
+    iterations = slower.target.iterations
+    if with_looks:
+        note_looks(slower, iterations, notes, what=what, time_limit_s=time_limit_s)
+    else:
+        note_fingerprints(slower, iterations, notes, calls=False, what=what, time_limit_s=time_limit_s)

@@ -104,7 +104,7 @@ def _record(
     """Return the recording; the inputs of all runs that it takes are added to ``read``."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
-    from apps.runs.course import course_cautions, poll_cautions
+    from apps.runs.course import looks, on_its_course
 
     check_simgrid()
     plain, problem = _on_neutral_platform(spec), spec.target.problem
@@ -115,14 +115,14 @@ def _record(
         with scratch_folder("recording") as notes:
             limits: dict[str, Any] = {"store": store, "time_limit_s": time_limit_s}
             recording, whole = _record_like_all(plain, iterations, notes, limits=limits, read=read)
-        if recording is not None:
-            return replace(recording, cautions=poll_cautions(merged(read)))
+        if recording is not None and not looks(merged(read)):
+            return recording
         recording = without_marks(whole or _record_once(plain, full, time_limit_s, read))
     elif problem.iterative and iterations == full:
         recording = _record_marked(plain, full, time_limit_s, read)
     else:
         recording = without_marks(_record_once(plain, full, time_limit_s, read))
-    return replace(recording, cautions=course_cautions(plain, recording, merged(read), time_limit_s=time_limit_s))
+    return on_its_course(plain, recording, merged(read), time_limit_s=time_limit_s)
 
 
 def _record_on_machine(

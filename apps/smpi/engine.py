@@ -112,6 +112,13 @@ def note_fingerprints(
     return _noted(spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop)
 
 
+def note_looks(
+    spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
+) -> Finished:
+    """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.Look``)."""
+    return _noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
+
+
 def _noted(
     spec: RunSpec,
     started: Launch,

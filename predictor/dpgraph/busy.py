@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.recording.events import Elapse, Mark
-from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP
+from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP, may_repeat
 from predictor.dpgraph.program import Program
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
     rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
     on_core = (program.code == SLEEP) & (program.argument == Elapse.ON_CORE)
     watched = ((program.code == COMPUTE) | on_core) & np.isin(rank, ranks)
+    watched &= ~may_repeat(program.code, program.argument)
     copies = np.where(watched, 3, 1)
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in (program.code, program.argument, program.value))

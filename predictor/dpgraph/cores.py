@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from predictor.dpgraph.instructions import (
+    BACK,
     COMPUTE,
+    LOOK,
     MARK,
     MESSAGE,
     SEND,
@@ -23,6 +25,7 @@ from predictor.dpgraph.instructions import (
     Loop,
     Messages,
     Paths,
+    may_repeat,
 )
 
 
@@ -52,7 +55,9 @@ def share_cores(
     if not any(crowded):
         return instructions, messages, paths, loop
     rank = np.repeat(np.arange(len(placement)), np.diff(instructions.first))
-    shared = (instructions.code == COMPUTE) & np.array(crowded)[rank]
+    shared = (
+        (instructions.code == COMPUTE) & np.array(crowded)[rank] & ~may_repeat(instructions.code, instructions.argument)
+    )
     hosts = {host: i for i, host in enumerate(dict.fromkeys(h for h, c in zip(placement, crowded, strict=True) if c))}
     speed = {host: 1 / s for host, s in zip(placement, s_per_flop, strict=True)}
     total = {host: speed[host] * count for host, count in zip(placement, cores, strict=True)}
@@ -105,7 +110,7 @@ def _loop_last(code: np.ndarray, argument: np.ndarray, kind: np.ndarray, is_fixe
     order = np.argsort(~is_fixed, kind="stable")
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order))
-    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP))
+    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP, LOOK, BACK))
     argument[with_message] = number[argument[with_message]]
     ordered: np.ndarray = kind[order]
     return ordered

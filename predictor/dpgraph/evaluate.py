@@ -30,6 +30,7 @@ class Estimate:
     span_s: float  # from the start of the first rank to the end of the last one
     # For each host that was asked for: the time during which at least one of its ranks computes, s.
     busy_s: Mapping[str, float] = field(default_factory=dict)
+    others: int = 0  # as in Execution
 
 
 def execute(
@@ -64,12 +65,22 @@ def execute(
     marks = program.marks
     marks_s = np.full(marks.shape, np.nan)
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
-    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop, done_s=done_s)
+    looks = program.looks._replace(other=np.zeros(1, np.int64))
+    end_s = fluid.evaluate(
+        instructions,
+        messages,
+        paths,
+        np.asarray(s_per_flop, float),
+        marks_s,
+        loop,
+        (looks, network.polling),
+        done_s=done_s,
+    )
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    return Execution(marks, marks_s, end_s, done_s if arrivals else None)
+    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(looks.other[0]))
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
@@ -120,7 +131,9 @@ def estimate(
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
             busy_s = {host: one.total_s() for host, one in busy.items()}
-            return Estimate(float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s)
+            return Estimate(
+                float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s, run.others
+            )
         ends_s, missing = run.iteration_s.tolist(), iterations - tried
         period = find_period(ends_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]

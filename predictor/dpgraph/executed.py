@@ -17,6 +17,7 @@ class Execution:
     marks_s: np.ndarray  # ranks x marks: dates of the marks
     end_s: np.ndarray
     arrived_s: np.ndarray | None = None  # by message, if asked for: date of its arrival
+    others: int = 0  # looks for messages that find others than in the recording
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""

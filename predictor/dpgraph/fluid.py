@@ -20,7 +20,16 @@ from pathlib import Path
 
 import numpy as np
 
-from predictor.dpgraph.instructions import MESSAGE, Instructions, Loop, Messages, Paths
+from predictor.dpgraph.instructions import (
+    MESSAGE,
+    NO_LOOKS,
+    Instructions,
+    Looks,
+    Loop,
+    Messages,
+    Paths,
+    Polling,
+)
 from predictor.native.layout import Layout
 from predictor.native.library import Library
 
@@ -31,10 +40,11 @@ LIBRARY = Library("graph", Path(__file__).with_name("native"))
 PRECISION_S = 1e-9
 
 _MORE = 1  # result of graph_run: events remain
+_LEAST_LOOK_S = 1e-8  # a look without time would be repeated for ever at the same date
 _RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
 
 INPUT = Layout(
-    "ranks instructions messages kinds paths crossings links marks dated",
+    "ranks instructions messages kinds paths crossings links marks dated looks wanted",
     {
         "code": ("u1", "instructions"),
         "argument": ("i4", "instructions"),
@@ -51,11 +61,20 @@ INPUT = Layout(
         "weight": ("f8", "crossings"),
         "capacity_Bps": ("f8", "links"),
         "s_per_flop": ("f8", "ranks"),
+        "style": ("u1", "looks"),
+        "need": ("i4", "looks"),
+        "skip": ("i4", "looks"),
+        "look_first": ("i8", "looks+1"),
+        "want": ("i4", "wanted"),
+        "expected": ("u1", "wanted"),
+        "look_s": ("f8", "3"),
+        "grows": ("i8", "1"),
         "marks_s": ("f8", "ranks marks"),
         "end_s": ("f8", "ranks"),
         "done_s": ("f8", "dated"),
+        "other": ("i8", "1"),
     },
-    written=frozenset(["marks_s", "end_s", "done_s"]),
+    written=frozenset(["marks_s", "end_s", "done_s", "other"]),
 )
 
 
@@ -66,6 +85,7 @@ def evaluate(
     s_per_flop: np.ndarray,
     marks_s: np.ndarray,
     loop: Loop | None = None,
+    looking: tuple[Looks, Polling] = (NO_LOOKS, Polling()),
     *,
     done_s: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -78,6 +98,7 @@ def evaluate(
         s_per_flop: Seconds per flop of each rank.
         marks_s: Ranks x marks: filled with the dates of each rank's marks, s.
         loop: The instructions that are repeated; None: each is executed once.
+        looking: The looks at messages, and their times.
         done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
             Those of a loop keep their value.
 
@@ -93,6 +114,8 @@ def evaluate(
     """
     end_s = np.empty(len(instructions.first) - 1)
     loop = Loop(instructions.first[:-1], instructions.first[:-1], 0, len(messages.kind)) if loop is None else loop
+    looks, polling = looking
+    least_s = [max(_LEAST_LOOK_S, one) for one in (polling.test_s, polling.test_s, polling.probe_s)]
     given = INPUT.filled(
         **instructions._asdict(),
         loop_first=loop.first,
@@ -106,9 +129,18 @@ def evaluate(
         weight=paths.weight,
         capacity_Bps=paths.capacity_Bps,
         s_per_flop=s_per_flop,
+        style=looks.style,
+        need=looks.need,
+        skip=looks.skip,
+        look_first=looks.first,
+        want=looks.want,
+        expected=looks.expected,
+        look_s=np.array(least_s),
+        grows=np.array([polling.grows], np.int64),
         marks_s=marks_s,
         end_s=end_s,
         done_s=np.empty(0) if done_s is None else done_s,
+        other=looks.other,
     )
     graph = ctypes.c_void_p()
     LIBRARY.call("graph_open", given, loop.copies, loop.fixed, ctypes.byref(graph))

@@ -15,6 +15,8 @@ WAIT_RECEIVED = 4  # argument: message
 PROBE = 5  # argument: message
 MARK = 6
 SLEEP = 7  # value: seconds
+LOOK = 8  # argument: index in Looks; where it finds, the rank goes on so many instructions behind it as `skip` says
+BACK = 9  # argument: the number of instructions by which the rank goes back
 
 
 class Instructions(NamedTuple):
@@ -24,6 +26,16 @@ class Instructions(NamedTuple):
     argument: np.ndarray  # i4
     value: np.ndarray  # f8
     first: np.ndarray  # i8, ranks + 1
+
+
+def may_repeat(code: np.ndarray, argument: np.ndarray) -> np.ndarray:
+    """Return for each instruction whether a BACK may repeat it."""
+    ends = np.flatnonzero(code == BACK)
+    change = np.zeros(len(code) + 1, np.int64)
+    np.add.at(change, ends - argument[ends], 1)
+    np.add.at(change, ends, -1)
+    inside: np.ndarray = np.cumsum(change)[:-1] > 0
+    return inside
 
 
 class Loop(NamedTuple):
@@ -56,6 +68,40 @@ class Messages(NamedTuple):
 
     kinds: np.ndarray  # MESSAGE
     kind: np.ndarray  # i4, by message: its row of `kinds`
+
+
+# The styles of looks, and the sides of messages.
+# EACH: MPI_Test, MPI_Testall, MPI_Testsome; ANY: MPI_Testany; FOR: MPI_Iprobe and MPI_Probe; AGAIN: at a collective,
+# of which SimGrid looks again at what it has found.
+EACH, ANY, FOR, AGAIN = range(4)
+SENT, RECEIVED, FOUND = range(3)
+
+
+class Looks(NamedTuple):
+    """The looks of a program at messages: look i is at the operations ``first[i]`` to ``first[i + 1]`` of ``want``.
+
+    A look that has not found as many operations as it needs, all that were found before included, is in vain.
+    """
+
+    style: np.ndarray  # u1
+    need: np.ndarray  # i4; 0: it is made once, whatever it finds
+    skip: np.ndarray  # i4
+    first: np.ndarray  # i8, looks + 1
+    want: np.ndarray  # i4: 4 x message + side; -1: never complete
+    expected: np.ndarray  # u1, as `want`: whether the recording has found it when the look is over
+    other: np.ndarray  # i8: one number, of looks that find other operations than the recording; an evaluation writes it
+
+
+_NONE, _NO_NUMBER = np.empty(0, np.uint8), np.empty(0, np.int32)
+NO_LOOKS = Looks(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
+
+
+class Polling(NamedTuple):
+    """The time of looks, s: the first one takes this, and the n-th in vain n times as much if it ``grows``."""
+
+    test_s: float = 1e-4  # smpi/test
+    probe_s: float = 1e-4  # smpi/iprobe
+    grows: bool = True  # smpi/grow-injected-times
 
 
 class Paths(NamedTuple):

@@ -17,6 +17,7 @@ from platforms.errors import UserError
 from platforms.model.platform import Route
 from platforms.simgrid.option_names import under_smpi_names
 from predictor.base import OutOfRange
+from predictor.dpgraph.instructions import Polling
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
 from predictor.network.collectives import SELECTOR
 
@@ -31,6 +32,9 @@ DEFAULTS = {
     "smpi/send-is-detached-thresh": "65536",
     "smpi/async-small-thresh": "0",
     "smpi/coll-selector": SELECTOR,
+    "smpi/test": "1e-4",
+    "smpi/iprobe": "1e-4",
+    "smpi/grow-injected-times": "yes",
     "smpi/os": "0:0:0:0:0",
     "smpi/or": "0:0:0:0:0",
     "smpi/ois": "0:0:0:0:0",
@@ -85,7 +89,9 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             links=crossed,
         )
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
-    return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol)
+    grows = chosen["smpi/grow-injected-times"].lower() in _YES
+    polling = Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
+    return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol, polling=polling)
 
 
 def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:

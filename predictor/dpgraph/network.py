@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording.events import Mode
-from predictor.dpgraph.instructions import MESSAGE, Messages, Paths
+from predictor.dpgraph.instructions import MESSAGE, Messages, Paths, Polling
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
@@ -56,6 +56,7 @@ class NetworkModel:
     # By pair of hosts: the pair whose messages were measured in its place.  Empty: see predictor.network.unmeasured.
     measured_as: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()  # what the measurements say that the network does not represent
+    polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

@@ -105,7 +105,7 @@ class GraphModel:
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=_flags(program, target, sections, around.options, network),
+            flags=(*_flags(program, target, sections, around.options, network), *_others(made.others)),
             remarks=program.recording.remarks,
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
@@ -144,6 +144,15 @@ def _flags(
         return said + declared_cautions(options)
     return (
         said + network.cautions + unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+    )
+
+
+def _others(looks: int) -> tuple[str, ...]:
+    if not looks:
+        return ()
+    return (
+        f"{looks} of the program's looks for messages find others than in its recording: what it does then is that of "
+        "the recording",
     )
 
 

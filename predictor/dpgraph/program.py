@@ -13,7 +13,22 @@ import numpy as np
 
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
 from platforms.errors import UserError
-from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT, Loop
+from predictor.dpgraph.instructions import (
+    BACK,
+    COMPUTE,
+    LOOK,
+    MARK,
+    NO_LOOKS,
+    PROBE,
+    RECV,
+    SEND,
+    SLEEP,
+    WAIT_RECEIVED,
+    WAIT_SENT,
+    Looks,
+    Loop,
+)
+from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, looks_at, with_loops
 from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
@@ -48,9 +63,9 @@ class Program:
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
     loop: Loop | None = None  # the instructions that are repeated
-    site: np.ndarray | None = (
-        None  # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
-    )
+    # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
+    site: np.ndarray | None = None
+    looks: Looks = NO_LOOKS
 
     @property
     def nranks(self) -> int:
@@ -123,7 +138,11 @@ class Sections:
     def __init__(self, recording: Recording):
         splits = _splits(recording)
         self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
-        for rank, events in enumerate(self._ranks):
+        self._looks: list[list[OneLook]] = []
+        if has_looks(recording):
+            looking = with_loops(self._ranks, recording.counts)
+            self._ranks, self._looks = [one.events for one in looking], [one.looks for one in looking]
+        for rank, events in enumerate(self._ranks):  # looks behind the end are not used
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
             if len(stop):
                 self._ranks[rank] = events[: stop[0] + 1]
@@ -157,7 +176,11 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            return _matched(self._ranks)[0]
+            program, place = _matched(self._ranks, self._looks)
+            if not self._looks:
+                return program
+            looks = looks_at(self._ranks, self._looks, place, code=program.code, argument=program.argument)
+            return replace(program, looks=looks)
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
@@ -343,7 +366,7 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
+def _matched(ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
@@ -385,6 +408,10 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
     argument = np.where((kind == Kind.MARK) | (kind == Kind.ELAPSE), events["op"], message)
+    if looks:
+        base = np.cumsum([0, *map(len, looks)])
+        argument = np.where(kind == Kind.LOOK, events["request"] + base[rank], argument)
+        argument = np.where(kind == BACK_EVENT, events["request"], argument)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
     kept = np.concatenate([[0], np.cumsum(keep)])
@@ -402,7 +429,15 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
     return program, kept
 
 
-_CODES = {Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP}
+_CODES = {
+    Kind.SEND: SEND,
+    Kind.RECV: RECV,
+    Kind.PROBE: PROBE,
+    Kind.MARK: MARK,
+    Kind.ELAPSE: SLEEP,
+    Kind.LOOK: LOOK,
+    BACK_EVENT: BACK,
+}
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -75,7 +76,7 @@ def predicted_s(spec, recording):
     sections = Sections(recording)
     hosts = [spec.target.platform.host(name) for name in spec.target.placement]
     pairs = {(spec.target.placement[a], spec.target.placement[b]) for a, b in sections.partners}
-    options = dict(spec.target.platform.options)
+    options = {**dict(spec.target.platform.options), **dict(spec.options)}
     network = known_network(routes_between(spec.target.platform, sorted(pairs | {p[::-1] for p in pairs})), options)
     done = execute(
         sections.program(), network, spec.target.placement, [1 / h.speed_flops for h in hosts], [h.cores for h in hosts]
@@ -126,26 +127,6 @@ LOOP = """double began = MPI_Wtime();
     [
         (LOOP % "more = MPI_Wtime() - began < 1e-4;", "course depends on the time, for which it asks by MPI_Wtime"),
         (
-            "MPI_Request r[2]; int all_there = 0, n;"
-            "MPI_Irecv(&n, 1, MPI_INT, (rank + 7) % 8, 1, MPI_COMM_WORLD, r);"
-            "MPI_Isend(&rank, 1, MPI_INT, (rank + 1) % 8, 1, MPI_COMM_WORLD, r + 1);"
-            "while (!all_there) MPI_Testall(2, r, &all_there, MPI_STATUSES_IGNORE);",
-            "looks for messages by MPI_Testall",
-        ),
-        (
-            "MPI_Status s; MPI_Request r; MPI_Isend(&rank, 1, MPI_INT, (rank + 1) % 8, 1, MPI_COMM_WORLD, &r);"
-            "MPI_Probe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &s); int n;"
-            "MPI_Recv(&n, 1, MPI_INT, s.MPI_SOURCE, 1, MPI_COMM_WORLD, &s); MPI_Wait(&r, &s);",
-            "look for messages in MPI_Probe",
-        ),
-        (
-            "MPI_Request r[2]; int there = 0, n;"
-            "MPI_Recv_init(&n, 1, MPI_INT, (rank + 7) % 8, 1, MPI_COMM_WORLD, r);"
-            "MPI_Send_init(&rank, 1, MPI_INT, (rank + 1) % 8, 1, MPI_COMM_WORLD, r + 1);"
-            "MPI_Startall(2, r); while (!there) MPI_Test(r, &there, MPI_STATUS_IGNORE); MPI_Wait(r + 1, 0);",
-            "looks for messages by MPI_Test:",
-        ),
-        (
             "MPI_Request r; int there = 0; MPI_Ibarrier(MPI_COMM_WORLD, &r);"
             "while (!there) MPI_Request_get_status(r, &there, MPI_STATUS_IGNORE);"
             "for (int at = 0, n = 0; n != MPI_UNDEFINED && !n;) MPI_Testsome(1, &r, &n, &at, MPI_STATUSES_IGNORE);",
@@ -160,10 +141,57 @@ LOOP = """double began = MPI_Wtime();
             "looks for messages by MPI_Testany",
         ),
     ],
-    ids=["clock", "poll", "probe", "persistent", "collective", "one-sided"],
+    ids=["clock", "collective", "one-sided"],
 )
 def test_a_course_that_depends_on_the_time_is_cautioned(spec, body, said):
     assert any(said in one for one in record_events(spec(in_c(body)), 1).cautions)
+
+
+PERSISTENT = (
+    "MPI_Request r[2]; int there = 0, n;"
+    "MPI_Recv_init(&n, 1, MPI_INT, (rank + 7) % 8, 1, MPI_COMM_WORLD, r);"
+    "MPI_Send_init(&rank, 1, MPI_INT, (rank + 1) % 8, 1, MPI_COMM_WORLD, r + 1);"
+    "MPI_Startall(2, r); while (!there) MPI_Test(r, &there, MPI_STATUS_IGNORE); MPI_Wait(r + 1, 0);"
+)
+CANCELLED = (
+    "MPI_Request r; int there; MPI_Irecv(mine, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r);"
+    "for (int i = 0; i < 20; i++) MPI_Test(&r, &there, MPI_STATUS_IGNORE);"
+    "MPI_Cancel(&r); MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Barrier(MPI_COMM_WORLD);"
+)
+
+
+@pytest.mark.parametrize("body", [PERSISTENT, CANCELLED], ids=["persistent", "cancelled"])
+def test_looks_for_messages_take_the_simulated_time(spec, body):
+    asked = spec(in_c(body))
+    recording = record_events(asked, 1)
+    assert recording.cautions == ()
+    assert predicted_s(asked, recording) == pytest.approx(simulate(asked).time_s, rel=1e-6)
+
+
+LOOKS = (Path(__file__).parent / "data" / "looks.c").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "test 40000 0",
+        "testall 40000 2e7",
+        "testany 3000 2e7",
+        "testsome 3000 0",
+        "iprobe 40000 2e7",
+        "probe 3000 0",
+    ],
+)
+def test_loops_of_looks_take_the_simulated_time(spec, arguments):
+    asked = spec(LOOKS, arguments=arguments)
+    assert predicted_s(asked, record_events(asked, 1)) == pytest.approx(simulate(asked).time_s, rel=1e-6)
+
+
+def test_looks_take_the_time_that_options_say(spec):
+    asked = spec(LOOKS, arguments="test 3000 0")
+    options = (*asked.options, ("smpi/test", "2e-4"), ("smpi/grow-injected-times", "no"))
+    slower = replace(asked, options=options)
+    assert predicted_s(slower, record_events(slower, 1)) == pytest.approx(simulate(slower).time_s, rel=1e-6)
 
 
 def test_a_program_that_only_times_itself_is_not_cautioned(spec):

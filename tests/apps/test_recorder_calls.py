@@ -276,7 +276,8 @@ def test_a_finished_fortran_program(tmp_path):
 def test_a_finished_c_program_with_privatised_globals(tmp_path):
     recording = record(build("smpicc", DATA / "every_call.c", tmp_path / "every_call"), 3)
     for one, other in zip(recording.events, in_simulation().events, strict=True):
-        assert (one == other).all()
+        same = one != other  # places in the program from which it looks for messages differ between two builds
+        assert (one["kind"] == other["kind"]).all() and (one["kind"][same] == Kind.LOOK).all()
 
 
 CPP = """

@@ -138,7 +138,7 @@ class NetworkPlan:
                     second.get(e.destination, rank[e.destination]) if e.source == e.destination else rank[e.destination]
                 )
                 numbers += [rank[e.source], to, e.size_bytes, more]
-            modes = {e.mode for e in _messages(one)} - {Mode.STANDARD}
+            modes = {e.mode for e in _messages(one) if not isinstance(e, Return)} - {Mode.STANDARD}
             if modes and len(_messages(one)) > 1:
                 raise ValueError("an experiment of several exchanges has no send mode")
             numbers += [int(mode) for mode in modes]

@@ -109,6 +109,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
   int result = SURE(PMPI_Test(acting(r, request), flag, status));
   POLLS
   hash_item(r, CHOICE, TEST);
+  looked_at(r, LOOK_EACH, *flag, 1, &handle, SITE);
   if (*flag)
     completed(r, handle, status);
   else
@@ -156,6 +157,7 @@ int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuse
   OF_MANY(PMPI_Testall(count, acts, flag, used),
           POLLS
           hash_item(r, CHOICE, TESTALL);
+          looked_at(r, LOOK_EACH, *flag, count, handles, SITE);
           if (!*flag) observe_time(r);
           for (int i = 0; i < count; i++)
             if (*flag || completed_early(r, requests[i], handles[i], &used[i]))
@@ -175,6 +177,7 @@ int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Sta
   OF_MANY(PMPI_Testany(count, acts, index, flag, used),
           POLLS
           hash_item(r, CHOICE, TESTANY);
+          looked_at(r, LOOK_ANY, *flag, count, handles, SITE);
           if (*flag && *index != MPI_UNDEFINED) completed(r, handles[*index], used);
           else if (*flag) all_completed(r, count, handles);
           else observe_time(r);)
@@ -193,6 +196,7 @@ int MPI_Testsome(int count, MPI_Request *requests, int *ndone, int *indices, MPI
   OF_MANY(PMPI_Testsome(count, acts, ndone, indices, used),
           POLLS
           hash_item(r, CHOICE, TESTSOME);
+          looked_at(r, LOOK_SOME, *ndone != 0, count, handles, SITE);
           if (*ndone == MPI_UNDEFINED) all_completed(r, count, handles);
           if (*ndone == 0) observe_time(r);
           for (int i = 0; *ndone != MPI_UNDEFINED && i < *ndone; i++) completed(r, handles[indices[i]], &used[i]);)

@@ -31,6 +31,7 @@ void begin_rank(void)
   bool hashes = environment_says("RECORDER_EVENTS", "hashes");
   r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
   r->listing = hashes || !r->counting;
+  r->looking = environment_says("RECORDER_EVENTS", "looks");
   r->free_compute = environment_says("RECORDER_COMPUTE", "none");
   r->entry_s = r->left_s = clock_now_s();
   set_current_rank(r);

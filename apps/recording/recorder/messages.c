@@ -34,7 +34,7 @@ void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received)
 {
   hash_completed(r, number, received);
-  note(r, (Event){.kind = WAIT, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
+  note(r, (Event){.kind = WAIT, .mode = r->looked, .comm = -1, .peer = -1, .tag = -1, .request = r->events[event].request});
 }
 
 /* A call that asks for a message which a matched probe has reserved would get that message. */
@@ -215,8 +215,10 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
   POLLS
   if (r && (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG))
     hash_item(r, CHOICE, PROBE_ANY);
-  if (r && from != MPI_PROC_NULL)
+  if (r && from != MPI_PROC_NULL) {
+    looked_for(r, true, WILD(from, tag), find_comm(r, comm), status, SITE);
     probed(r, comm, status);
+  }
   leave(r);
   return result;
 }
@@ -231,6 +233,8 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   POLLS
   if (r)
     hash_item(r, CHOICE, IPROBE);
+  if (r && from != MPI_PROC_NULL)
+    looked_for(r, *flag, WILD(from, tag), find_comm(r, comm), status, SITE);
   if (r && *flag && from != MPI_PROC_NULL)
     probed(r, comm, status);
   else if (r && !*flag)

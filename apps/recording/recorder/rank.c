@@ -31,7 +31,7 @@ Event *note(Rank *r, Event event)
   if (event.kind != COMPUTE && event.kind != ELAPSE)
     event.amount = r->now.compute_s;
   int64_t hashed = r->attributed;
-  if (event.kind != COMPUTE && event.kind != ELAPSE && event.kind != WAIT)
+  if (event.kind != COMPUTE && event.kind != ELAPSE && event.kind != WAIT && event.kind != LOOK)
     hash_event(r, &event, event.comm < 0 ? 0 : comm_hash(event.comm));
   r->attributed = (int64_t)r->nhashes;
   count_event(r, &event);
@@ -111,7 +111,7 @@ void leave(Rank *r)
   if (!r)
     return;
   r->left_s = clock_now_s();
-  r->inside = false;
+  r->inside = r->looked = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();
 }

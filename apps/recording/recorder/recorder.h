@@ -4,7 +4,7 @@
  * its call and does the work by its PMPI counterpart.  Under SMPI all ranks live in one process, so the state of a rank
  * is found by its actor; under the MPI of a real machine each rank is a process (under.h).  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
- * RECORDER_EVENTS=hashes records also one hash per call.
+ * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
  * RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
  * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
@@ -16,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, DELETED = 255 }; /* Kind */
+enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP };                                                  /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
 enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
+enum { LOOK_EACH, LOOK_SOME, LOOK_ANY, LOOK_FOR };                         /* op of LOOK: Look */
 enum {                                                                     /* Op */
   BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
   REDUCE_SCATTER, SCAN, EXSCAN, SPLIT, CREATE, OPS
@@ -95,6 +96,8 @@ typedef struct {
   uintptr_t program_loaded, program_begin, program_end; /* the code of the rank's copy of the program */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
   bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
+  bool looking;  /* looks for messages are events */
+  bool looked;   /* in this call: what it completes has been found by a look */
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
   double entry_s, left_s;
@@ -201,6 +204,12 @@ uint64_t comm_hash(int id);
 void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made); /* made may be MPI_COMM_NULL */
 void comm_freed(Rank *r, MPI_Comm comm);
 void write_comms(const char *path, bool hashes); /* one per line, with hashes: each after its hash */
+
+/* --- looks.c --- */
+#define SITE __builtin_return_address(0)
+void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *handles, const void *site);
+#define WILD(from, tag) ((from == MPI_ANY_SOURCE) + 2 * (tag == MPI_ANY_TAG))
+void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Status *status, const void *site);
 
 /* --- requests.c --- */
 Operation *find_request(Rank *r, MPI_Request handle); /* NULL: not recorded */

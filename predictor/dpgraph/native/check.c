@@ -22,8 +22,8 @@ static bool are_instructions(const Input *input, int64_t from, int64_t to, int64
   const int32_t *argument = input->argument;
   uint32_t messages = (uint32_t)(most - least), bad = 0;
   for (int64_t i = from; i < to; i++) {
-    uint32_t has_message = (code[i] != COMPUTE) & (code[i] != MARK) & (code[i] != SLEEP);
-    bad |= (code[i] > SLEEP) | (has_message & ((uint32_t)argument[i] - (uint32_t)least >= messages));
+    uint32_t has_message = (code[i] != COMPUTE) & (code[i] != MARK) & (code[i] < SLEEP);
+    bad |= (code[i] > BACK) | (has_message & ((uint32_t)argument[i] - (uint32_t)least >= messages));
   }
   return !bad;
 }
@@ -81,12 +81,57 @@ static bool are_paths(const Input *input)
   return true;
 }
 
+/* Returns whether the steps from one instruction up to another are the same as the instructions (steps.h). */
+static bool is_plain(const Input *input, int64_t from, int64_t to)
+{
+  for (int64_t i = from; i < to; i++)
+    if (input->code[i] != COMPUTE && input->code[i] != SLEEP && input->code[i] != LOOK && input->code[i] != BACK)
+      return false;
+  return true;
+}
+
+/* Returns whether looks and jumps stay within their rank, and no rank repeats a part. */
+static bool are_jumps(const Input *input, int64_t rank)
+{
+  int64_t first = input->first[rank], last = input->first[rank + 1];
+  for (int64_t i = first; i < last; i++) {
+    int64_t operand = input->argument[i];
+    if (input->code[i] == BACK && (operand < 1 || i - operand < first || !is_plain(input, i - operand, i)))
+      return false;
+    if (input->code[i] != LOOK)
+      continue;
+    if (operand < 0 || operand >= input->looks)
+      return false;
+    int64_t skip = input->skip[operand];
+    if (skip < 1 || i + skip > last || !is_plain(input, i, i + skip))
+      return false;
+  }
+  return input->looks == 0 || input->loop_first[rank] == input->loop_last[rank];
+}
+
+static bool are_looks(const Input *input)
+{
+  if (!divides(input->look_first, input->looks, input->wanted))
+    return false;
+  for (int64_t i = 0; i < input->looks; i++)
+    if (input->style[i] > LOOK_AGAIN)
+      return false;
+  for (int64_t i = 0; i < input->wanted; i++)
+    if (input->want[i] >= 0 && ((input->want[i] & 3) > SIDE_FOUND || input->want[i] >> 2 >= input->messages))
+      return false;
+  for (int64_t r = 0; r < input->ranks; r++)
+    if (!are_jumps(input, r))
+      return false;
+  return true;
+}
+
 int check(const Input *input, int64_t copies, int64_t fixed)
 {
   if (input->messages > MOST_OPERANDS || input->ranks > INT32_MAX || input->crossings > INT32_MAX || copies < 0)
     return BAD_INPUT;
   if (!divides(input->first, input->ranks, input->instructions) ||
-      !divides(input->path_first, input->paths, input->crossings) || !are_parts(input, fixed) || !are_paths(input))
+      !divides(input->path_first, input->paths, input->crossings) || !are_parts(input, fixed) || !are_paths(input) ||
+      !are_looks(input))
     return BAD_INPUT;
   return check_waits(input, fixed);
 }

@@ -4,6 +4,7 @@
 #include "change.h"
 #include "ends.h"
 #include "links.h"
+#include "looks.h"
 #include "ranks.h"
 #include "room.h"
 #include "starts.h"
@@ -73,8 +74,34 @@ static int pass_date(Graph *graph, double now_s)
   return result == DONE ? change_rates(graph, now_s) : result;
 }
 
+/* As graph_run, where ranks look for messages: nothing is done before its date. */
+static int run_looks(Graph *graph, int64_t rates)
+{
+  while (rates > 0) {
+    int result = looks_round(graph);
+    if (result != DONE)
+      return result;
+    double network_s = next_date_s(graph), ranks_s = looks_date_s(graph);
+    double now_s = network_s < ranks_s ? network_s : ranks_s;
+    if (now_s == INFINITY || looks_forever(graph)) {
+      write_ends(graph);
+      return DONE;
+    }
+    now_s = graph->now_s + (now_s - graph->now_s); /* rounded as SimGrid does: of the same dates one may be earlier */
+    looks_due(graph, now_s);
+    if (network_s <= now_s + PRECISION_S)
+      result = pass_date(graph, now_s);
+    if (result != DONE)
+      return result;
+    rates -= 1 + graph->changed_count;
+  }
+  return MORE;
+}
+
 int graph_run(Graph *graph, int64_t rates)
 {
+  if (graph->input.looks > 0)
+    return run_looks(graph, rates);
   while (rates > 0) {
     /* Ranks go on until they wait; their clocks may be ahead of the network's date. */
     int result = ranks_run(graph);

@@ -6,7 +6,12 @@
 
 #include <stdint.h>
 
-enum { COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP }; /* predictor/dpgraph/instructions.py */
+enum { COMPUTE, SEND, RECV, WAIT_SENT, WAIT_RECEIVED, PROBE, MARK, SLEEP, LOOK, BACK }; /* predictor/dpgraph/instructions.py */
+
+/* How an operation of a look is complete, and how a look is made. */
+enum { SIDE_SENT, SIDE_RECEIVED, SIDE_FOUND };
+enum { LOOK_EACH, LOOK_ANY, LOOK_FOR, LOOK_AGAIN };
+enum { TESTS, ANY_TESTS, PROBES, COUNTERS }; /* Counter */
 
 /* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
 enum { DONE = 0, MORE = 1, NO_MEMORY = -1, BAD_INPUT = -2 };
@@ -19,7 +24,7 @@ typedef struct {
 } Message;
 
 typedef struct {
-  int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks, dated;
+  int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks, dated, looks, wanted;
   const uint8_t *code; /* by instruction; see Instructions of predictor/dpgraph/instructions.py */
   const int32_t *argument;
   const double *value;
@@ -34,9 +39,17 @@ typedef struct {
   const double *weight;
   const double *capacity_Bps;
   const double *s_per_flop; /* by rank */
+  const uint8_t *style;     /* by look: Style; see Looks of predictor/dpgraph/instructions.py */
+  const int32_t *need, *skip;
+  const int64_t *look_first;
+  const int32_t *want;      /* by wanted operation: its message times 4, plus Side */
+  const uint8_t *expected;  /* by wanted operation: 1 if the recording has found it when the look is over */
+  const double *look_s;     /* by Counter: time of the first look, s */
+  const int64_t *grows;     /* 1: a look takes longer after each one in vain */
   double *marks_s;          /* ranks x marks */
   double *end_s;            /* by rank */
   double *done_s;           /* by message, for the first `dated` outside of loops: when it arrives */
+  int64_t *other;           /* the number of looks that find other operations than in the recording */
 } Input;
 
 typedef struct Graph Graph;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "looks.h"
 #include "ranks.h"
 #include "room.h"
 #include "steps.h"
@@ -21,6 +22,8 @@ static int allocate(Graph *graph)
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
+  if (input->looks > 0 && looks_allocate(graph) != DONE)
+    return NO_MEMORY;
   if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
     return NO_MEMORY;
   return DONE;
@@ -102,6 +105,14 @@ int graph_close(Graph *graph)
   free(graph->entry);
   free(graph->free);
   free(graph->changed);
+  free(graph->pause);
+  free(graph->begun);
+  free(graph->queue);
+  free(graph->next);
+  free(graph->looking);
+  free(graph->taken);
+  free(graph->alias);
+  free(graph->differs);
   free(graph);
   return DONE;
 }

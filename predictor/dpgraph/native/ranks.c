@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "looks.h"
 #include "room.h"
 #include "starts.h"
 #include "steps.h"
@@ -195,6 +196,62 @@ int ranks_run(Graph *graph)
     }
   }
   return result;
+}
+
+int ranks_act(Graph *graph, int32_t number, double now_s)
+{
+  Rank *rank = &graph->rank[number];
+  rank->clock_s = now_s;
+  while (true) {
+    while (rank->at == rank->stop) {
+      if (rank->copy == graph->copies)
+        return DONE;
+      int result = go_on(graph, number);
+      if (result != DONE)
+        return result;
+    }
+    uint32_t step = graph->step_of[rank->at], operand = step_operand(step);
+    int code = step_code(step), result = DONE;
+    switch (code) {
+      case LOOK:
+        if (looks_begin(graph, number, operand))
+          return DONE;
+        rank->at += graph->input.skip[operand];
+        continue;
+      case BACK:
+        rank->at -= operand;
+        continue;
+      case MARK:
+        result = mark(graph, number, now_s);
+        rank->at++;
+        if (result != DONE)
+          return result;
+        continue;
+      case COMPUTE:
+      case SLEEP: {
+        double takes_s = graph->value[operand] / (code == COMPUTE ? 1 / rank->s_per_flop : 1.0);
+        rank->at++;
+        if (takes_s <= 0.0)
+          continue;
+        looks_pause(graph, number, takes_s, code == SLEEP);
+        return DONE;
+      }
+      case SEND:
+        result = post_send(graph, subject(graph, rank->base, operand), now_s);
+        break;
+      case RECV:
+        result = post_receive(graph, subject(graph, rank->base, (uint32_t)graph->alias[operand]), now_s);
+        break;
+      default:
+        if (code != WAIT_SENT)
+          operand = (uint32_t)graph->alias[operand];
+        if (awaited_s(&graph->posted[rank->base + operand], code, number) == INFINITY)
+          return DONE;
+    }
+    rank->at++;
+    looks_queue(graph, number);
+    return result;
+  }
 }
 
 void ranks_arrive(Graph *graph, int32_t place, double now_s)

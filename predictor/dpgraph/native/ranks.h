@@ -7,6 +7,9 @@
 /* Lets all ranks that were woken go on until they wait or end.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 int ranks_run(Graph *graph);
 
+/* Lets a rank act once at this date, where ranks look for messages: until its next call of the simulator. */
+int ranks_act(Graph *graph, int32_t rank, double now_s);
+
 /* Lets the message at a place arrive, and wakes the ranks that wait for it. */
 void ranks_arrive(Graph *graph, int32_t place, double now_s);
 

@@ -92,6 +92,21 @@ typedef struct {
   int32_t kind; /* of a message that starts */
 } Event;
 
+/* A rank that pauses until a date: it looks for messages, sleeps or computes. */
+typedef struct {
+  double date_s;
+  int64_t turn; /* among those of the same date */
+  int32_t rank;
+  bool asleep;
+} Pause;
+
+/* The looking of a rank (looks.h). */
+typedef struct {
+  int64_t want; /* index of the operation that it looks at */
+  enum { NOT_LOOKING, LOOKS, KNOWS } state;
+  bool found;
+} Looking;
+
 /* Events as a binary heap by date. */
 typedef struct {
   Event *event;
@@ -130,6 +145,20 @@ struct Graph {
   int32_t *free;      /* stack of the slots below used_slots without a flow */
   int64_t free_count;
   /* The flows and links that the events of one date concern. */
+  /* Where ranks look for messages (looks.h). */
+  double now_s;
+  Pause *pause; /* binary heap by date and turn, with room for one of each rank */
+  int64_t pauses;
+  Pause *begun; /* those that begin at this date */
+  int64_t begun_count;
+  int32_t *queue, *next; /* ranks that act at this date, in their order; and once more */
+  int64_t queued;        /* in `next` */
+  Looking *looking;      /* by rank */
+  int32_t *alias;      /* by message: the one that is received in its place */
+  bool *differs;       /* by look: it finds another operation than in the recording */
+  uint8_t *taken;      /* by message: bits 1 << Side of the operations that looks have completed */
+  int64_t count[COUNTERS]; /* a look takes so many times the time of the first one: SimGrid's ranks share the counters */
+  int64_t turns, vain; /* vain: looks in vain since a rank went on */
   int64_t step;     /* number of the date */
   Changed *changed; /* flows whose rates may change */
   int64_t changed_count;

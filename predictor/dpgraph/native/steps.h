@@ -5,7 +5,7 @@
 #include "state.h"
 
 /* A step is its code, one of the instructions or RECEIVE, and above it a message or the index of a value. */
-enum { CODE_BITS = 4, RECEIVE = SLEEP + 1 }; /* RECEIVE: a receive and the wait for it */
+enum { CODE_BITS = 4, RECEIVE = BACK + 1 }; /* RECEIVE: a receive and the wait for it */
 #define MOST_OPERANDS (1LL << (32 - CODE_BITS))
 
 static inline int step_code(uint32_t step)
