@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from apps.programs.problem import Problem
-from apps.traffic import accepts, declares
+from apps.traffic import accepts, describes
 from platforms.errors import UserError
 from predictor.npt.equations import Equations
 from predictor.npt.terms import terms
@@ -41,8 +41,6 @@ NAS: Mapping[str, Equations] = MappingProxyType(
         "ep": Equations(terms("N", "1"), _HALVED, terms("N/P", "1", "log P")),
     }
 )
-
-_KEYS_PER_ITERATION = 2  # keys of a rank that IS changes in each iteration
 
 _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
@@ -74,7 +72,7 @@ def runs_on(asked: Problem, ranks: int) -> bool:
     >>> [runs_on(problem("lu", "S"), ranks) for ranks in (6, 7, 8)]
     [True, False, True]
     """
-    known = asked.program is None and (asked.name in NAS or declares(asked))
+    known = asked.program is None and (asked.name in NAS or describes(asked))
     if known and not nas_fits(asked, ranks):
         return False
     return asked.allows(ranks)
@@ -86,10 +84,6 @@ def nas_fits(asked: Problem, ranks: int) -> bool:
     Raises:
         UserError: The problem is not one of a NAS kernel.
     """
-    if declares(asked):
+    if describes(asked):
         return accepts(asked, ranks)
-    if asked.name == "is":  # its traffic depends on the keys; the rule is the one in apps/kernels/is/is.c
-        params = dict(asked.params)
-        keys = int(params["total_keys"]) // ranks
-        return ranks >= int(params["min_procs"]) and keys > _KEYS_PER_ITERATION * int(params["max_iterations"])
     raise UserError(f"app {asked.name!r}", "not a NAS kernel", f"Known: {', '.join(_SIZE)}")

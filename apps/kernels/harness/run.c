@@ -42,6 +42,15 @@ void run_refuse(Run *run, const char *format, ...)
   va_end(rest);
 }
 
+bool run_has(const Run *run, const char *name)
+{
+  size_t length = strlen(name);
+  for (int i = 1; i < run->argc; i++)
+    if (!strncmp(run->argv[i], name, length) && run->argv[i][length] == '=')
+      return true;
+  return false;
+}
+
 double run_number(Run *run, const char *name)
 {
   const char *text = argument(run, name);

@@ -81,6 +81,9 @@ typedef struct {
  * `energy=hosts|links|hosts+links`, which needs SimGrid's plugins, and the arguments of memory_make(). */
 Run run_begin(int argc, char **argv);
 
+/* Returns whether the argument `name=value` is given. */
+bool run_has(const Run *run, const char *name);
+
 /* Return the value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
 double run_number(Run *run, const char *name);
 int run_integer(Run *run, const char *name);
