@@ -7,6 +7,7 @@ kernel  N                          computation / P      exchanged, summed
 cg      order of the matrix, na    N^(4/3): non-zeros   parts of vectors N, sums log P
 mg      points along an edge, n    N^3, N^2             faces N^2, levels and sums log P
 lu      points along an edge, n    N^3, N^2             faces N^2, planes N (one message each), sums log P
+bt, sp  points along an edge, n    N^3                 faces N^2 / sqrt P, messages of a rank sqrt P
 ft      points, nx ny nz           N log N, N           everything, all-to-all: N/P, N, P
 is      keys, total_keys           N                    everything, all-to-all: N/P, N, P
 ep      pairs, 2^m                 N                    sums log P
@@ -29,6 +30,7 @@ from predictor.npt.equations import Equations
 from predictor.npt.terms import terms
 
 _HALVED = terms("T/P", "1", "log P")  # P-T equation for divided computation with reductions
+_PASSED = terms("T/P", "sqrt P", "1")  # P-T equation for passes through layers of tiles
 _EXCHANGED = terms("T/P", "P T", "1")  # P-T equation for all-to-all exchanges
 
 NAS: Mapping[str, Equations] = MappingProxyType(
@@ -36,6 +38,8 @@ NAS: Mapping[str, Equations] = MappingProxyType(
         "cg": Equations(terms("N^(4/3)", "N", "1"), _HALVED, terms("N^(4/3)/P", "N/P", "N", "1", "log P")),
         "mg": Equations(terms("N^3", "N^2", "1"), _HALVED, terms("N^3/P", "N^2/P", "N^2", "1", "log P")),
         "lu": Equations(terms("N^3", "N^2", "N"), _HALVED, terms("N^3/P", "N^2/P", "N^2", "N", "1", "log P")),
+        "bt": Equations(terms("N^3", "N^2", "1"), _PASSED, terms("N^3/P", "N^2/sqrt P", "sqrt P")),
+        "sp": Equations(terms("N^3", "N^2", "1"), _PASSED, terms("N^3/P", "N^2/sqrt P", "sqrt P")),
         "ft": Equations(terms("N log N", "N", "1"), _EXCHANGED, terms("N log N/P", "N/P", "N", "P", "1")),
         "is": Equations(terms("N", "1"), _EXCHANGED, terms("N/P", "N", "P", "1")),
         "ep": Equations(terms("N", "1"), _HALVED, terms("N/P", "1", "log P")),
@@ -46,6 +50,8 @@ _SIZE: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "cg": lambda params: params["na"],
     "mg": lambda params: params["n"],
     "lu": lambda params: params["n"],
+    "bt": lambda params: params["n"],
+    "sp": lambda params: params["n"],
     "ft": lambda params: params["nx"] * params["ny"] * params["nz"],
     "is": lambda params: params["total_keys"],
     "ep": lambda params: 2 ** params["m"],

@@ -29,6 +29,8 @@ RANKS: Mapping[str, Function] = {
     "1": np.ones_like,
     "P": lambda P: P,
     "1/P": lambda P: 1 / P,
+    "sqrt P": np.sqrt,
+    "1/sqrt P": lambda P: 1 / np.sqrt(P),
     "log P": np.log,
 }
 
@@ -45,8 +47,8 @@ class Term:
         """Name as in Table V, such as "N^3/P", "P N^2", "log P", "T/P"."""
         if self.ranks == "1":
             return self.size
-        if self.ranks == "1/P":
-            return f"{self.size}/P"
+        if self.ranks.startswith("1/"):
+            return f"{self.size}{self.ranks[1:]}"
         return self.ranks if self.size == "1" else f"{self.ranks} {self.size}"
 
     def __str__(self) -> str:
