@@ -23,6 +23,8 @@ from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Si
 
 # Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
 _UNSHARED = 0.002
+# Relative: capacities of a cluster's links that differ by less are those of one link.
+_SAME_LINK = 0.1
 # Flows that share a link get rates about in inverse proportion to their round-trip times; the time of a message of this
 # size (some packets) stands for the round-trip time.
 _PENALTY_BYTES = 9000
@@ -109,6 +111,8 @@ class _Fit:
         for c in count:
             self._fit_shared(("outside", self.clusters[c]), None, [self.at.outside(c)])
         for c in count:
+            self._fit_mixed(c)
+        for c in count:
             self._fit_self(c)
         return Ground(tuple(self.host), self.lines, self.paths)
 
@@ -162,6 +166,25 @@ class _Fit:
         took_s = self._measured_s(name)[flows].max()
         if took_s > (1 + _UNSHARED) * self._modelled_s(name)[flows].max():
             self.paths.capacity_Bps[links] = len(flows) * LARGE_BYTES / took_s
+
+    def _fit_mixed(self, c: int) -> None:
+        """Fit the link to outside as one that messages inside a cluster use too, if these did not fill a link alone."""
+        name, link = ("mixed", self.clusters[c]), self.at.inside(c)
+        if name not in self.experiments or self.paths.capacity_Bps[link] < np.inf:
+            return
+        took_s, modelled_s = self._measured_s(name), self._modelled_s(name)
+        if took_s.max() <= (1 + _UNSHARED) * modelled_s.max():
+            return
+        # Messages inside begin to move earlier than the others.
+        latency_s = self.paths.latency_s[[self._row_of(message) for message in self.experiments[name]], 0]
+        found_Bps = len(took_s) * LARGE_BYTES / ((latency_s + took_s).max() - latency_s.min())
+        # The link may not have been full all the time.  Where it is one that the messages to outside have filled alone,
+        # their capacity is better; another one is not told from an error of the model.
+        others = [self.at.outside(c), *(self.at.both_ways(c, d) for d in range(len(self.clusters)) if d != c)]
+        known_Bps = self.paths.capacity_Bps[others]
+        nearest_Bps = known_Bps[np.argmin(np.abs(known_Bps - found_Bps))]
+        if abs(nearest_Bps / found_Bps - 1) < _SAME_LINK:
+            self.paths.capacity_Bps[link] = nearest_Bps
 
     def _flows(self, name: LoadName, between: tuple[int, int] | None) -> np.ndarray:
         """Return the places of an experiment's messages between two clusters, in either direction."""
