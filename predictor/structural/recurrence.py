@@ -48,7 +48,7 @@ def runs(
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
         s_per_flop: Seconds per flop, placements x ranks.
         iterations: Number of iterations of the program, >= 1.
-        network: The paths and the hosts of ``share``: exchanges of many messages at once, as all-to-alls, are then
+        network: The paths and the hosts of ``share``: exchanges whose messages are all sent at once are then
             evaluated as flows that begin when their ranks come.  None: they take the times of ``shares`` too.
 
     Returns:

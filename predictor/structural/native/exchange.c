@@ -85,7 +85,7 @@ void exchange_run(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
   post_receives(ranks);
-  if (ranks->fluid && fluid_is_for(schedule, exchange))
+  if (ranks->fluid && schedule->at_once[exchange])
     send_as_flows(ranks, exchange);
   else
     for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define STEPS 100
-#define MANY 6          /* messages of a rank */
 #define SLACK (1 + 1e-9) /* of comparisons between a flow's bound and a link's share */
 
 static void *zeros(int64_t count, size_t size)
@@ -43,12 +42,6 @@ void fluid_close(Fluid *fluid)
   free(fluid->demand);
   free(fluid->number);
   free(fluid->users);
-}
-
-bool fluid_is_for(const Schedule *schedule, int64_t exchange)
-{
-  int64_t messages = schedule->first[exchange + 1] - schedule->first[exchange];
-  return schedule->at_once[exchange] && messages > MANY * schedule->ranks;
 }
 
 /* --- the flows and their links --- */

@@ -1,4 +1,5 @@
-/* The messages of one exchange as flows: their rates follow from which of them are on their way at the time. */
+/* The messages of an exchange that are all sent at once, as flows: their rates follow from which of them are on their way
+ * at the time. */
 #ifndef PREDICTOR_STRUCTURAL_FLUID_H
 #define PREDICTOR_STRUCTURAL_FLUID_H
 
@@ -44,9 +45,6 @@ typedef struct {
 int fluid_open(Fluid *fluid, const Paths *paths, int64_t messages);
 
 void fluid_close(Fluid *fluid);
-
-/* Returns whether an exchange is evaluated as flows: one in which every rank sends many messages at once. */
-bool fluid_is_for(const Schedule *schedule, int64_t exchange);
 
 /* Finds the ends of an exchange's flows from their beginnings. */
 void fluid_run(Fluid *fluid, const Schedule *schedule, int64_t exchange);

@@ -123,7 +123,7 @@ static int64_t most_flows(const Schedule *schedule)
 {
   int64_t most = 0;
   for (int64_t e = 0; e < schedule->exchanges; e++)
-    if (fluid_is_for(schedule, e) && schedule->first[e + 1] - schedule->first[e] > most)
+    if (schedule->at_once[e] && schedule->first[e + 1] - schedule->first[e] > most)
       most = schedule->first[e + 1] - schedule->first[e];
   return most;
 }
