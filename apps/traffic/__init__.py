@@ -1,7 +1,7 @@
 """The declared traffic of kernels: what they compute and send on any number of ranks, without running them.
 
-The declarations are equal to the kernels' own traffic, rank by rank, which is a test.  That of IS, whose messages depend
-on its keys, is the expected one.
+The declarations are equal to the kernels' own traffic, rank by rank, which is a test.  That of IS, whose messages
+depend on its keys, is the expected one.
 
 Public faces: ``traffic``, ``declares``, ``describes``, ``accepts``, ``steps.Traffic``; ``bt.METHOD`` and ``sp.METHOD``.
 """

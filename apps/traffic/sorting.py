@@ -1,4 +1,4 @@
-"""The expected traffic of IS (apps/kernels/is): keys in buckets, the buckets' sizes added up, the keys sent to their ranks.
+"""The expected traffic of IS (apps/kernels/is): keys in buckets, sums of the buckets' sizes, keys sent to their ranks.
 
 The kernel's messages depend on its keys.  Here every rank has as many keys in a bucket as the distribution from which
 all keys are drawn lets expect: a key is the mean of four random numbers.

@@ -104,10 +104,7 @@ def _factors(nranks: int) -> tuple[int, list[int]]:
 
 
 def _cuts(square: int, odd: list[int], spared: tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, z = (
-        square * prod(prime for prime, axis in zip(odd, spared, strict=True) if axis != own)
-        for own in range(3)
-    )
+    x, y, z = (square * prod(prime for prime, axis in zip(odd, spared, strict=True) if axis != own) for own in range(3))
     return x, y, z
 
 

@@ -24,7 +24,7 @@ from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Si
 
 # Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
 _UNSHARED = 0.002
-# Relative: a link that explains the end of an experiment better than this, which without it is explained worse, is seen.
+# Relative: a link is seen that explains the end of an experiment better than this, if the others explain it worse.
 _SEEN = 0.02
 # Flows that share a link get rates about in inverse proportion to their round-trip times; the time of a message of this
 # size (some packets) stands for the round-trip time.

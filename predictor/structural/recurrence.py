@@ -10,6 +10,8 @@ The evaluation is in C, in the folder ``native``.
 
 from __future__ import annotations
 
+from ctypes import Structure
+
 import numpy as np
 
 from predictor.native.layout import Layout
@@ -64,7 +66,7 @@ def runs(
     times_s, drifts_s = np.empty(len(s_per_flop)), np.empty(len(s_per_flop))
     steps, found = SCHEDULE.filled(**schedule._asdict()), SHARES.filled(**shares._asdict())
     given = RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s)
-    placed = (None, None)
+    placed: tuple[Structure, Structure] | tuple[None, None] = (None, None)
     if network is not None:
         paths, hosts = network
         placed = (PATHS.filled(**paths._asdict()), PLACEMENTS.filled(host=hosts, protocol=protocol))

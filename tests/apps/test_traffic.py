@@ -181,8 +181,8 @@ def test_ranks_take_whole_buckets_until_they_have_their_share(ranks, counts):
         taken += count
         if len(first) <= ranks and taken >= split_start(keys, ranks, len(first)):
             first.append(bucket + 1)
-    first = [*first, *[len(counts)] * ranks][:ranks] + [len(counts)]
-    assert first_buckets(np.cumsum(counts).astype(float), keys, ranks).tolist() == first
+    taking = [*first, *[len(counts)] * ranks][:ranks]
+    assert first_buckets(np.cumsum(counts).astype(float), keys, ranks).tolist() == [*taking, len(counts)]
 
 
 def test_ft_on_more_ranks_than_planes_is_a_grid():

@@ -104,8 +104,8 @@ def test_flows_of_an_exchange_at_once_share_a_link_only_while_they_meet():
 
 
 def test_flows_get_their_fair_shares_of_several_links():
-    # Rank 0 sends 600 bytes to ranks 1 and 2, rank 3 sends 1200 to rank 4, all over a link inside their cluster.  One of
-    # 90 bytes/s is shared in three: after 20 s rank 3 has the link alone, for 600 bytes.
+    # Rank 0 sends 600 bytes to ranks 1 and 2, rank 3 sends 1200 to rank 4, all over a link inside their cluster.  One
+    # of 90 bytes/s is shared in three: after 20 s rank 3 has the link alone, for 600 bytes.
     steps = [Exchange.of([(0, 1, 600), (0, 2, 600), (3, 4, 1200)], at_once=True)]
     assert time_of(steps, 5, nodes=5, node_Bps=90, inside_Bps=90) == pytest.approx(NEAR_S + 20 + 600 / 90)
     # One of 150: the link of rank 0's node, 90, is tighter, so that its messages get 45 each and the third 60 for
