@@ -57,6 +57,15 @@ def build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=f"docs/platforms/calibration.md. {EXIT_STATUSES}",
     )
+    _add_times(parser)
+    _add_cluster_and_fit(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
+    add_wide_argument(parser)
+    return parser
+
+
+def _add_times(parser: argparse.ArgumentParser) -> None:
+    """Add what names the measured times, and what belongs to one kind of them."""
     parser.add_argument(
         "--machine", metavar="FILE.toml",
         help="machine to measure: its launcher, compiler and hosts (docs/programs/machines.md)",
@@ -93,6 +102,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--latency-us", metavar="US", type=float,
         help=f"with --patterns: latency of a route, which they do not tell (default: {_LATENCY_US:g})",
     )  # fmt: skip
+
+
+def _add_cluster_and_fit(parser: argparse.ArgumentParser) -> None:
+    """Add what the times do not tell of the cluster, and how the platform is fitted and written."""
     parser.add_argument(
         "--cluster", metavar="NAME",
         help="name of the cluster, and of its rows in the CSV; needed with --p2p and --patterns",
@@ -132,9 +145,6 @@ def build_parser() -> argparse.ArgumentParser:
         help=f"with --patterns: SMPI's algorithm of MPI_Alltoall: {', '.join(ALLTOALLS[:-1])}, or selector for that of "
         f"--collectives (default: {_ALLTOALL}, the pairwise exchange of large blocks in Open MPI before 4.1)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
-    add_wide_argument(parser)
-    return parser
 
 
 def _numbers(text: str) -> list[float]:

@@ -151,18 +151,26 @@ def launch(
             environment=launcher_environment(folder),
             stop=stop,
         )
-        done = _ended(machine, values, run)
-        for _ in range(_MOST_RETRIES):
-            if done.timed_out or done.status != machine.launcher.retry_status:
-                break
-            for name in ("output", "errors", *collect):
-                (folder / name).unlink(missing_ok=True)
-            done = _ended(machine, values, run)
+        done = _made_again(machine, values, run, [folder / name for name in ("output", "errors", *collect)])
         output, errors = (_text(folder / name) for name in ("output", "errors"))
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
     shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
     return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+
+
+def _made_again(
+    machine: Machine, values: Mapping[str, str], run: Callable[[], Finished], written: Sequence[Path]
+) -> Finished:
+    """Return the run after its end, made again without the files it has written while the launcher says so."""
+    done = _ended(machine, values, run)
+    for _ in range(_MOST_RETRIES):
+        if done.timed_out or done.status != machine.launcher.retry_status:
+            break
+        for file in written:
+            file.unlink(missing_ok=True)
+        done = _ended(machine, values, run)
+    return done
 
 
 def _ended(machine: Machine, values: Mapping[str, str], run: Callable[[], Finished]) -> Finished:

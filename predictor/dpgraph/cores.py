@@ -82,15 +82,21 @@ def share_cores(
     return (
         Instructions(code, argument, value, begins[instructions.first]),
         Messages(np.concatenate([messages.kinds, works]), kind),
-        Paths(
-            bound_Bps=np.concatenate([paths.bound_Bps, [speed[host] for host in hosts]]),
-            penalty=np.concatenate([paths.penalty, np.ones(len(hosts))]),
-            first=np.concatenate([paths.first, paths.first[-1] + 1 + np.arange(len(hosts))]),
-            link=np.concatenate([paths.link, len(paths.capacity_Bps) + np.arange(len(hosts))]).astype(np.int32),
-            weight=np.concatenate([paths.weight, np.ones(len(hosts))]),
-            capacity_Bps=np.concatenate([paths.capacity_Bps, [total[host] for host in hosts]]),
-        ),
+        _with_links_of_their_own(paths, [speed[host] for host in hosts], [total[host] for host in hosts]),
         loop,
+    )
+
+
+def _with_links_of_their_own(paths: Paths, bound_Bps: list[float], capacity_Bps: list[float]) -> Paths:
+    """Return the paths and one more for each bound, over a new link of its own."""
+    count = len(bound_Bps)
+    return Paths(
+        bound_Bps=np.concatenate([paths.bound_Bps, bound_Bps]),
+        penalty=np.concatenate([paths.penalty, np.ones(count)]),
+        first=np.concatenate([paths.first, paths.first[-1] + 1 + np.arange(count)]),
+        link=np.concatenate([paths.link, len(paths.capacity_Bps) + np.arange(count)]).astype(np.int32),
+        weight=np.concatenate([paths.weight, np.ones(count)]),
+        capacity_Bps=np.concatenate([paths.capacity_Bps, capacity_Bps]),
     )
 
 
