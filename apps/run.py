@@ -26,6 +26,7 @@ from apps.arguments.settings import (
     settings_from_arguments,
     wall_limit_from_arguments,
 )
+from apps.arguments.shares import add_shares_argument, with_asked_shares
 from apps.errors import OptionError
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
@@ -67,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_platform_arguments(parser)
     add_placement_arguments(parser)
     _add_machine_arguments(parser)
+    add_shares_argument(parser)
     add_settings_arguments(parser)
     add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
     add_timeline_argument(parser)
@@ -207,7 +209,8 @@ def _spec(args: argparse.Namespace) -> RunSpec:
             raise OptionError("--mode skeleton", "a machine runs programs in full", "Leave it out with --machine")
         platform = machines_platform(args, machine)
     placement = placement_from_arguments(args, platform, args.ranks)
-    spec = settings.spec(Target(asked, platform, placement), mode=mode)
+    divided = with_asked_shares(args, asked, platform, placement)
+    spec = settings.spec(Target(divided, platform, placement), mode=mode)
     return spec if args.keep_output is None else replace(spec, keep_output=_output_folder(args.keep_output, spec))
 
 

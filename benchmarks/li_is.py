@@ -17,13 +17,16 @@ from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.dpgraph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX, recorded_counts
 from predictor.evidence.broker import Broker
+from predictor.li.predictor import DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX
 
 NODES = (2, 4, 6, 8, 10, 12, 14, 16)
 PREDICTORS = (DPGRAPH_LI, DPGRAPH_LI_DUPLEX)
+OF_SIZE = (DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX)  # from smaller classes
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and return the exit status."""
+    models = OF_SIZE if args.sizes else PREDICTORS
     platform = materialise(named_grid(args.cluster))
     most = len(platform.hosts)
     problems = [problem(args.app, name) for name in args.classes.split(",")]
@@ -32,10 +35,10 @@ def run(args: argparse.Namespace) -> int:
     with runner_from_arguments(args) as runner:
         runner.start(settings.spec(target) for target in targets)
         broker = Broker.of(settings, targets, runner)
-        answers = [predict(model, targets, broker) for model in PREDICTORS]
+        answers = [predict(model, targets, broker) for model in models]
         records = [runner.record(settings.spec(target)) for target in targets]
     print(f"{args.app} on {args.cluster}; errors: 100 (predicted - simulated) / simulated")
-    names = "".join(f"  {model.name + ' s':>19}  error %" for model in PREDICTORS)
+    names = "".join(f"  {model.name + ' s':>19}  error %" for model in models)
     print(f"class nodes  fitted on  simulated s  compute %{names}  evidence % of run")
     for target, record, *said in zip(targets, records, *answers, strict=True):
         fitted = ",".join(map(str, recorded_counts(target.problem, target.nranks)))
@@ -54,6 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cluster", default="li-1", help="li-1 or li-2 (default: li-1)")
     parser.add_argument("--app", default="is", help="kernel (default: is)")
+    parser.add_argument("--sizes", action="store_true", help="predict from smaller classes, with the size as an input")
     parser.add_argument("--classes", default="A,B", help="problem classes, separated by commas (default: A,B)")
     add_runner_arguments(parser)
     args = parser.parse_args()

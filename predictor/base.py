@@ -197,8 +197,16 @@ class ModelOfMany(Model, Protocol):
         """Return, in the order of the targets, the result of ``predict`` or the OutOfRange that it would raise."""
 
 
+def takes(model: Predictor, target: Target) -> bool:
+    """Return whether a predictor may be asked about a target: only some know problems in unequal shares."""
+    return not target.problem.shares or bool(getattr(model, "unequal_shares", False))
+
+
 class Predictor(Protocol):
-    """A method of prediction: a published model, or one from this project or its user."""
+    """A method of prediction: a published model, or one from this project or its user.
+
+    A predictor whose attribute ``unequal_shares`` is true is also asked about problems that are divided unevenly.
+    """
 
     @property
     def name(self) -> str:

@@ -128,10 +128,12 @@ class HcfModel:
 
     def probe(self, target: Target) -> Probe:
         """Return the probe from which the target is predicted."""
-        return self.probes[target.problem, target.platform.content_hash]
+        return self.probes[target.problem.evenly, target.platform.content_hash]
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """Predict by eq. (8): the largest eq. (5) over the target's nodes, plus eq. (7).
+
+        A node with an unequal share of the work takes its share of eq. (2) in place of 1 / (N M) in eq. (3).
 
         Args:
             target: The target, with one rank per node.
@@ -161,11 +163,12 @@ class HcfModel:
                     "Use a predictor that follows the program's events, such as dpgraph",
                 )
             factors = {cluster: heterogeneity_factor(probe.Tcp_slower_s, probe.Tcp_s[cluster]) for cluster in used}
-            node_s = {cluster: self.node_time(homogeneous_s, factor) for cluster, factor in factors.items()}
+            cluster_s = {cluster: self.node_time(homogeneous_s, factor) for cluster, factor in factors.items()}
         else:  # communication only
-            node_s = dict.fromkeys(used, 0.0)
+            cluster_s = dict.fromkeys(used, 0.0)
         slower = slowdown or {}
-        node_s = {cluster: time_s * slower.get(cluster, 1.0) for cluster, time_s in node_s.items()}
+        cluster_s = {cluster: time_s * slower.get(cluster, 1.0) for cluster, time_s in cluster_s.items()}
+        node_s = _node_times(target, cluster_s)
         compute_s = max(node_s.values())
         comm_s = self.comm_time(probe.Tcm_s, probe.NCT, nodes)
         return Prediction(
@@ -174,14 +177,20 @@ class HcfModel:
             flags=_flags(probe, nodes, compute_s, comm_s, _regime(self.name, target)),
             evidence=(probe.evidence,),
             cost=probe.cost,
-            loads=_loads(target, node_s),
+            loads={host: HostLoad(time_s, time_s, time_s) for host, time_s in node_s.items()},
         )
 
 
-def _loads(target: Target, node_s: Mapping[str, float]) -> dict[str, HostLoad]:
-    """Return the load of each node: one rank, which computes for the time of eq. (5) for its cluster."""
-    times_s = {host: node_s[target.platform.cluster_of(host).name] for host in target.placement}
-    return {host: HostLoad(time_s, time_s, time_s) for host, time_s in times_s.items()}
+def _node_times(target: Target, cluster_s: Mapping[str, float]) -> dict[str, float]:
+    """Return the time of each node, whose share of the work may be larger or smaller than 1 / (N M)."""
+    of_host = {host: cluster_s[target.platform.cluster_of(host).name] for host in target.placement}
+    if not target.problem.shares:
+        return of_host
+    # Imported here for a quick start: it is slow to import.
+    from apps.traffic import work_shares
+
+    parts = work_shares(target.problem, target.nranks) * target.nranks
+    return {host: of_host[host] * part for host, part in zip(target.placement, parts.tolist(), strict=True)}
 
 
 def _regime(name: str, target: Target) -> float:
@@ -208,10 +217,11 @@ class Hcf:
     name: str
     node_time: Callable[[float, float], float]
     comm_time: Callable[[float, int, int], float]
+    unequal_shares = True
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the probe of every problem on every platform."""
-        probes = (Target(t.problem, t.platform, probe_placement(t.platform)) for t in targets)
+        probes = (Target(t.problem.evenly, t.platform, probe_placement(t.platform)) for t in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:

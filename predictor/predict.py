@@ -23,6 +23,7 @@ from apps.arguments.programs import (
 )
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.arguments.shares import add_shares_argument, with_asked_shares
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
@@ -47,7 +48,7 @@ from predictor.arguments import (
     predictors_from_arguments,
     problems_from_arguments,
 )
-from predictor.base import Predictor
+from predictor.base import Predictor, takes
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, add_recording_arguments, given_from_arguments
@@ -67,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the target (default: as many as fit)")
     add_placement_arguments(parser)
     add_machine_arguments(parser)
+    add_shares_argument(parser)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
@@ -113,7 +115,7 @@ def _run(args: argparse.Namespace) -> int:
     with doing("reading the platform"):
         platform = platform_from_arguments(args) if machine is None else machines_platform(args, machine)
     placement = placement_from_arguments(args, platform, args.ranks if given is None else given.recording.nranks)
-    targets = [Target(asked, platform, placement) for asked in problems]
+    targets = [Target(with_asked_shares(args, one, platform, placement), platform, placement) for one in problems]
     if args.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
@@ -180,7 +182,7 @@ def _asked(model: Predictor, targets: Sequence[Target], broker: Broker, models: 
 def _first_runs(models: Sequence[Predictor], targets: Sequence[Target], broker: Broker) -> Iterator[RunSpec]:
     for model in models:
         with suppress(UserError):  # the error is raised again when this predictor is asked
-            yield from broker.specs(model.requests(targets))
+            yield from broker.specs(model.requests([target for target in targets if takes(model, target)]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

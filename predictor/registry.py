@@ -18,6 +18,8 @@ PREDICTORS = {
     "dpgraph": "predictor.dpgraph.predictors:DPGRAPH",
     "dpgraph-li": "predictor.dpgraph.li_predictor:DPGRAPH_LI",
     "dpgraph-li-duplex": "predictor.dpgraph.li_predictor:DPGRAPH_LI_DUPLEX",
+    "dpgraph-li-size": "predictor.li.predictor:DPGRAPH_LI_SIZE",
+    "dpgraph-li-size-duplex": "predictor.li.predictor:DPGRAPH_LI_SIZE_DUPLEX",
     "npt": "predictor.npt.predictor:NPT",
     "npt-ls": "predictor.npt.predictor:NPT_LS",
     "pt": "predictor.npt.predictor:PT",
@@ -36,6 +38,9 @@ PREDICTORS = {
 }
 # These predict runs on real machines alone, and ``all`` does not include them.
 OF_MACHINES = {"simulate": "predictor.simulation.predictor:SIMULATE"}
+# These predict few programs alone, to compare with a published table, and ``all`` does not include them.
+OF_TABLES = {"hierarchical-table": "predictor.hierarchical.predictor:HIERARCHICAL_TABLE"}
+_NAMED = {**PREDICTORS, **OF_MACHINES, **OF_TABLES}
 ALL = "all"  # stands for every predictor
 SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe
@@ -55,13 +60,13 @@ def predictor(name: str) -> Predictor:
     >>> predictor("hcf").name
     'hcf'
     """
-    known = matching(name, (*PREDICTORS, *OF_MACHINES))
+    known = matching(name, _NAMED)
     if known is not None:
-        made: Predictor = resolve_name({**PREDICTORS, **OF_MACHINES}[known])
+        made: Predictor = resolve_name(_NAMED[known])
         return made
     if is_own(name):
         made = own_predictor(name)
-        check_free(made, (*PREDICTORS, *OF_MACHINES, ALL))
+        check_free(made, (*_NAMED, ALL))
         return made
     others = _installed()
     known = matching(name, others)

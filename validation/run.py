@@ -14,6 +14,7 @@ from apps.arguments.machines import add_machine_arguments, machine_from_argument
 from apps.arguments.programs import add_problem_arguments, add_program_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.arguments.shares import add_shares_argument, with_asked_shares
 from apps.errors import OptionError
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
@@ -66,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--no-target", action="store_true",
         help="with --machine: gather evidence and predict, but never run the targets themselves",
     )  # fmt: skip
+    add_shares_argument(parser)
     add_settings_arguments(parser)
     add_runner_arguments(parser)
     parser.add_argument(
@@ -130,9 +132,10 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         platforms = asked_platforms(args) if machine is None else [machines_platform(args, machine)]
     if machine is not None and args.platform is not None and args.predictor is None:
         models = _and_simulation(models)
+    places = {platform: placement_from_arguments(args, platform, args.ranks) for platform in platforms}
     targets = [
-        Target(asked, platform, placement_from_arguments(args, platform, args.ranks))
-        for platform in platforms
+        Target(with_asked_shares(args, asked, platform, placement), platform, placement)
+        for platform, placement in places.items()
         for asked in problems
     ]
     for target in targets:

@@ -8,6 +8,8 @@ from apps.errors import KernelError
 from apps.programs.kernel import named_kernel
 from apps.spec.run_spec import RunSpec
 
+_LONGEST_ARGUMENT = 131_071  # bytes: MAX_ARG_STRLEN of Linux, without its end
+
 
 def kernel_arguments(spec: RunSpec, iterations: int, *more: str) -> tuple[str, ...]:
     """Return the arguments for so many iterations of the spec's problem, with ``more`` before its parameters.
@@ -24,7 +26,27 @@ def kernel_arguments(spec: RunSpec, iterations: int, *more: str) -> tuple[str, .
         *more,
         *(f"{key}={value}" for key, value in spec.target.problem.params),
         *(f"{key}={value!r}" for key, value in _references(spec).items()),
+        *_cuts(spec),
     )
+
+
+def _cuts(spec: RunSpec) -> list[str]:
+    """Return the cuts of unequal shares.
+
+    Raises:
+        KernelError: The kernel refuses the number of ranks, or the system cannot pass so many numbers.
+    """
+    problem, nranks = spec.target.problem, spec.target.nranks
+    if not problem.shares:
+        return []
+    # Imported here for a quick start: it is slow to import.
+    from apps.traffic import cuts
+
+    written = [f"{name}={','.join(map(str, numbers))}" for name, numbers in cuts(problem, nranks).items()]
+    if max(map(len, written)) > _LONGEST_ARGUMENT:
+        remedy = f"Use fewer ranks: the cuts of {nranks} are more than an argument of a program can hold"
+        raise KernelError(problem.on(nranks), "too many ranks for unequal shares", remedy)
+    return written
 
 
 def _references(spec: RunSpec) -> dict[str, float]:

@@ -10,7 +10,7 @@ from apps.errors import check_still
 from apps.programs.kernel import Kernel
 from platforms.simgrid.compiling import compile_once
 
-FLAGS = ("-O2", "-std=gnu11", "-pthread")
+FLAGS = ("-O2", "-g", "-std=gnu11", "-pthread")  # -g: the lines of call sites
 
 
 def kernel_program(kernel: Kernel) -> Path:

@@ -18,7 +18,7 @@ _COMMON = _HERE.parent / "common"
 _KEYS = {"title", "sources", "reference_efficiency", "bytes_per_flop"}
 _CLASSES = {"classes"}  # further keys of a kernel with named classes
 _SIZES = {"size", "calibration_size", "parameters"}  # further keys of a kernel with free sizes
-_OPTIONAL = {"iterations", "iterations_table", "uniform", "ranks", "most_size"}
+_OPTIONAL = {"iterations", "iterations_table", "uniform", "ranks", "most_size", "shares"}
 _MOST_SIZE = 2**40  # N; counts of operations overflow beyond it
 Value = int | float | str
 
@@ -41,6 +41,7 @@ class Kernel:
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # besides N, with their defaults
     rank_rule: str = "any"  # name in apps/programs/rank_rules.py of the rule for the number of ranks
     uniform: bool = False  # every iteration but the last does the same (tests/apps/test_uniform.py)
+    takes_shares: bool = False  # its data can be cut into unequal shares (apps/traffic/shares.py)
     has_iterations_table: bool = False  # iterations.csv gives the iterations for N and ranks
 
     @property
@@ -111,6 +112,7 @@ def _read_kernel(name: str) -> Kernel:
         parameters=data.get("parameters", {}),
         rank_rule=data.get("ranks", "any"),
         uniform=data.get("uniform", False),
+        takes_shares=data.get("shares", False),
         has_iterations_table=data.get("iterations_table", False),
     )
 

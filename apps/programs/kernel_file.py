@@ -59,6 +59,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "iterations": (_text, "the name of a parameter"),
     "iterations_table": (lambda value: isinstance(value, bool), "true or false"),
     "uniform": (lambda value: isinstance(value, bool), "true or false"),
+    "shares": (lambda value: isinstance(value, bool), "true or false"),
     "ranks": (lambda value: _text(value) and value in RANK_RULES, f"one of {', '.join(RANK_RULES)}"),
     "size": (_text, "the name of the parameter N"),
     "most_size": (_positive, "a whole number above 0"),

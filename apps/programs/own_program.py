@@ -22,7 +22,7 @@ from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compil
 from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
-FLAGS = ("-O2",)
+FLAGS = ("-O2", "-g")  # -g: the lines of call sites
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from apps.errors import KernelError
 from apps.programs.iterations_table import table_iterations
-from apps.programs.kernel import Kernel, Value, named_kernel
+from apps.programs.kernel import Kernel, Value, kernel_names, named_kernel
 from apps.programs.memory_rules import bytes_per_flop
 from apps.programs.own_program import UserProgram
 from apps.programs.rank_rules import RANK_RULES
@@ -21,13 +22,15 @@ class Problem:
     """A kernel with its parameters, or the user's own program.
 
     A class such as B is a preset of parameters.  With ``program``, the problem is the user's own program instead of a
-    kernel: ``name`` is the program's name, and its arguments take the place of ``params``.
+    kernel: ``name`` is the program's name, and its arguments take the place of ``params``.  With ``shares``, it is
+    divided among as many ranks in these proportions, as near as the kernel's cuts allow; without, evenly.
     """
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
     preset: str | None = None
     program: UserProgram | None = None
+    shares: tuple[float, ...] = ()  # of the ranks, positive; their sum is 1
 
     @property
     def iterative(self) -> bool:
@@ -84,6 +87,28 @@ class Problem:
         changed = (f"{key}={value}" for key, value in self.params if key in defaults and defaults[key] != value)
         return " ".join((str(self.size), *changed))
 
+    @property
+    def evenly(self) -> Problem:
+        """The same problem, divided evenly."""
+        return replace(self, shares=()) if self.shares else self
+
+    def divided(self, shares: Sequence[float]) -> Problem:
+        """Return the problem, divided among as many ranks in these proportions.
+
+        >>> problem("lu", "S").divided([1, 3]).shares
+        (0.25, 0.75)
+
+        Raises:
+            KernelError: The kernel divides its data evenly only, or a share is not a positive number.
+        """
+        if self.program is not None or not named_kernel(self.name).takes_shares:
+            known = ", ".join(name for name in kernel_names() if named_kernel(name).takes_shares)
+            raise KernelError(f"shares of {self.name}", "it divides its data evenly only", f"Use one of {known}")
+        total = sum(shares)
+        if not all(0 < share < math.inf for share in shares) or not 0 < total < math.inf:
+            raise KernelError(f"shares of {self.name}", "not all are positive numbers", "Give one for every rank")
+        return replace(self, shares=tuple(share / total for share in shares))
+
     def allows(self, nranks: int) -> bool:
         """Return whether the kernel's own rule allows so many ranks; every number is allowed for the user's program."""
         if self.program is not None:
@@ -106,7 +131,8 @@ class Problem:
         return f"{self} on {number_of(nranks, 'rank')}"
 
     def __str__(self) -> str:
-        return f"{self.name} {self.label}" if self.label else self.name
+        name = f"{self.name} {self.label}" if self.label else self.name
+        return f"{name} in unequal shares" if self.shares else name
 
 
 def problem(kernel_name: str, preset: str) -> Problem:

@@ -112,6 +112,7 @@ _EVENT = (
     ("size_bytes", "i8"),
     ("amount", "f8"),
     ("clock_s", "f8"),  # simulated clock at the entry of the call, on the platform of the recording
+    ("site", "i8"),  # the path of calls from the program to this one: entry `site` - 1 of `paths`; 0: not known
 )
 
 
@@ -149,6 +150,8 @@ class Recording:
     # Of a recording that the user gives (apps/traces); archives do not hold them.
     remarks: tuple[str, ...] = ()  # where it comes from
     cautions: tuple[str, ...] = ()  # what it leaves out or only estimates
+    # Paths of calls: addresses in the program's file to which calls return, the innermost first.
+    paths: tuple[tuple[int, ...], ...] = ()
 
     @property
     def nranks(self) -> int:

@@ -40,7 +40,7 @@ _MOST_UNPACKED_BYTES = 4 << 30  # a larger archive is refused
 # Types of the arrays in the archive of a recording: one-dimensional, except the scalars.
 _COLUMNS = {
     **{f"event_{name}": EVENT[name] for name in EVENT_FIELDS},
-    **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends"), np.dtype(np.int64)),
+    **dict.fromkeys(("ends", "counts", "counts_ends", "members_ends", "paths", "paths_ends"), np.dtype(np.int64)),
     "members": np.dtype(np.int32),
     "measured": np.dtype(np.bool_),
     "held_node_s": np.dtype(np.float64),
@@ -95,6 +95,7 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
         events=_framed(events, marks, whole=False),
         counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
         communicators=communicators,
+        paths=_numbers_by_line(folder / "sites") if (folder / "sites").is_file() else (),
         measured=measured,
     )
 
@@ -102,9 +103,13 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
 def _communicators(path: Path) -> tuple[tuple[int, ...], ...]:
     """Return the members of each communicator, one communicator per line.  Raise Incomplete for a broken file."""
     try:
-        return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
+        return _numbers_by_line(path)
     except (OSError, ValueError) as err:
         raise Incomplete(f"its communicators were not written completely: {err}") from err
+
+
+def _numbers_by_line(path: Path) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(int, line.split())) for line in path.read_text().splitlines())
 
 
 def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
@@ -197,6 +202,8 @@ def to_bytes(recording: Recording) -> bytes:
         counts_ends=_ends(recording.counts),
         members=np.array([rank for members in recording.communicators for rank in members], np.int32),
         members_ends=_ends(recording.communicators),
+        paths=np.array([address for path in recording.paths for address in path], np.int64),
+        paths_ends=_ends(recording.paths),
         **columns,
     )
     return file.getvalue()
@@ -223,6 +230,7 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         events=events,
         counts=counts,
         communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
+        paths=tuple(tuple(one.tolist()) for one in _parts(found["paths"], found["paths_ends"])),
         measured=bool(found["measured"]),
         held_node_s=float(found["held_node_s"]),
     )

@@ -86,7 +86,8 @@ def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
         from apps.programs.problem import Problem
         from apps.s4u.declared import Player
 
-        return Player(Problem(job["kernel"], tuple(job["parameters"].items())), len(job["hosts"])).main
+        played = Problem(job["kernel"], tuple(job["parameters"].items()), shares=tuple(job["shares"]))
+        return Player(played, len(job["hosts"])).main
     path = Path(job["program"])
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -166,6 +166,7 @@ def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "kernel": problem.name if program is None else None,
         "program": None if program is None else str(program.path),
         "parameters": dict(problem.params),
+        "shares": list(problem.shares),
         "arguments": [] if program is None else list(program.arguments_for(iterations)),
         "iterations": iterations,
         "flop_scale": spec.flop_scale,
@@ -212,6 +213,8 @@ def _repeatable(spec: RunSpec, iterations: int) -> tuple[str, ...]:
     It is empty for a problem that no command line can name.
     """
     problem = spec.target.problem
+    if problem.shares:
+        return ()
     if problem.program is not None:
         arguments = shlex.join(problem.program.arguments_for(iterations))
         asked = ["--program", str(problem.program.path), *([f"--program-args={arguments}"] if arguments else [])]

@@ -106,7 +106,7 @@ class Events:
         # Imported here for a quick start: it is slow to import.
         import numpy as np
 
-        self._rows.append(_mark(self._rows[-1][-1], END))
+        self._rows.append(_mark(self._rows[-1][_CLOCK], END))
         rows = [tuple(row) for row in self._rows if row[0] != _DELETED]
         if not any(row[0] == Kind.MARK and row[2] == Mark.START for row in rows):
             rows.insert(1, tuple(_mark(0.0, Mark.START)))
@@ -114,7 +114,7 @@ class Events:
         np.array(self._counts, np.int64).tofile(folder / f"{rank}.counts")
 
 
-_SIZE, _REQUEST = EVENT_FIELDS.index("size_bytes"), EVENT_FIELDS.index("request")
+_SIZE, _REQUEST, _CLOCK = (EVENT_FIELDS.index(name) for name in ("size_bytes", "request", "clock_s"))
 _DELETED = 255
 
 
@@ -131,7 +131,7 @@ def _row(
     amount: float = 0.0,
 ) -> list[Any]:
     """Return an event, in the order of EVENT's fields."""
-    return [kind, 0, op, comm, peer, tag, request, size_bytes, amount, clock_s]
+    return [kind, 0, op, comm, peer, tag, request, size_bytes, amount, clock_s, 0]
 
 
 def _mark(clock_s: float, mark: int) -> list[Any]:

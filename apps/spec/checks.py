@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.errors import OptionError
+from apps.errors import KernelError, OptionError
 from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, MACHINE, MOST_REPEATS, PLATFORM_MEMORY
@@ -13,6 +13,7 @@ from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
 from platforms.errors import known_names
 from platforms.model.platform import Platform
+from platforms.wording import number_of
 
 
 def check_known(name: str, value: str, known: Sequence[str]) -> None:
@@ -24,6 +25,18 @@ def check_known(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         which = "mode" if name == "mode" else "choice"
         raise OptionError(f"{name} {value!r}", f"no such {which}", known_names(value, known))
+
+
+def check_shares(target: Target) -> None:
+    """Check that a problem in unequal shares has one for every rank.
+
+    Raises:
+        KernelError: It has not.
+    """
+    shares = target.problem.shares
+    if shares and len(shares) != target.nranks:
+        problem = f"{len(shares)} shares for {number_of(target.nranks, 'rank')}"
+        raise KernelError(str(target.problem), problem, "Give one for every rank")
 
 
 def check_efficiency(value: float, where: str) -> None:

@@ -44,6 +44,7 @@ class RunSpec:
     def __post_init__(self) -> None:
         checks.check_known("mode", self.mode, MODES)
         checks.check_known("compute", self.compute, COMPUTE)
+        checks.check_shares(self.target)
         checks.check_machine(self.engine, self.machine, self.target, repeats=self.repeats)
         if self.machine is not None:
             checks.check_measured(
@@ -133,6 +134,8 @@ class RunSpec:
             own = {"full_iterations": self.target.iterations}
         else:
             own = {}
+        if problem.shares:
+            own["shares"] = list(problem.shares)
         if problem.iterative and self.iterations != "full":
             own["extrapolation_rule"] = RULE
             if program is not None or not named_kernel(problem.name).uniform:
@@ -157,8 +160,10 @@ class RunSpec:
     def _measured_identity(self, machine: Machine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
         own = {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}
+        shares = {"shares": list(problem.shares)} if problem.shares else {}
         return {
             **own,
+            **shares,
             "source": self.source,
             "machine": machine.name,
             "app": problem.name,

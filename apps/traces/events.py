@@ -142,7 +142,7 @@ class RankEvents:
         amount: float = 0.0,
         clock_s: float = 0.0,
     ) -> list[Any]:
-        row = [int(kind), int(mode), int(op), comm, peer, tag, request, size_bytes, amount, clock_s]
+        row = [int(kind), int(mode), int(op), comm, peer, tag, request, size_bytes, amount, clock_s, 0]
         self.rows.append(row)
         return row
 

@@ -3,7 +3,8 @@
 The declarations are equal to the kernels' own traffic, rank by rank, which is a test.  That of IS, whose messages
 depend on its keys, is the expected one.
 
-Public faces: ``traffic``, ``declares``, ``describes``, ``accepts``, ``steps.Traffic``; ``bt.METHOD`` and ``sp.METHOD``.
+Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``describes``, ``accepts``, ``steps.Traffic``;
+``bt.METHOD`` and ``sp.METHOD``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from apps.errors import KernelError
 from apps.programs.problem import Problem
 
 if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it
+    import numpy as np
+    import numpy.typing as npt
+
+    from apps.traffic.shares import Cuts
     from apps.traffic.steps import Traffic
 
 DECLARED = ("bt", "cg", "ep", "ft", "lu", "mg", "sp")
@@ -66,6 +71,24 @@ def accepts(problem: Problem, nranks: int) -> bool:
 
 
 @lru_cache(maxsize=_KEPT)
+def cuts(problem: Problem, nranks: int) -> Cuts:
+    """Return the cuts of the data of a problem in unequal shares, by name of the kernel's argument.
+
+    Two ranks of LU's 12 points along x, of which the outermost are no unknowns; the second one computes thrice as much:
+
+    >>> from apps.programs.problem import problem
+    >>> cuts(problem("lu", "S").divided([1, 3]), 2)
+    {'cuts_x': (0, 3, 12), 'cuts_y': (0, 12)}
+
+    Raises:
+        KernelError: As in ``check``; or the kernel divides its data evenly only.
+    """
+    check(problem, nranks)
+    made: Cuts = _declaration(problem).cuts(dict(problem.params), nranks, problem.shares)
+    return made
+
+
+@lru_cache(maxsize=_KEPT)
 def traffic(problem: Problem, nranks: int) -> Traffic:
     """Return what a problem's kernel does on so many ranks.
 
@@ -79,8 +102,21 @@ def traffic(problem: Problem, nranks: int) -> Traffic:
         KernelError: As in ``check``.
     """
     check(problem, nranks)
-    made: Traffic = _declaration(problem).traffic(dict(problem.params), nranks)
+    declaration, params = _declaration(problem), dict(problem.params)
+    unequal = (problem.shares,) if problem.shares else ()
+    made: Traffic = declaration.traffic(params, nranks, *unequal)
     return made
+
+
+def work_shares(problem: Problem, nranks: int) -> npt.NDArray[np.float64]:
+    """Return the part of the operations that each rank does, as the cuts of its data leave it.
+
+    Raises:
+        KernelError: As in ``check``.
+    """
+    done = traffic(problem, nranks).totals(problem.iterations_on(nranks)).flops
+    parts: npt.NDArray[np.float64] = done / done.sum()
+    return parts
 
 
 def _declaration(problem: Problem) -> ModuleType:

@@ -6,6 +6,7 @@ the group adds them up, and every rank fetches the elements of its columns; cg/l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from apps.traffic.shares import Cuts, counts_for, starts
 from apps.traffic.split import split_count, split_start
 from apps.traffic.steps import Compute, Exchange, Step, Traffic
 
@@ -28,6 +30,42 @@ class Shape:
 
     n: int
     nranks: int
+    shares: tuple[float, ...] = ()  # of the ranks in the computation; none: equal ones
+    # The operations on vectors, which every group repeats, count as this many more rows, divided by the groups.
+    vector_rows: float = 0.0
+
+    @cached_property
+    def _uneven(self) -> tuple[npt.NDArray[np.int64], dict[int, npt.NDArray[np.int64]]]:
+        """Rows of every group, and columns of every place by the width of the group, for unequal shares.
+
+        Groups of one width cut their columns at the same places, because all must sum the same numbers.
+        """
+        widths = [self.width(group) for group in range(self.groups)]
+        costs = np.split(1 / np.array(self.shares), np.cumsum(widths)[:-1])  # of an element, by group and place
+        extra = self.vector_rows / self.groups
+        rows = counts_for(self.n, [1 / np.sum(1 / cost) for cost in costs], self.pieces, extra=extra)
+        worst = np.inf
+        while True:
+            columns = {}
+            for width in set(widths):
+                members = [(rows[g] + extra) * costs[g] for g in range(self.groups) if widths[g] == width]
+                columns[width] = counts_for(self.n, np.max(members, axis=0))
+            largest = [np.max(columns[width] * cost) for width, cost in zip(widths, costs, strict=True)]
+            rows = counts_for(self.n, largest, self.pieces, extra=extra)
+            reached = float(np.max((rows + extra) * largest))
+            if reached >= worst * (1 - 1e-9):
+                return rows, columns
+            worst = reached
+
+    def row_cuts(self) -> tuple[int, ...]:
+        """Return the cuts of the rows among the groups, for unequal shares."""
+        return starts(self._uneven[0])
+
+    def column_cuts(self, width: int) -> tuple[int, ...]:
+        """Return the cuts of the columns among the ranks of a group of this width."""
+        if self.shares:
+            return starts(self._uneven[1][width])
+        return tuple(split_start(self.n, width, np.arange(width + 1)).tolist())
 
     @cached_property
     def _regular(self) -> tuple[int, int] | None:
@@ -62,9 +100,15 @@ class Shape:
 
     def first_row(self, group: int) -> int:
         """Return the first row of a group."""
+        if self.shares:
+            return self._first_rows[group]
         if self.nranks % self.groups == 0:
             return int(split_start(self.n, self.groups, group))
         return self.n * self.first_rank(group) // self.nranks
+
+    @cached_property
+    def _first_rows(self) -> tuple[int, ...]:
+        return self.row_cuts()
 
     def rows(self, group: int) -> int:
         """Return the number of rows of a group."""
@@ -83,9 +127,7 @@ class Shape:
     @cached_property
     def columns(self) -> npt.NDArray[np.int64]:
         """Number of columns that each rank owns."""
-        return np.concatenate(
-            [split_count(self.n, self.width(g), np.arange(self.width(g))) for g in range(self.groups)]
-        )
+        return np.concatenate([np.diff(self.column_cuts(self.width(group))) for group in range(self.groups)])
 
 
 def _rounded_root(value: float) -> int:
@@ -160,9 +202,9 @@ def _fetch(shape: Shape) -> list[_Messages]:
         start, count = shape.piece(group, place % shape.pieces)
         start += shape.first_row(group)
         for to in range(place // shape.pieces, shape.groups, shape.holders(group)):
-            places = np.arange(shape.width(to))
-            low = np.maximum(start, split_start(shape.n, len(places), places))
-            high = np.minimum(start + count, split_start(shape.n, len(places), places + 1))
+            columns = np.array(shape.column_cuts(shape.width(to)))
+            low = np.maximum(start, columns[:-1])
+            high = np.minimum(start + count, columns[1:])
             messages += [
                 (rank, shape.first_rank(to) + int(j), int(high[j] - low[j])) for j in np.flatnonzero(high > low)
             ]
@@ -216,10 +258,28 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
     return None
 
 
-def traffic(params: dict[str, Any], nranks: int) -> Traffic:
+def _shape(params: dict[str, Any], nranks: int, shares: Sequence[float]) -> Shape:
+    n, nonzer, steps = (int(params[name]) for name in ("na", "nonzer", "cgitmax"))
+    # In an iteration, 5 vector operations in each step and 6 outside, and a product in each step and one outside.
+    vectors, products = 5 * steps + 6, steps + 1
+    return Shape(n, nranks, tuple(shares), vectors / products * n / (nonzer * (nonzer + 1)))
+
+
+def cuts(params: dict[str, Any], nranks: int, shares: Sequence[float]) -> Cuts:
+    """Return the cuts of the rows among the groups, and of the columns in groups of either width.
+
+    They give every rank its share of the computation, as near as may be.
+    """
+    shape = _shape(params, nranks, shares)
+    wide, narrow = shape.width(0), shape.width(shape.groups - 1)
+    more = {"cuts_columns_wide": shape.column_cuts(wide)} if wide > narrow else {}
+    return {"cuts_rows": shape.row_cuts(), "cuts_columns": shape.column_cuts(narrow), **more}
+
+
+def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -> Traffic:
     """Return the traffic for a matrix of na rows with nonzer (nonzer + 1) elements each."""
     n, nonzer = int(params["na"]), int(params["nonzer"])
-    shape = Shape(n, nranks)
+    shape = _shape(params, nranks, shares)
     rows = np.array([shape.rows(int(group)) for group in shape.group_of])
     product = Compute(2.0 * nonzer * (nonzer + 1) * rows * (shape.columns / n))
     # Every group repeats a vector operation of two flops per element; the benchmark counts it once.

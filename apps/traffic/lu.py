@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from apps.recording.events import Op
-from apps.traffic.split import split_count, split_start
+from apps.traffic.shares import Cuts, box_counts, starts
+from apps.traffic.split import split_start
 from apps.traffic.steps import Collective, Compute, Exchange, Step, Sweep, Traffic
 from platforms.wording import number_of
 
@@ -42,28 +43,47 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
     return None
 
 
-def traffic(params: dict[str, Any], nranks: int) -> Traffic:
+def cuts(params: dict[str, Any], nranks: int, shares: Sequence[float]) -> Cuts:
+    """Return the cuts of the points along x and y that give every rank its share of the unknowns, as near as may be.
+
+    Unknowns are the points off the boundary of the cube.
+    """
+    n, shape = int(params["n"]), grid_of(nranks)
+    edges = [_edges(owners) for owners in shape]
+    of_grid = np.reshape(shares, shape[::-1]).T  # ranks are numbered along x first
+    counts = box_counts(of_grid, (n - 2, n - 2), [np.maximum(_HALO - edge, 1) for edge in edges])
+    return {f"cuts_{axis}": starts(count + edge) for axis, count, edge in zip("xy", counts, edges, strict=True)}
+
+
+def _edges(owners: int) -> npt.NDArray[np.int64]:
+    """Return how many sides of the cube's boundary each place along an axis has."""
+    place = np.arange(owners)
+    edges: npt.NDArray[np.int64] = (place == 0).astype(np.int64) + (place == owners - 1)
+    return edges
+
+
+def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -> Traffic:
     """Return the traffic for a cube of n points along each axis."""
     n = int(params["n"])
     shape = grid_of(nranks)
     rank = np.arange(nranks)
     place = (rank % shape[0], rank // shape[0])
-    points = [split_count(n, shape[axis], place[axis]) for axis in range(2)]
-    # Unknowns are the points off the boundary of the cube.
-    edges = [
-        (split_start(n, shape[a], place[a]) == 0).astype(int) + (place[a] == shape[a] - 1).astype(int) for a in range(2)
-    ]
-    unknowns = [count - edge for count, edge in zip(points, edges, strict=True)]
-    plane, planes = unknowns[0] * unknowns[1], n - 2
+    given = cuts(params, nranks, shares) if shares else {}
+    even = [split_start(n, owners, np.arange(owners + 1)) for owners in shape]
+    counts = [np.diff(given.get(f"cuts_{axis}", even[a])) for a, axis in enumerate("xy")]
+    points = [counts[axis][place[axis]] for axis in range(2)]
+    unknowns: list[npt.NDArray[np.int64]] = [(counts[axis] - _edges(shape[axis]))[place[axis]] for axis in range(2)]
+    plane: npt.NDArray[np.int64] = unknowns[0] * unknowns[1]
+    planes = n - 2
     unit = _official_flops(n) / planes**3 / _LEADING
-    sweep_flops = unit * (_LEADING - _SCALE - 3 * _RESIDUAL - _UPDATE) / 2
+    sweep_flops = (unit * (_LEADING - _SCALE - 3 * _RESIDUAL - _UPDATE) / 2 * plane).astype(np.float64)
 
     def compute(flops_per_unknown: float) -> Compute:
         return Compute(planes * plane * (unit * flops_per_unknown))
 
     def sweep(forward: bool) -> Sweep:
         x_bytes, y_bytes = _BYTES * unknowns[1], _BYTES * unknowns[0]
-        return Sweep(*shape, forward, planes, sweep_flops * plane, x_bytes, y_bytes, _TAG_SWEEP)
+        return Sweep(*shape, forward, planes, sweep_flops, x_bytes, y_bytes, _TAG_SWEEP)
 
     def residual() -> Iterator[Step]:
         for axis in range(2):

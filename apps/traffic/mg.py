@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.recording.events import Op
+from apps.traffic.shares import Cuts, box_counts, starts
 from apps.traffic.steps import Collective, Compute, Exchange, Step, Traffic, Whole
 from platforms.wording import number_of
 
@@ -47,13 +48,13 @@ class _Span:
     upper_newcomer: npt.NDArray[np.bool_]
 
 
-def _span(n: int, p: int, place: npt.NDArray[np.int64], stride: int) -> _Span:
-    """Return the span of n points over p places; place i owns points floor(i n / p) + 1 to floor((i + 1) n / p)."""
-    rank = np.arange(len(place))
-    own = np.diff(np.arange(p + 1) * n // p)
+def _span(n: int, cuts: npt.NDArray[np.int64], place: npt.NDArray[np.int64], stride: int) -> _Span:
+    """Return the span of a level of n points over the places that ``cuts`` cuts the finest level into."""
+    rank, finest = np.arange(len(place)), cuts[-1]
+    own = np.diff(cuts * n // finest)
     owners = np.flatnonzero(own)
-    newcomer = (own > 0) & (np.diff(np.arange(p + 1) * (n // 2) // p) == 0) & (n > 2)
-    at = np.arange(p)
+    newcomer = (own > 0) & (np.diff(cuts * (n // 2) // finest) == 0) & (n > 2)
+    at = np.arange(len(own))
     upper = owners[np.searchsorted(owners, at, side="right") % len(owners)]
     lower = owners[np.searchsorted(owners, at, side="left") - 1]
     settled = (own > 0) & ~newcomer & (n > 2)
@@ -125,15 +126,29 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
     return None if nit >= 1 else f"nit is {nit}, not positive"
 
 
-def traffic(params: dict[str, Any], nranks: int) -> Traffic:
+def cuts(params: dict[str, Any], nranks: int, shares: Sequence[float]) -> Cuts:
+    """Return the cuts of the finest level's points that give every rank its share of them, as near as may be.
+
+    Coarser levels are cut at the same places of the cube, so that their shares are the nearer the finer they are.
+    """
+    n = int(params["n"])
+    of_grid = np.reshape(shares, shape_of(nranks)[::-1]).T  # ranks are numbered along x first
+    counts = box_counts(of_grid, (n,) * _AXES, (1,) * _AXES)
+    return {f"cuts_{axis}": starts(count) for axis, count in zip("xyz", counts, strict=True)}
+
+
+def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -> Traffic:
     """Return the traffic for a cube of n points along each axis."""
     n = int(params["n"])
     shape, rank = shape_of(nranks), np.arange(nranks)
+    given = cuts(params, nranks, shares) if shares else {}
+    even = [np.arange(p + 1) * n // p for p in shape]  # place i owns points floor(i n / p) + 1 to floor((i + 1) n / p)
+    along = [np.array(given.get(f"cuts_{axis}", even[a])) for a, axis in enumerate("xyz")]
     levels = []
     for points in (2**power for power in range(1, n.bit_length())):
         stride, spans = 1, []
-        for p in shape:
-            spans.append(_span(points, p, rank // stride % p, stride))
+        for p, cut in zip(shape, along, strict=True):
+            spans.append(_span(points, cut, rank // stride % p, stride))
             stride *= p
         levels.append(_Level(points, tuple(spans)))
     share = 58 * int(params["nit"]) * n**3 / _counted_flops(n, int(params["nit"]))

@@ -48,7 +48,7 @@ def _draw(axes: Axes, cases: Sequence[Case], numbers: Sequence[int]) -> None:
     made = [one.predictions["hierarchical"] for one in cases]
     compute_s, comm_s = ([one.parts[part] for one in made] for part in ("compute_s", "comm_s"))
     axes.plot(numbers, compute_s, color=COMPUTATION, label="computation, (#op / p) / l_m(q)")
-    axes.plot(numbers, comm_s, color=COMMUNICATION, label="exchange, #x / b_cl(q, p)")
+    axes.plot(numbers, comm_s, color=COMMUNICATION, label="exchange: #x / b_cl(q, p), latency")
     axes.plot(numbers, [one.time_s for one in made], color=GREEN, linewidth=2.2, label="(3): their sum")
     true_s = [one.truth.time_s for one in cases]
     axes.plot(numbers, true_s, "D", color="white", markeredgecolor=INK, markersize=7, label="simulated")

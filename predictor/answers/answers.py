@@ -12,7 +12,7 @@ from platforms.errors import UserError
 from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
-from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor
+from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,16 @@ def predict(
         broker: Gathers the evidence.
         progress: Called after each answer with a description, the number of answers so far, and their total number.
     """
-    fitted, evidence = fit(model, targets, broker)
+    refused = [_uneven(model, target) for target in targets]
+    asked = [target for target, refusal in zip(targets, refused, strict=True) if refusal is None]
+    evidence: tuple[Evidence, ...] = ()
+    results: Iterator[tuple[Prediction | OutOfRange, float]] = iter(())
+    if asked:
+        fitted, evidence = fit(model, asked, broker)
+        results = _made(fitted, asked)
     answers = []
-    for target, (made, wall_s) in zip(targets, _made(fitted, targets), strict=True):
+    for target, uneven in zip(targets, refused, strict=True):
+        made, wall_s = next(results) if uneven is None else (uneven, 0.0)
         started = time.perf_counter()
         prediction: Prediction | None = None
         refusal: str | None = None
@@ -79,6 +86,14 @@ def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gath
         return predict(model, targets, broker)
     except (UserError, SimulationError) as err:
         return [Answer(model.name, one, prediction=None, refusal=str(err), evidence=(), wall_s=0.0) for one in targets]
+
+
+def _uneven(model: Predictor, target: Target) -> OutOfRange | None:
+    """Return the refusal of a problem in unequal shares, for a predictor that does not know them."""
+    if takes(model, target):
+        return None
+    remedy = "Use one of hcf, hcf-constant, hcf-printed, dpgraph, dpgraph-known or structural"
+    return OutOfRange(f"{model.name}, {target}", "the model divides the work evenly among the ranks", remedy)
 
 
 def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction | OutOfRange, float]]:

@@ -121,6 +121,8 @@ def _outside(rows: tuple[Row, ...], share: float, target: Target) -> tuple[str, 
     """Return which property of the target lies outside the rows, and what the rows hold; None: none does."""
     if target.nranks != target.nodes:
         return f"{target.nranks} ranks on {target.nodes} nodes", "which has one rank per node"
+    if target.problem.shares:
+        return "unequal shares", "which has equal ones"
     row = next((row for row in rows if row.holds(share)), None)
     if row is None:
         least, most = rows[0].share_from, rows[-1].share_to

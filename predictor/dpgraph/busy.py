@@ -32,7 +32,9 @@ def watch_computation(program: Program, ranks: Sequence[int]) -> Program:
     loop = program.loop
     if loop is not None:
         loop = loop._replace(first=begins[loop.first], last=begins[loop.last])
-    return replace(program, code=code, argument=argument, value=value, first=begins[program.first], loop=loop)
+    return replace(
+        program, code=code, argument=argument, value=value, first=begins[program.first], loop=loop, site=None
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Command line that writes the DP*Graph of a kernel or program as GraphML and draws it."""
+"""Command line that writes the DP*Graph of a kernel or program, draws it, and predicts its times on a platform."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.arguments import add_placement_arguments, add_platform_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
+from platforms.terminal.width import add_wide_argument
 from platforms.wording import number_of
 from predictor.evidence.given import add_recording_arguments, given_from_arguments
 
@@ -29,9 +31,16 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
     from apps.recording.events import Recording
     from predictor.dpgraph.graph import DPGraph
+    from predictor.dpgraph.on_platform import Analysis, PaperTimes
 
 COLLECTIVES = ("points", "messages")
+TIMES = ("network", "li")
 _RANKS = 4
+# Options without effect where no platform is given.
+_ON_PLATFORM = (
+    "clusters", "hardware", "network", "factors", "speeds", "frequency", "mapping", "hostfile", "ranks_per_host",
+    "times", "timeline", "what_if", "efficiency", "cfg",
+)  # fmt: skip
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -39,15 +48,35 @@ def build_parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="python -m predictor.dpgraph",
         description="Record a kernel or program, or take a trace of it, and write its graph of sequential segments, "
-        "messages and synchronisations. Flops are those that the program counts.",
+        "messages and synchronisations. Flops are those that the program counts. With --scenario or --platform it has "
+        "times: those of its elements, T_exec, its critical path, slack, the idle time of each cluster, and what would "
+        "make it faster.",
         epilog=EXIT_STATUSES,
+        first=(
+            "--scenario",
+            "--app",
+            "--class",
+            "--program",
+            "--ranks",
+            "--what-if",
+            "--timeline",
+            "--draw",
+            "--graphml",
+        ),
     )
+    add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
     add_problem_arguments(parser, default_class="S")
     add_program_arguments(parser)
     add_recording_arguments(parser)
-    parser.add_argument("--ranks", type=int, metavar="P", help=f"processes (default: {_RANKS})")
-    parser.add_argument("--iterations", type=int, metavar="K", help="number of recorded iterations (default: 1)")
+    parser.add_argument(
+        "--ranks", type=int, metavar="P", help=f"processes (default: {_RANKS}, or as many as fit on the platform)"
+    )
+    add_placement_arguments(parser)
+    parser.add_argument(
+        "--iterations", type=int, metavar="K",
+        help="number of recorded iterations (default: 1; on a platform 3, or all where they differ)",
+    )  # fmt: skip
     parser.add_argument(
         "--collectives", default="points", metavar="HOW",
         help=f"{' or '.join(COLLECTIVES)}: show each collective as one node, or as its messages (default: points)",
@@ -55,7 +84,30 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--elements", type=int, metavar="N", help="keep only the first N elements of each process")
     parser.add_argument("--graphml", metavar="FILE", help="write the graph to this GraphML file")
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
+    parser.add_argument(
+        "--times", metavar="HOW", type=str.lower,
+        help=f"on a platform: {' or '.join(TIMES)}: network, messages on the platform's links, with waiting and shared "
+        "links (default); li, the Li paper's components of messages, measured between nodes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeline", metavar="FILE",
+        help="on a platform: draw processes over time and the critical path, to this .png, .svg or .pdf",
+    )  # fmt: skip
+    parser.add_argument(
+        "--what-if", type=float, metavar="F",
+        help="on a platform: what if one link, node, cluster, call or computation were F times as fast? A ranked table",
+    )  # fmt: skip
+    parser.add_argument(
+        "--efficiency", default="reference", metavar="E", type=str.lower,
+        help="on a platform: share of a host's speed that a kernel sustains, as in python -m predictor.predict "
+        "(default: reference)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cfg", action="append", default=[], metavar="KEY:VALUE",
+        help="on a platform: a SimGrid option; may be given several times",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
+    add_wide_argument(parser)
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
     return parser
@@ -108,18 +160,38 @@ def _check(args: argparse.Namespace) -> None:
         check_writable("--graphml", args.graphml)
     if args.draw is not None:
         check_picture("--draw", args.draw)
+    if args.timeline is not None:
+        check_picture("--timeline", args.timeline)
+    if args.what_if is not None and not 0 < args.what_if < float("inf"):
+        raise UserError(f"--what-if {args.what_if:g}", "not a positive number", "Give for example 2: twice as fast")
+    if args.times not in (None, *TIMES):
+        raise UserError(f"--times {args.times}", "no such choice", known_names(args.times, TIMES))
+    if args.times == "li":
+        for option in ("what_if", "timeline"):
+            if getattr(args, option) is not None:
+                name = f"--{option.replace('_', '-')}"
+                raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
+    if not _has_platform(args):
+        for option in _ON_PLATFORM:
+            if getattr(args, option) not in (None, [], "reference"):
+                name = f"--{option.replace('_', '-')}"
+                raise UserError(name, "it needs a platform", "Give --scenario NAME or --platform FILE too")
 
 
 def _run(args: argparse.Namespace) -> int:
     _check(args)
     if args.dry_run:
         return _say_plan(args)
+    if _has_platform(args):
+        return _run_on_platform(args)
     said = Cautions()
     problem, recording = _recording(args, said)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.graph import graph_of
+    from predictor.dpgraph.places import places_of
 
-    graph = graph_of(recording, expand=args.collectives == "messages")
+    expand, places = args.collectives == "messages", places_of(problem, recording.paths)
+    graph = graph_of(recording, expand=expand, places=places)
     if args.elements is not None:
         graph = graph.first(args.elements)
     if args.graphml is not None:
@@ -131,12 +203,82 @@ def _run(args: argparse.Namespace) -> int:
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.draw import draw_graph
 
-        part = "" if args.elements is None else f", at most {args.elements} elements of each"
-        draw_graph(graph, args.draw, title=f"{problem.on(recording.nranks)}{part}")
+        draw_graph(graph, args.draw, title=_title(args, problem.on(recording.nranks)))
     numbers = summary(graph)
     print(json.dumps({**numbers, "cautions": said.lines()}) if args.json else _text(problem, numbers))
     said.say_all()
     return 0
+
+
+def _title(args: argparse.Namespace, what: str) -> str:
+    return what if args.elements is None else f"{what}, at most {args.elements} elements of each"
+
+
+def _has_platform(args: argparse.Namespace) -> bool:
+    return args.scenario is not None or args.platform is not None
+
+
+def _run_on_platform(args: argparse.Namespace) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.dpgraph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
+    from predictor.dpgraph.on_platform import target_from_arguments as target_of
+    from predictor.dpgraph.timed_text import analysis_json, analysis_text, li_json, li_text
+
+    said = Cautions()
+    given = given_from_arguments(args)
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        if given is not None:
+            said.say(*given.recording.cautions)
+            target, recording = target_of(args, given.problem, given.recording.nranks), given.recording
+        else:
+            target = target_of(args, _problem(args), args.ranks)
+            recording = recorded(args, target, runner)
+        found = paper_times(args, target, recording, runner) if args.times == "li" else None
+    made = analysis(args, target, recording) if found is None else found
+    said.say(*made.cautions)
+    _write_pictures(args, made)
+    if isinstance(made, Analysis):
+        numbers, text = analysis_json(made), analysis_text(made, wide=args.wide)
+    else:
+        iterations = iterations_in(recording)
+        numbers = li_json(made.times, iterations=iterations)
+        text = li_text(made.times, iterations=iterations, wide=args.wide)
+    print(json.dumps({**summary(made.graph), **numbers, "cautions": said.lines()}) if args.json else text)
+    said.say_all()
+    return 0
+
+
+def _write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> None:
+    """Write the files that the options name: the graph with its times, and its pictures."""
+    graph, origin = found.graph, tuple(range(len(found.graph.nodes)))
+    if args.elements is not None:
+        graph, origin = graph.beginning(args.elements)
+    if args.graphml is not None:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.graphml import write_graphml
+
+        times = found.node_times()
+        write_graphml(graph, args.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
+    if args.draw is not None:
+        # Imported here for a quick start: they are slow to import.
+        from platforms.terminal.quantities import duration
+        from predictor.dpgraph.draw import draw_graph
+
+        place, critical = {old: new for new, old in enumerate(origin)}, set(found.critical_nodes)
+        notes = {
+            (place[node], rank): duration(time_s)
+            for (node, rank), time_s in found.element_times_s().items()
+            if node in place
+        }
+        marked = [new for new, old in enumerate(origin) if old in critical]
+        draw_graph(graph, args.draw, title=_title(args, str(found.target)), highlight=marked, notes=notes)
+    if args.timeline is not None:
+        # Imported here for a quick start: they are slow to import.
+        from predictor.dpgraph.on_platform import Analysis
+        from predictor.dpgraph.timeline import draw_timeline
+
+        assert isinstance(found, Analysis)  # _check refuses the option with --times li
+        draw_timeline(found.timed, args.timeline, title=str(found.target))
 
 
 def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recording]:
@@ -168,7 +310,20 @@ def _say_plan(args: argparse.Namespace) -> int:
 
     if given_from_arguments(args) is not None:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
-    return print_plan(args, Plan(recordings=(_to_record(args),)))
+    if _has_platform(args):
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.on_platform import iterations_of, settings_of, target_from_arguments
+
+        target = target_from_arguments(args, _problem(args), args.ranks)
+        recording = settings_of(args).spec(target), iterations_of(args, target)
+        if args.times == "li":
+            # Imported here for a quick start: it is slow to import.
+            from predictor.dpgraph.li_times import plans
+
+            return print_plan(args, Plan(recordings=(recording,), experiments=tuple(plans(target))))
+    else:
+        recording = _to_record(args)
+    return print_plan(args, Plan(recordings=(recording,)))
 
 
 def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:

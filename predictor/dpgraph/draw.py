@@ -6,8 +6,9 @@ Figure 2 is a picture (predictor.dpgraph.graph).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from apps.recording.events import Mode
@@ -31,16 +32,20 @@ _STYLES = {
     Element.RECEIVE: ("larrow,pad=0", "#E69F00"),
     Element.SYNCHRONISATION: ("square,pad=0", "0.85"),
 }
+_NONE: Mapping[tuple[int, int], str] = MappingProxyType({})
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
-def graph_figure(graph: DPGraph, *, title: str = "", highlight: Collection[int] = ()) -> Figure:
+def graph_figure(
+    graph: DPGraph, *, title: str = "", highlight: Collection[int] = (), notes: Mapping[tuple[int, int], str] = _NONE
+) -> Figure:
     """Return the picture of a graph.
 
     Args:
         graph: The graph.
         title: Title above the picture.
         highlight: Nodes that get a red border, such as those of a critical path.
+        notes: By node and process, a line under the label, such as a time.
 
     Raises:
         UserError: The graph has more than MOST_NODES nodes.
@@ -66,13 +71,22 @@ def graph_figure(graph: DPGraph, *, title: str = "", highlight: Collection[int] 
     for edge in graph.edges:
         if edge.relation is Relation.MESSAGE:
             _draw_message(axes, graph, rows, edge.source, edge.target)
+    marked = set(highlight)
     for at, node in enumerate(graph.nodes):
         for rank in node.ranks:
-            _draw_node(axes, node, rank, rows[at], marked=at in set(highlight))
+            label = "\n".join(filter(None, (_label(node), notes.get((at, rank), ""))))
+            _draw_node(axes, node, rank, rows[at], marked=at in marked, label=label)
     return figure
 
 
-def draw_graph(graph: DPGraph, path: str | Path, *, title: str = "", highlight: Collection[int] = ()) -> None:
+def draw_graph(
+    graph: DPGraph,
+    path: str | Path,
+    *,
+    title: str = "",
+    highlight: Collection[int] = (),
+    notes: Mapping[tuple[int, int], str] = _NONE,
+) -> None:
     """Write the picture of a graph in the format that the ending of the file's name tells.
 
     Args:
@@ -80,12 +94,13 @@ def draw_graph(graph: DPGraph, path: str | Path, *, title: str = "", highlight: 
         path: The file, .png, .svg or .pdf.
         title: Title above the picture.
         highlight: Nodes that get a red border.
+        notes: As for ``graph_figure``.
 
     Raises:
         UserError: The graph has more than MOST_NODES nodes, the ending names no known format, or the file cannot be
             written.
     """
-    figure = graph_figure(graph, title=title, highlight=highlight)
+    figure = graph_figure(graph, title=title, highlight=highlight, notes=notes)
     write_picture("picture", path, figure, dpi=110)
 
 
@@ -127,7 +142,7 @@ def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, targ
     )  # fmt: skip
 
 
-def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool) -> None:
+def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool, label: str) -> None:
     # Imported here for a quick start: it is slow to import.
     from matplotlib.patches import FancyBboxPatch, Polygon
 
@@ -147,7 +162,7 @@ def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool) -> 
         axes.add_patch(Polygon([(rank + turn * x, row + y) for x, y in points], facecolor=color, **border))
     else:
         axes.add_patch(FancyBboxPatch((rank - w, row - h), 2 * w, 2 * h, boxstyle=shape, facecolor=color, **border))
-    axes.text(rank, row, _label(node), ha="center", va="center", fontsize=6.5, linespacing=1.1, zorder=4)
+    axes.text(rank, row, label, ha="center", va="center", fontsize=6.5, linespacing=1.1, zorder=4)
 
 
 def _label(node: Node) -> str:

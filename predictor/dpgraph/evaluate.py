@@ -39,6 +39,8 @@ def execute(
     placement: tuple[str, ...],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
+    *,
+    arrivals: bool = False,
 ) -> Execution:
     """Evaluate a program on a network.
 
@@ -48,6 +50,7 @@ def execute(
         placement: The host of each rank.
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
+        arrivals: Also give the date at which each message arrives; for a program without a loop.
 
     Raises:
         UserError: The program cannot end, because a send or a receive waits for ever.
@@ -61,12 +64,13 @@ def execute(
         )
     marks = program.marks
     marks_s = np.full(marks.shape, np.nan)
-    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop)
+    done_s = np.full(program.nmessages if arrivals else 0, np.nan)
+    end_s = fluid.evaluate(instructions, messages, paths, np.asarray(s_per_flop, float), marks_s, loop, done_s=done_s)
     if np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    return Execution(marks, marks_s, end_s)
+    return Execution(marks, marks_s, end_s, done_s if arrivals else None)
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:

@@ -16,6 +16,7 @@ class Execution:
     marks: np.ndarray  # ranks x marks: apps.recording.events.Mark, -1 behind the last one of a rank
     marks_s: np.ndarray  # ranks x marks: dates of the marks
     end_s: np.ndarray
+    arrived_s: np.ndarray | None = None  # by message, if asked for: date of its arrival
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""

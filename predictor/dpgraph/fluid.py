@@ -34,7 +34,7 @@ _MORE = 1  # result of graph_run: events remain
 _RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
 
 INPUT = Layout(
-    "ranks instructions messages kinds paths crossings links marks",
+    "ranks instructions messages kinds paths crossings links marks dated",
     {
         "code": ("u1", "instructions"),
         "argument": ("i4", "instructions"),
@@ -53,8 +53,9 @@ INPUT = Layout(
         "s_per_flop": ("f8", "ranks"),
         "marks_s": ("f8", "ranks marks"),
         "end_s": ("f8", "ranks"),
+        "done_s": ("f8", "dated"),
     },
-    written=frozenset(["marks_s", "end_s"]),
+    written=frozenset(["marks_s", "end_s", "done_s"]),
 )
 
 
@@ -65,6 +66,8 @@ def evaluate(
     s_per_flop: np.ndarray,
     marks_s: np.ndarray,
     loop: Loop | None = None,
+    *,
+    done_s: np.ndarray | None = None,
 ) -> np.ndarray:
     """Execute the instructions of all ranks.
 
@@ -75,6 +78,8 @@ def evaluate(
         s_per_flop: Seconds per flop of each rank.
         marks_s: Ranks x marks: filled with the dates of each rank's marks, s.
         loop: The instructions that are repeated; None: each is executed once.
+        done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
+            Those of a loop keep their value.
 
     Returns:
         The date at which each rank ends, s; NaN for ranks that wait for ever.
@@ -103,6 +108,7 @@ def evaluate(
         s_per_flop=s_per_flop,
         marks_s=marks_s,
         end_s=end_s,
+        done_s=np.empty(0) if done_s is None else done_s,
     )
     graph = ctypes.c_void_p()
     LIBRARY.call("graph_open", given, loop.copies, loop.fixed, ctypes.byref(graph))

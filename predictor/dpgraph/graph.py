@@ -9,7 +9,7 @@ branches and no loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -19,11 +19,12 @@ import numpy as np
 
 from apps.recording.events import Kind, Mark, Mode, Op, Recording
 from platforms.errors import UserError
-from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, WAIT_RECEIVED
+from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.program import Program, Sections
 from predictor.sends import components as li
 
-_POINT = 64  # a mark of this number plus an Op stands for a collective
+_POINT = 64  # a mark of this number plus an Op stands for a collective, or its beginning
+_POINT_END = 128
 
 
 class Element(StrEnum):
@@ -57,6 +58,7 @@ class Node:
     mode: Mode | None = None  # mode of the message sent or received
     peer: int | None = None  # the message's other process; the root of a synchronisation that has one
     op: Op | None = None  # the operation of a synchronisation
+    place: str | None = None  # the place in the program from which it is called, where known
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,14 @@ class DPGraph:
         Args:
             elements: Number of elements to keep of each process, at most.
         """
+        return self.beginning(elements)[0]
+
+    def beginning(self, elements: int) -> tuple[DPGraph, tuple[int, ...]]:
+        """Return the graph of ``first``, and the number that each of its nodes has in this graph.
+
+        Args:
+            elements: As for ``first``.
+        """
         kept = [list(row[1:-1][:elements]) for row in self.processes]
         partners: dict[int, list[int]] = {}
         for edge in self.edges:
@@ -189,8 +199,8 @@ class DPGraph:
             return all(at in present[rank] for rank in node.ranks)
         return all(source in everywhere for source in partners.get(at, ()))
 
-    def _only(self, rows: list[list[int]]) -> DPGraph:
-        """Return the graph of these nodes, given by process."""
+    def _only(self, rows: list[list[int]]) -> tuple[DPGraph, tuple[int, ...]]:
+        """Return the graph of these nodes, given by process, and their numbers in this graph."""
         place = {at: i for i, at in enumerate(dict.fromkeys(at for row in rows for at in row))}
         edges = [
             Edge(place[a], place[b], Relation.ORDER, rank) for rank, row in enumerate(rows) for a, b in pairwise(row)
@@ -200,7 +210,7 @@ class DPGraph:
             for e in self.edges
             if e.relation is Relation.MESSAGE and e.source in place and e.target in place
         ]
-        return DPGraph(tuple(self.nodes[at] for at in place), tuple(edges))
+        return DPGraph(tuple(self.nodes[at] for at in place), tuple(edges)), tuple(place)
 
 
 def process_times_s(graph: DPGraph, node_time_s: NodeTime) -> list[float]:
@@ -236,25 +246,44 @@ def critical_path(
     return CriticalPath(tuple(reversed(path)), begun_s[last] + times_s[last])
 
 
-def component_times(components: li.MessageComponents, s_per_flop: Sequence[float]) -> tuple[NodeTime, MessageTime]:
+# The components of a message from a process to another one in a send mode.
+Components = Callable[[int, int, Mode], li.MessageComponents]
+
+
+def component_times(
+    components: li.MessageComponents | Components, s_per_flop: Sequence[float], nodes: Sequence[Node] = ()
+) -> tuple[NodeTime, MessageTime]:
     """Return Figure 4 as times of elements and of messages.
 
     A message of n bytes takes n c1 at the send, k_b n + k_l on its way and n c2 at the receive.  A synchronisation
     takes no time of its own: it only waits.
 
     Args:
-        components: The components c1, k_b, c2 and k_l.
+        components: The components c1, k_b, c2 and k_l, of all messages or of each path and mode.
         s_per_flop: Seconds per flop of each process's node.
+        nodes: The graph's nodes, for components of each path.
     """
 
-    def node_time_s(node: Node) -> float:
-        if node.element is Element.SEND:
-            return components.copy_time_s(node.size_bytes)
-        if node.element is Element.RECEIVE:
-            return components.receive_time_s(node.size_bytes)
-        return node.flops * s_per_flop[node.ranks[0]]
+    def of(source: int, destination: int, mode: Mode | None) -> li.MessageComponents:
+        if isinstance(components, li.MessageComponents):
+            return components
+        return components(source, destination, Mode.STANDARD if mode is None else mode)
 
-    return node_time_s, lambda edge: components.transfer_time_s(edge.size_bytes)
+    def node_time_s(node: Node) -> float:
+        own, other = node.ranks[0], node.ranks[0] if node.peer is None else node.peer
+        if node.element is Element.SEND:
+            return of(own, other, node.mode).copy_time_s(node.size_bytes)
+        if node.element is Element.RECEIVE:
+            return of(other, own, node.mode).receive_time_s(node.size_bytes)
+        return node.flops * s_per_flop[own]
+
+    def message_time_s(edge: Edge) -> float:
+        if isinstance(components, li.MessageComponents):
+            return components.transfer_time_s(edge.size_bytes)
+        source, target = nodes[edge.source], nodes[edge.target]
+        return of(source.ranks[0], target.ranks[0], source.mode).transfer_time_s(edge.size_bytes)
+
+    return node_time_s, message_time_s
 
 
 def timed_section(recording: Recording) -> Recording:
@@ -267,7 +296,7 @@ def timed_section(recording: Recording) -> Recording:
     return replace(recording, events=tuple(cut))
 
 
-def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
+def graph_of(recording: Recording, *, expand: bool = False, places: Sequence[str | None] = ()) -> DPGraph:
     """Return the graph of the timed section of a recording, with the iterations that were recorded.
 
     Computations with no communication between them are one segment.  A receive stands where its process waits for the
@@ -277,6 +306,8 @@ def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
         recording: The recording.
         expand: False: a collective is one synchronisation node.  True: it is the messages that it consists of
             (predictor.network.collectives).
+        places: The place in the program of each of the recording's paths of calls (predictor.dpgraph.places); empty:
+            no element has one.
 
     Raises:
         UserError: A message crosses a border of the timed section, or the processes of a communicator call different
@@ -284,32 +315,49 @@ def graph_of(recording: Recording, *, expand: bool = False) -> DPGraph:
     """
     section = timed_section(recording)
     program = Sections(section if expand else _with_points(section)).program()
-    waited = set(program.argument[program.code == WAIT_RECEIVED].tolist())
-    building = _Building(section)
-    code, argument, value = program.code.tolist(), program.argument.tolist(), program.value.tolist()
-    for rank in range(program.nranks):
-        building.begin(rank)
-        for at in range(program.first[rank], program.first[rank + 1]):
-            which, what = code[at], argument[at]
-            if which == COMPUTE:
-                building.compute(value[at])
-            elif which == SEND:
-                building.message(Element.SEND, program, what)
-            elif which == WAIT_RECEIVED or (which == RECV and what not in waited):
-                building.message(Element.RECEIVE, program, what)
-            elif which == MARK and what >= _POINT:
-                building.point()
-        building.end()
-    return building.graph()
+    return _Building(section, program, places).graph()
 
 
-def _with_points(recording: Recording) -> Recording:
-    """Return the recording with marks in place of its collectives: a program keeps marks in order and unchanged."""
+@dataclass(frozen=True)
+class OwnedGraph:
+    """A graph, the program of the same recording with all messages, and the element of each instruction."""
+
+    graph: DPGraph
+    program: Program
+    owner: np.ndarray  # i8, by instruction: the node to which its time belongs; -1 for those that take none
+
+
+def owned_graph(recording: Recording, *, expand: bool = False, places: Sequence[str | None] = ()) -> OwnedGraph:
+    """Return the graph of ``graph_of`` and the program that it stands for.
+
+    Args:
+        recording: As for ``graph_of``.
+        expand: As for ``graph_of``.
+        places: As for ``graph_of``.
+
+    Raises:
+        UserError: As for ``graph_of``.
+    """
+    section = timed_section(recording)
+    program = Sections(section if expand else _with_points(section, inside=True)).program()
+    building = _Building(section, program, places)
+    return OwnedGraph(building.graph(), program, building.owner)
+
+
+def _with_points(recording: Recording, *, inside: bool = False) -> Recording:
+    """Return the recording with marks in place of its collectives: a program keeps marks in order and unchanged.
+
+    ``inside``: the collectives stay, each between a mark of its beginning and one of its end.
+    """
     changed = []
     for events in recording.events:
-        events, where = events.copy(), events["kind"] == Kind.COLLECTIVE
-        events["op"][where] += _POINT
-        events["kind"][where] = Kind.MARK
+        where = events["kind"] == Kind.COLLECTIVE
+        copies = np.where(where, 3 if inside else 1, 1)
+        begins = np.cumsum(copies)[where] - copies[where]
+        events = np.repeat(events, copies)
+        events["kind"][begins], events["op"][begins] = Kind.MARK, events["op"][begins] + _POINT
+        if inside:
+            events["kind"][begins + 2], events["op"][begins + 2] = Kind.MARK, _POINT_END
         changed.append(events)
     return replace(recording, events=tuple(changed))
 
@@ -317,15 +365,55 @@ def _with_points(recording: Recording) -> Recording:
 class _Building:
     """Builder of a graph, process by process."""
 
-    def __init__(self, recording: Recording):
-        self._recording = recording
+    def __init__(self, recording: Recording, program: Program, places: Sequence[str | None]):
+        self._recording, self._program, self._places = recording, program, places
         self._nodes: list[Node] = []
         self._edges: list[Edge] = []
         self._ends: dict[tuple[Element, int], int] = {}  # node of each message's send and receive
         self._points: dict[tuple[int, int], int] = {}  # node of each communicator's n-th collective
         self._flops = 0.0  # flops of the segment that is not a node yet
+        self._computed: list[int] = []  # its instructions
+        self._asked: dict[int, list[int]] = {}  # by message: the probes and receives before the node of its receive
+        self.owner = np.full(len(program.code), -1, np.int64)
+        # The program has the messages of its collectives between marks.
+        self._inside = bool(((program.code == MARK) & (program.argument == _POINT_END)).any())
+        waited = set(program.argument[program.code == WAIT_RECEIVED].tolist())
+        self._code, self._argument = program.code.tolist(), program.argument.tolist()
+        for rank in range(program.nranks):
+            self._begin(rank)
+            inside = False  # a collective
+            for at in range(program.first[rank], program.first[rank + 1]):
+                if inside:
+                    self.owner[at] = self._last
+                    inside = not (self._code[at] == MARK and self._argument[at] == _POINT_END)
+                else:
+                    inside = self._take(at, waited)
+            self._end()
 
-    def begin(self, rank: int) -> None:
+    def _take(self, at: int, waited: Collection[int]) -> bool:
+        """Add an instruction; tell whether a collective begins whose messages the program has."""
+        which, what = self._code[at], self._argument[at]
+        if which in (COMPUTE, SLEEP):
+            self._flops += float(self._program.value[at]) if which == COMPUTE else 0.0
+            self._computed.append(at)
+        elif which == SEND:
+            self._message(at, Element.SEND, what)
+        elif which == WAIT_RECEIVED or (which == RECV and what not in waited):
+            self._message(at, Element.RECEIVE, what)
+        elif which == WAIT_SENT:
+            self.owner[at] = self._ends[Element.SEND, what]
+        elif which in (RECV, PROBE):
+            self._asked.setdefault(what, []).append(at)
+        elif which == MARK and what >= _POINT:
+            self._point(at)
+            return self._inside
+        return False
+
+    def _place(self, at: int) -> str | None:
+        site = 0 if self._program.site is None else int(self._program.site[at])
+        return self._places[site - 1] if 0 < site <= len(self._places) else None
+
+    def _begin(self, rank: int) -> None:
         """Begin the process of this rank."""
         events = self._recording.events[rank]
         self._rank, self._last = rank, -1
@@ -333,43 +421,47 @@ class _Building:
         self._called: dict[int, int] = {}  # number of collectives so far, by communicator
         self._add(Node(Element.BEGIN, (rank,)))
 
-    def compute(self, flops: float) -> None:
-        """Add flops to the current segment."""
-        self._flops += flops
-
-    def message(self, element: Element, program: Program, message: int) -> None:
+    def _message(self, at: int, element: Element, message: int) -> None:
         """Add the send or the receive of a message of the program."""
-        if (element, message) in self._ends:  # a second wait for a message that has come
+        known = self._ends.get((element, message))
+        if known is not None:  # a second wait for a message that has come
+            self.owner[at] = known
             return
+        program = self._program
         ends = int(program.source[message]), int(program.destination[message])
         peer = ends[1] if element is Element.SEND else ends[0]
         size_bytes, mode = int(program.size_bytes[message]), Mode(program.mode[message])
-        node = Node(element, (self._rank,), size_bytes=size_bytes, mode=mode, peer=peer)
-        self._ends[element, message] = self._add(node)
+        place = self._place(at)
+        node = Node(element, (self._rank,), size_bytes=size_bytes, mode=mode, peer=peer, place=place)
+        self._ends[element, message] = self.owner[at] = self._add(node)
+        for asked in self._asked.pop(message, []) if element is Element.RECEIVE else []:
+            self.owner[asked] = self._last
 
-    def point(self) -> None:
+    def _point(self, at: int) -> None:
         """Add the next collective of the process as a synchronisation, or join the one that another member added."""
         call = next(self._calls)
         comm, op, size_bytes = int(call["comm"]), Op(call["op"]), int(call["size_bytes"])
         number = self._called.get(comm, 0)
         self._called[comm] = number + 1
-        at = self._points.get((comm, number))
-        if at is None:
+        known = self._points.get((comm, number))
+        if known is None:
             root = int(call["peer"])
-            members = self._recording.communicators[comm]
+            members, peer = self._recording.communicators[comm], root if root >= 0 else None
             self._points[comm, number] = self._add(
-                Node(Element.SYNCHRONISATION, members, size_bytes=size_bytes, op=op, peer=root if root >= 0 else None)
-            )
+                Node(
+                    Element.SYNCHRONISATION, members, size_bytes=size_bytes, op=op, peer=peer, place=self._place(at)
+                )
+            )  # fmt: skip
             return
-        node = self._nodes[at]
+        node = self._nodes[known]
         if node.op is not None and node.op is not op:
             problem = f"rank {self._rank} calls {op.name.lower()} where others call {node.op.name.lower()}"
             raise UserError("recording", problem, "Let all members of a communicator call the same collectives")
-        self._nodes[at] = replace(node, size_bytes=max(node.size_bytes, size_bytes))
+        self._nodes[known] = replace(node, size_bytes=max(node.size_bytes, size_bytes))
         self._finish_segment()
-        self._follow(at)
+        self._follow(known)
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """End the process."""
         self._add(Node(Element.END, (self._rank,)))
 
@@ -396,9 +488,11 @@ class _Building:
         self._last = at
 
     def _finish_segment(self) -> None:
-        if self._flops:
+        if self._computed:
             flops, self._flops = self._flops, 0.0
-            self._append(Node(Element.SEGMENT, (self._rank,), flops=flops))
+            node = Node(Element.SEGMENT, (self._rank,), flops=flops, place=self._place(self._computed[-1]))
+            self.owner[self._computed] = self._append(node)
+            self._computed = []
 
 
 def _broken(problem: str) -> UserError:

@@ -1,7 +1,9 @@
 """DP*Graphs as GraphML files, which other programs can draw and examine (graphml.graphdrawing.org).
 
-Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op.  Edge keys: relation, rank,
-size_bytes.  A key that does not apply to an element is left out.
+Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op, place.  Edge keys: relation, rank,
+size_bytes.  A key that does not apply to an element is left out.  The graph of a program on a platform also has
+the times of its nodes: begin_s, end_s, time_s, late_s and slack_s, in s, and critical (predictor.dpgraph.timed); of a
+synchronisation these are the first begin, the last end, the longest times and the least slack of its processes.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from apps.recording.events import Mode, Op
@@ -31,15 +34,30 @@ MOST_BYTES = 1 << 30
 _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPES = {
     "node": {
-        "element": "string", "ranks": "string", "flops": "double", "size_bytes": "long", "mode": "string",
-        "peer": "int", "op": "string",
+        "element": "string",
+        "ranks": "string",
+        "flops": "double",
+        "size_bytes": "long",
+        "mode": "string",
+        "peer": "int",
+        "op": "string",
+        "place": "string",
     },
     "edge": {"relation": "string", "rank": "int", "size_bytes": "long"},
-}  # fmt: skip
+}
+_TIMES = {name: "double" for name in ("begin_s", "end_s", "time_s", "late_s", "slack_s")} | {"critical": "boolean"}
 
 
-def write_graphml(graph: DPGraph, path: str | Path) -> None:
+_NONE: Mapping[int, Mapping[str, float | bool]] = MappingProxyType({})
+
+
+def write_graphml(graph: DPGraph, path: str | Path, times: Mapping[int, Mapping[str, float | bool]] = _NONE) -> None:
     """Write one directed graph with the node ids n0, n1, ...  A failure leaves an earlier file as it is.
+
+    Args:
+        graph: The graph.
+        path: The file.
+        times: By node, the values of keys of times.
 
     Raises:
         UserError: The file cannot be written.
@@ -51,12 +69,13 @@ def write_graphml(graph: DPGraph, path: str | Path) -> None:
     root = etree.Element(_tag("graphml"), nsmap={None: NAMESPACE, "xsi": _INSTANCE})  # type: ignore[dict-item]
     root.set(f"{{{_INSTANCE}}}schemaLocation", _SCHEMA)
     for domain, types in _TYPES.items():
-        for name, kind in types.items():
+        for name, kind in {**types, **(_TIMES if times and domain == "node" else {})}.items():
             key = {"id": f"{domain}_{name}", "for": domain, "attr.name": name, "attr.type": kind}
             etree.SubElement(root, _tag("key"), key)
     body = etree.SubElement(root, _tag("graph"), id="dpgraph", edgedefault="directed")
     for at, node in enumerate(graph.nodes):
-        _data(etree.SubElement(body, _tag("node"), id=f"n{at}"), "node", _node_values(node))
+        values = {**_node_values(node), **{name: _text(value) for name, value in times.get(at, {}).items()}}
+        _data(etree.SubElement(body, _tag("node"), id=f"n{at}"), "node", values)
     for at, edge in enumerate(graph.edges):
         ends = {"id": f"e{at}", "source": f"n{edge.source}", "target": f"n{edge.target}"}
         _data(etree.SubElement(body, _tag("edge"), ends), "edge", _edge_values(edge))
@@ -108,6 +127,10 @@ def read_graphml(path: str | Path) -> DPGraph:
         raise UserError(str(path), err.problem, "Correct the file") from err
 
 
+def _text(value: float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(float(value))
+
+
 def _tag(name: str) -> str:
     return f"{{{NAMESPACE}}}{name}"
 
@@ -132,6 +155,8 @@ def _node_values(node: Node) -> dict[str, Any]:
         values["peer"] = node.peer
     if node.op is not None:
         values["op"] = node.op.name.lower()
+    if node.place is not None:
+        values["place"] = node.place
     return values
 
 
@@ -169,6 +194,7 @@ def _node(values: Mapping[str | None, str]) -> Node:
         mode=_member(Mode, values.get("mode")),
         peer=int(values["peer"]) if "peer" in values else None,
         op=_member(Op, values.get("op")),
+        place=values.get("place"),
     )
 
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
 from apps.programs.problem import Problem
-from apps.recording.events import Mode, Op, Recording
+from apps.recording.events import Kind, Mode, Op, Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.dpgraph.scaling import Curve, Process, ScaledProcess, Work, work_of
@@ -78,6 +78,42 @@ def message_plan(target: Target) -> NetworkPlan | None:
         experiments += [LateReceive(a, b, size, 1) for size in sizes]
         experiments += [LateReceive(a, b, size, _LATE_US) for size in _SMALL_BYTES]
     return NetworkPlan(target.platform, tuple(experiments)) if experiments else None
+
+
+MODES = (Mode.BUFFERED, Mode.SYNCHRONOUS, Mode.READY)  # those that are measured where a program uses them
+
+
+def mode_plan(target: Target, modes: Sequence[Mode]) -> NetworkPlan | None:
+    """Return the messages in other modes than the standard one to which lines are fitted; None if there are none.
+
+    For each kind of path and each mode these are ping-pongs and sends to a ready receiver, as in ``message_plan``.
+    """
+    experiments: list[tuple[Exchange, ...] | LateReceive] = []
+    sizes = li_tables.sizes_bytes()
+    for a, b in pair_classes(target).values():
+        for mode in modes:
+            experiments += [(Exchange(a, b, size, size, mode),) for size in (1, *sizes)]
+            experiments += [LateReceive(a, b, size, 1, mode) for size in sizes]
+    return NetworkPlan(target.platform, tuple(experiments)) if experiments else None
+
+
+def mode_lines(
+    target: Target, plan: NetworkPlan, measurement: Measurement
+) -> dict[Pair, dict[tuple[Mode, Side], Line]]:
+    """Return the lines of each kind of path in the modes of a ``mode_plan``."""
+    sizes = li_tables.sizes_bytes()
+    each, found = 1 + 2 * len(sizes), {}
+    modes = list(dict.fromkeys(one[0].mode for one in plan.experiments if isinstance(one, tuple)))
+    rows = iter(range(0, len(measurement.times_s), each))
+    for pair in pair_classes(target):
+        lines = {}
+        for mode, row in zip(modes, rows, strict=False):
+            times = measurement.times_s[row + 1 : row + each]
+            there_and_back, sends = times[: len(sizes)], times[len(sizes) :]
+            lines[mode, Side.RECEIVER] = Line.fit(sizes, [time_s / 2 for (time_s,) in there_and_back])
+            lines[mode, Side.SENDER] = Line.fit(sizes, [send_s for send_s, _ in sends])
+        found[pair] = lines
+    return found
 
 
 def send_models(target: Target, measurement: Measurement) -> dict[Pair, SendModel]:
@@ -195,6 +231,7 @@ class LiModel:
     duplex: bool
     traces: Mapping[tuple[Problem, str], Mapping[int, Evidence]]
     messages: Mapping[Target, Evidence]
+    modes: Mapping[Target, Evidence]  # messages in other modes, where a program uses them
 
     def components(self, target: Target) -> dict[Pair, MessageComponents]:
         """Return Figure 4's c1, k_b, c2 and k_l of each kind of path.
@@ -206,8 +243,13 @@ class LiModel:
 
     def lines(self, target: Target) -> dict[Pair, SendModel]:
         """Return the fitted lines of each kind of path; none for a target of one node."""
-        evidence = self.messages.get(target)
-        return {} if evidence is None else send_models(target, evidence.measurement)
+        evidence, more = self.messages.get(target), self.modes.get(target)
+        models = {} if evidence is None else send_models(target, evidence.measurement)
+        if more is not None and more.request.plan is not None:
+            assert isinstance(more.request.plan, NetworkPlan)
+            for pair, lines in mode_lines(target, more.request.plan, more.measurement).items():
+                models[pair] = SendModel({**models[pair].lines, **lines})
+        return models
 
     def predict(self, target: Target) -> Prediction:
         """Return T_exec of section 3.2.
@@ -222,7 +264,7 @@ class LiModel:
         counts = recorded_counts(target.problem, P)
         traces = self.traces[target.problem, target.platform.content_hash]
         used = [traces[count] for count in counts]
-        works = {count: _work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
+        works = {count: recorded_work(e.recording, target.iterations) for count, e in zip(counts, used, strict=True)}
         speeds = sorted({target.platform.host(host).speed_flops for host in target.placement})
         models: dict[Pair | None, SendModel] = dict(self.lines(target).items())
         if not models:  # one node sends no messages
@@ -232,12 +274,11 @@ class LiModel:
         chosen = sums[slowest]
         flags = [
             *_platform_flags(speeds, slowest, sums),
-            *_line_flags(chosen.comm),
+            *line_flags(chosen.comm),
             *_fit_flags(chosen, counts),
-            *_program_flags(works.values(), any(e.recording.measured for e in used)),
+            *program_flags(works.values(), any(e.recording.measured for e in used)),
         ]
-        if target in self.messages:
-            used.append(self.messages[target])
+        used += [table[target] for table in (self.messages, self.modes) if target in table]
         return Prediction(
             time_s=chosen.time_s,
             parts={"compute_s": chosen.compute_s, "comm_s": chosen.comm.time_s},
@@ -265,12 +306,7 @@ def _loads(target: Target, works: Mapping[int, Work]) -> dict[str, HostLoad]:
 
 
 def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping[Pair | None, Sum]) -> list[str]:
-    flags = []
-    if speeds[-1] > (1 + _ALIKE) * speeds[0]:
-        flags.append(
-            f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
-            "the model assumes equal nodes"
-        )
+    flags = speed_flags(speeds)
     if slowest is None:
         return flags
     if sums[slowest].comm.time_s > (1 + _ALIKE) * min(one.comm.time_s for one in sums.values()):
@@ -279,7 +315,18 @@ def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping
     return flags
 
 
-def _line_flags(comm: Communication) -> list[str]:
+def speed_flags(speeds: Sequence[float]) -> list[str]:
+    """Return the caution about nodes of unequal speeds (flop/s, ascending), which all count as the slowest."""
+    if speeds[-1] <= (1 + _ALIKE) * speeds[0]:
+        return []
+    return [
+        f"nodes of {speeds[0] / 1e9:.4g} to {speeds[-1] / 1e9:.4g} Gflop/s all count as the slowest: "
+        "the model assumes equal nodes"
+    ]
+
+
+def line_flags(comm: Communication) -> list[str]:
+    """Return the cautions about messages that the lines do not cover."""
     flags = []
     sizes = li_tables.sizes_bytes()
     if comm.outside > 0:
@@ -303,7 +350,8 @@ def _fit_flags(chosen: Sum, counts: Sequence[int]) -> list[str]:
     return flags
 
 
-def _program_flags(works: Iterable[Work], measured: bool) -> list[str]:
+def program_flags(works: Iterable[Work], measured: bool) -> list[str]:
+    """Return the cautions about recorded programs; ``measured``: their computation was timed."""
     flags = []
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
@@ -336,8 +384,19 @@ class LiPredictor:
         return list(dict.fromkeys(asked))
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the first ones suffice."""
-        return []
+        """Return the requests for messages in the other send modes that the recorded programs use."""
+        asked = []
+        measured = {e.request.target for e in evidence if is_of_modes(e)}
+        for target in targets:
+            used = [
+                e.recording
+                for e in evidence
+                if e.request.kind == "recording" and _same_program(e.request.target, target)
+            ]
+            plan = mode_plan(target, [mode for mode in MODES if any(_uses(one, mode) for one in used)])
+            if plan is not None and target.nodes == target.nranks and target not in measured:
+                asked.append(EvidenceRequest("exchange", target, plan=plan))
+        return list(dict.fromkeys(asked))
 
     def fit(self, evidence: Sequence[Evidence]) -> LiModel:
         """Return the model from all evidence."""
@@ -346,13 +405,36 @@ class LiPredictor:
             if e.request.kind == "recording":
                 target = e.request.target
                 traces.setdefault((target.problem, target.platform.content_hash), {})[target.nranks] = e
+        messages = [e for e in evidence if e.request.kind == "exchange"]
         return LiModel(
-            self.name, self.duplex, traces, {e.request.target: e for e in evidence if e.request.kind == "exchange"}
+            self.name,
+            self.duplex,
+            traces,
+            {e.request.target: e for e in messages if not is_of_modes(e)},
+            {e.request.target: e for e in messages if is_of_modes(e)},
         )
 
 
+def is_of_modes(evidence: Evidence) -> bool:
+    """Tell whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
+    plan = evidence.request.plan
+    if not isinstance(plan, NetworkPlan):
+        return False
+    first = plan.experiments[0]
+    return isinstance(first, tuple) and first[0].mode != Mode.STANDARD
+
+
+def _same_program(recorded: Target, target: Target) -> bool:
+    return recorded.problem == target.problem and recorded.platform.content_hash == target.platform.content_hash
+
+
+def _uses(recording: Recording, mode: Mode) -> bool:
+    return any(((events["kind"] == Kind.SEND) & (events["mode"] == mode)).any() for events in recording.events)
+
+
 @lru_cache(maxsize=16)
-def _work(recording: Recording, iterations: int) -> Work:
+def recorded_work(recording: Recording, iterations: int) -> Work:
+    """Return ``work_of``, kept for recordings that are asked for again."""
     return work_of(recording, iterations)
 
 

@@ -172,6 +172,7 @@ class GraphPredictor:
 
     name: str
     measures: bool  # the network is measured by messages; else it is read from the platform file
+    unequal_shares = True
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return the requests for recordings and for the first measurement, or the declaration, of each network."""

@@ -48,6 +48,9 @@ class Program:
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
     loop: Loop | None = None  # the instructions that are repeated
+    site: np.ndarray | None = (
+        None  # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
+    )
 
     @property
     def nranks(self) -> int:
@@ -297,15 +300,15 @@ def _messages_of(
         reduction=Reduction(event["mode"]),
     )
     rows: list[tuple[int, ...]] = []
-    tag = _COLLECTIVE_TAG - int(event["op"])
+    tag, site = _COLLECTIVE_TAG - int(event["op"]), int(event["site"])
     for step in steps(call):
         begun = []
         for is_send, partner, size_bytes in step.operations:
             number += 1
             begun.append(-number)
             kind = Kind.SEND if is_send else Kind.RECV
-            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0))
-        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0) for request in begun]
+            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0, site))
+        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0, site) for request in begun]
     return np.array(rows, dtype=EVENT), number
 
 
@@ -389,6 +392,7 @@ def _matched(ranks: list[np.ndarray]) -> tuple[Program, np.ndarray]:
         destination=np.where(fetched, rank, events["peer"])[sends].astype(np.int32),
         size_bytes=events["size_bytes"][sends],
         mode=events["mode"][sends],
+        site=events["site"][keep],
     )
     return program, kept
 

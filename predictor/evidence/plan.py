@@ -14,7 +14,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
-from predictor.base import EvidenceRequest, Predictor
+from predictor.base import EvidenceRequest, Predictor, takes
 from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out
 
 
@@ -42,7 +42,7 @@ def planned(
         broker = Broker(settings, targets, record=simulate)
         for target in targets:
             for model in models(target) if callable(models) else models:
-                requests = model.requests([target])
+                requests = model.requests([target]) if takes(model, target) else []
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
                 with suppress(RefusedEvidence):  # reported when this target is evaluated

@@ -8,6 +8,7 @@ nodes, all of the whole problem; a = #op/#b, a* = l_c/b_m, x = a/a*, r = #b/#x, 
 Some printed equations do not follow from the paper's own definitions.  Both forms are available, as the variants
 ``printed`` and ``derived`` (docs/predictors/hierarchical.md).
 
-Public faces: ``predictor.HIERARCHICAL``, ``model``, ``surface.Surface``, ``multicore_cluster.MulticoreCluster``,
+Public faces: ``predictor.HIERARCHICAL``, ``predictor.HIERARCHICAL_TABLE``, ``model``, ``surface.Surface``,
+``multicore_cluster.MulticoreCluster``, ``counts`` (see there),
 ``cli.main``.
 """

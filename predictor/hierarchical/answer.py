@@ -11,7 +11,9 @@ from predictor.hierarchical.allocation import Allocation, allocation, best, smal
 from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.batch import MOST_MARGIN, batch_lines, wall_time_s
 from predictor.hierarchical.beta import Beta
+from predictor.hierarchical.counts.planned import Plan
 from predictor.hierarchical.kernels import BETA, KERNELS
+from predictor.hierarchical.model import COUNTED, DERIVED, check_variant
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.optima import NO_FORM, Optimum
 from predictor.hierarchical.surface import Surface
@@ -25,9 +27,9 @@ class Question:
     app: str
     n: int | None = None  # size, for a program of the paper's table
     preset: str | None = None  # class, for a NAS kernel
-    variant: str = "derived"
+    variant: str = COUNTED
     overlap: bool = False  # True: s(z) = min(1, z)
-    beta: Beta | None = None  # None: the program's beta
+    beta: Beta | None = None  # None: the program's beta; only for the paper's table and NAS kernels
     cores_per_node: int | None = None  # q of the allocation in question; None: the best
     nodes: int | None = None  # p of the allocation in question; None: the best
     most_nodes: int | None = None  # None: all nodes of the machine
@@ -96,6 +98,11 @@ def surface_of(question: Question) -> Surface:
     return _surface(question)[0]
 
 
+def is_counted(question: Question) -> bool:
+    """Return whether the answer uses the counts of this project's kernels, not the paper's table."""
+    return question.variant == COUNTED and question.app not in KERNELS
+
+
 class _Choices(TypedDict):
     variant: str
     beta: Beta | None
@@ -103,8 +110,12 @@ class _Choices(TypedDict):
 
 
 def _surface(question: Question) -> tuple[Surface, float]:
+    if question.variant != COUNTED:
+        check_variant(question.variant, others=(COUNTED,))
     choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
     if question.app in KERNELS:
+        if question.variant == COUNTED:
+            choices["variant"] = DERIVED  # its #op, #b and #x are counted in any case
         if question.n is not None:
             raise UserError(f"--n {question.n}", f"{question.app} has classes", "Give --class instead")
         if question.preset is None:
@@ -117,6 +128,12 @@ def _surface(question: Question) -> tuple[Surface, float]:
         raise UserError(f"--class {question.preset}", f"{question.app} has a size", "Give --n instead")
     if question.n is None:
         raise UserError(f"--app {question.app}", "its size is not given", "Give --n, such as 20000")
+    if is_counted(question):
+        if question.beta is not None:
+            found = "the variant counted has a link for every node"
+            raise UserError(f"--beta {question.beta}", found, "Leave it out, or add --variant derived")
+        plan = Plan(question.app, question.n, question.system)
+        return plan.surface(overlap=question.overlap), plan.operations
     one = application(question.app)
     return one.surface(question.n, question.system, **choices), one.operations(question.n)
 
@@ -128,6 +145,7 @@ def known_apps() -> tuple[str, ...]:
 
 MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
 MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separately for every number of nodes
+MOST_COUNTED = 20_000  # limit of the pairs of q and p whose messages are counted, each separately
 
 
 def _ranges(question: Question) -> tuple[range, range]:
@@ -137,9 +155,12 @@ def _ranges(question: Question) -> tuple[range, range]:
         raise UserError(f"--most-nodes {most}", problem, f"Give 1 to {system.nodes}")
     nodes = most or system.nodes
     limit = min(MOST_CHOICES // system.cores, MOST_KERNEL_NODES if question.app in KERNELS else MOST_CHOICES)
+    if is_counted(question):
+        limit = MOST_COUNTED // system.cores
     if nodes > limit:
         problem = f"{nodes} nodes of {system.cores} cores are more than can be searched"
-        raise UserError(f"system {system.name!r}", problem, f"Give --most-nodes, at most {limit}")
+        remedy = f"Give --most-nodes, at most {limit}" if limit else "Add --variant derived"
+        raise UserError(f"system {system.name!r}", problem, remedy)
     return range(1, system.cores + 1), range(1, nodes + 1)
 
 
@@ -156,11 +177,16 @@ def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> 
         cores = range(question.cores_per_node, question.cores_per_node + 1)
     if question.nodes is not None:
         nodes = range(question.nodes, question.nodes + 1)
-    return best(surface, cores, nodes)
+    found = best(surface, cores, nodes)
+    if found.efficiency == 0:
+        given = (("--cores-per-node", question.cores_per_node), ("--nodes", question.nodes))
+        where = " ".join(f"{option} {value}" for option, value in given if value is not None)
+        raise UserError(where, f"the kernel for {question.app} does not run on so many", "Give powers of two, or fewer")
+    return found
 
 
 def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
-    if question.app in KERNELS or question.n is None:
+    if question.app in KERNELS or question.n is None or is_counted(question):
         return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
     return application(question.app).optima(
         question.n, question.system, asked.cores_per_node, asked.nodes,
@@ -192,16 +218,37 @@ def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
     return [f"{which}: {reason}; {remedy}"]
 
 
+SIMULATED_NODES, SIMULATED_RANKS = 32, 512  # the most on which the counts were compared with simulations
+
+
+def _counted_cautions(question: Question, shown: tuple[Allocation, ...]) -> tuple[str, ...]:
+    found = []
+    if max(one.nodes for one in shown) > SIMULATED_NODES or max(one.cores for one in shown) > SIMULATED_RANKS:
+        found.append(
+            f"the counts were compared with simulations on up to {SIMULATED_NODES} nodes and {SIMULATED_RANKS} cores"
+        )
+    if max(one.nodes for one in shown) == (question.most_nodes or question.system.nodes) > 1:
+        found.append("an allocation uses all nodes: more may be faster")
+    if question.system.is_peak:
+        found.append(_PEAK)
+    return tuple(found)
+
+
+_PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
+
+
 def _cautions(question: Question, asked: Allocation, top: Allocation, smallest: Allocation) -> tuple[str, ...]:
-    found = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
     shown = tuple(dict.fromkeys((asked, top, smallest)))
+    if is_counted(question):
+        return _counted_cautions(question, shown)
+    found = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
     if any(one.cores_per_node > 1 for one in shown):
         found.append(_WITHIN_NODES if question.app in KERNELS else _CHARGED_WITHIN_NODES)
     found += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
     if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
         found.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")
     if question.system.is_peak:
-        found.append("l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)")
+        found.append(_PEAK)
     if question.app in KERNELS and question.beta is not None and question.beta.per_core != BETA.per_core:
         found.append(f"#x of {question.app} is for whole nodes: a beta that is divided by q counts their cores twice")
     return tuple(found)

@@ -15,7 +15,7 @@ from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.beta import BETAS, named_beta
-from predictor.hierarchical.model import SCALING, VARIANTS
+from predictor.hierarchical.model import COUNTED, SCALING
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -41,9 +41,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--nodes", type=int, metavar="P", help="number of nodes (default: the best)")
     parser.add_argument("--most-nodes", type=int, metavar="P", help="most nodes available (default: all)")
     parser.add_argument(
-        "--variant", default="derived", metavar="NAME",
-        help=f"{' or '.join(VARIANTS)}: the paper's equations as printed, or as they follow from its definitions "
-        "(default: derived)",
+        "--variant", default=COUNTED, metavar="NAME",
+        help="counted: operations, bytes and messages counted from this project's kernels, latency included "
+        "(default); or the rows of the paper's table, with its equations as they follow from its definitions: derived, "
+        "or as printed: printed",
     )  # fmt: skip
     parser.add_argument(
         "--scaling", default="hockney", metavar="NAME",
@@ -52,7 +53,8 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--beta", metavar="FORM",
-        help=f"how the network is shared, beta(q, p): {', '.join(BETAS)} (default: the program's)",
+        help=f"how the network is shared, beta(q, p), for the paper's table and NAS kernels: {', '.join(BETAS)} "
+        "(default: the program's)",
     )  # fmt: skip
     parser.add_argument("--beta0", type=float, metavar="B", help="with --beta: a factor before it (default: 1)")
     parser.add_argument(

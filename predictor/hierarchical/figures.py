@@ -71,8 +71,12 @@ def surfaces_figure(
 
 def _draw(axes: Axes3D, panel: Panel) -> None:
     q, p = _steps(panel.cores), _steps(panel.nodes)
+    speedups = panel.surface.speedup(q[None, :], p[:, None])
+    # A program that runs on powers of two alone has no speed-up on other numbers.
+    runs_q, runs_p = (speedups > 0).any(axis=0), (speedups > 0).any(axis=1)
+    q, p, speedups = q[runs_q], p[runs_p], speedups[np.ix_(runs_p, runs_q)]
     axes.plot_surface(
-        *np.meshgrid(q, p), panel.surface.speedup(q[None, :], p[:, None]), cmap="viridis", alpha=0.75, linewidth=0.2,
+        *np.meshgrid(q, p), speedups, cmap="viridis", alpha=0.75, linewidth=0.2,
         edgecolor="0.35", rcount=min(40, len(p)), ccount=min(40, len(q)),
     )  # fmt: skip
     along_p = [(value, p_i) for p_i in p if (value := cores_optimum(panel.surface, p_i).value) is not None]

@@ -41,7 +41,6 @@ class Kernel:
     operations: Callable[[Params], float]  # #op
     exchanged_bytes: Callable[[Params, int], float]  # #x on p nodes; 0 on one node
     messages: Callable[[Params, int], float]  # number of messages of one node, each of which waits for the previous one
-    waiting: Callable[[Params, int], float] = lambda a, p: 0.0  # time that p nodes wait in turn / computation time
 
     @property
     def bytes_per_operation(self) -> float:
@@ -50,19 +49,6 @@ class Kernel:
         if isinstance(value, str):
             raise TypeError(f"kernel {self.name} moves a number of bytes that depends on its size")
         return value
-
-    def exchange_s(self, params: Params, q: int, p: int, *, bandwidth_Bps: float, beta: float, inside: bool) -> float:
-        """Return #x / (beta b_cl), s.
-
-        Args:
-            params: Parameters of the problem.
-            q: Ranks per node.
-            p: Number of nodes.
-            bandwidth_Bps: b_cl.
-            beta: Bandwidth of all p nodes together, as a multiple of b_cl.
-            inside: True: ranks of one node communicate over the network, so each of the q p ranks has its own part.
-        """
-        return self.exchanged_bytes(params, q * p if inside else p) / (beta * bandwidth_Bps)
 
     def surface(
         self,
@@ -196,11 +182,6 @@ def _lu_messages(a: Params, p: int) -> float:
     return float(a["itmax"] * 2 * (a["n"] - 2 + cuts)) if cuts else 0.0
 
 
-def _lu_waiting(a: Params, p: int) -> float:
-    """Return LU's waiting: a sweep, 784 of the 1985 operations, reaches the last corner after one plane per cut."""
-    return float(2 * 784 / 1985 * sum(side - 1 for side in _rectangle(p)) / (a["n"] - 2))
-
-
 def _adi_operations(method: Method) -> Callable[[Params], float]:
     return lambda a: float(a["niter"] * method.official_flops(float(a["n"])))
 
@@ -254,7 +235,7 @@ KERNELS: Mapping[str, Kernel] = {
     for kernel in (
         Kernel("cg", _cg_operations, _cg_bytes, _cg_messages),
         Kernel("mg", lambda a: 58.0 * a["n"] ** 3 * a["nit"], _mg_bytes, _mg_messages),
-        Kernel("lu", _lu_operations, _lu_bytes, _lu_messages, _lu_waiting),
+        Kernel("lu", _lu_operations, _lu_bytes, _lu_messages),
         Kernel("bt", _adi_operations(bt.METHOD), _adi_bytes(bt.METHOD), _adi_messages),
         Kernel("sp", _adi_operations(sp.METHOD), _adi_bytes(sp.METHOD), _adi_messages),
         Kernel("ft", _ft_operations, _ft_bytes, lambda a, p: (a["niter"] + 1) * (p - 1)),

@@ -7,7 +7,7 @@ counts the q of beta twice.  VARIANTS names the two factors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from platforms.errors import UserError
@@ -16,18 +16,19 @@ from platforms.errors import UserError
 Quantity: TypeAlias = Any
 Share: TypeAlias = Callable[[Quantity], Quantity]  # s(z)
 
-PRINTED, DERIVED = "printed", "derived"
+PRINTED, DERIVED = "printed", "derived"  # of the paper's table
+COUNTED = "counted"  # of this project's own programs (predictor/hierarchical/counts), which no equation here uses
 VARIANTS = (PRINTED, DERIVED)
 
 
-def check_variant(variant: str) -> None:
-    """Check the name of a variant.
+def check_variant(variant: str, *, others: Sequence[str] = ()) -> None:
+    """Check the name of a variant; ``others``: names that are known beside those of the paper's table.
 
     Raises:
         UserError: The variant is not known.
     """
     if variant not in VARIANTS:
-        raise UserError(f"variant {variant!r}", "no such variant", f"Known: {', '.join(VARIANTS)}")
+        raise UserError(f"variant {variant!r}", "no such variant", f"Known: {', '.join((*others, *VARIANTS))}")
 
 
 def hockney(z: Quantity) -> Quantity:

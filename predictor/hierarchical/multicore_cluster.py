@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
 BATCH_SYSTEMS = ("slurm", "moab")
 _GIGA = 10**9
+LATENCY_S = 3e-6  # where none is given: from node to node through a switch of this project's network infiniband
+_MOST_LATENCY_US = 1e9
 _KEYS = {
-    "": ("name", "source", "core_gflops", "memory_gbyte_s", "network_gbyte_s", "cores_per_node", "nodes", "batch"),
+    "": (
+        *("name", "source", "core_gflops", "memory_gbyte_s", "network_gbyte_s", "latency_us"),
+        *("cores_per_node", "nodes", "batch"),
+    ),
 }
 _OF_PLATFORMS = ("clusters", "lan", "wan")  # keys that distinguish scenario and system files from machine files
 # Range of speeds and bandwidths, Gflop/s and Gbyte/s; it covers all computers and keeps times in the range of floats.
@@ -45,6 +50,7 @@ class MulticoreCluster:
     batch: str = "slurm"  # of BATCH_SYSTEMS
     printed_a_star: Fraction | None = None  # a* in the paper's table, flop/byte
     printed_v: Fraction | None = None  # v in the paper's table
+    latency_s: float = LATENCY_S  # of a small message between two nodes
     is_peak: bool = False  # True: core_flops is from a scenario or system file, not measured by DGEMM
 
     @property
@@ -105,6 +111,7 @@ def hardware_table() -> tuple[PrintedRow, ...]:
                 machines[row["system"]]["batch"],
                 Fraction(row["a_star"]),
                 Fraction(row["v"]),
+                float(machines[row["system"]]["latency_us"]) * 1e-6,
             ),
             row["a_star"],
             row["v"],
@@ -136,6 +143,7 @@ def read_cluster(
         core_gflops = 33             # l_c, of one core
         memory_gbyte_s = 89          # b_m, of a node: STREAM with all cores
         network_gbyte_s = 3          # b_cl, between two nodes: MPI bandwidth of large messages
+        latency_us = 1.5             # of a small MPI message between two nodes; default 3
         cores_per_node = 16
         nodes = 476
         batch = "slurm"              # or "moab"; default slurm
@@ -205,7 +213,9 @@ def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> MulticoreClus
         raise PlatformError(where, problem, "Take a scenario of one cluster")
     if memory_Bps is None:
         memory_Bps = first.memory_Bps
-    return _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
+    latency_s = 2 * first.node.latency_s + first.backbone.latency_s
+    found = _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
+    return replace(found, latency_s=latency_s)
 
 
 def _from_levels(system: System, memory_Bps: Fraction | float | None) -> MulticoreCluster:
@@ -217,9 +227,10 @@ def _from_levels(system: System, memory_Bps: Fraction | float | None) -> Multico
     (group,) = system.groups
     if group.unit.kind != "cpu":
         raise PlatformError(where, f"its units are {group.unit.kind}s, but the model's have cores", "Take CPUs")
-    return _peak(
+    found = _peak(
         system.name, group.unit.speed_flops, memory_Bps, group.node.link, group.unit.cores, group.node.count
     )  # fmt: skip
+    return replace(found, latency_s=2 * group.node.link.latency_s)
 
 
 def _peak(
@@ -254,7 +265,17 @@ def _from_file(path: Path) -> MulticoreCluster:
         _count(entry, "cores_per_node", 10_000),
         _count(entry, "nodes", 1_000_000),
         batch,
+        latency_s=_latency_s(entry),
     )
+
+
+def _latency_s(entry: CheckedTable) -> float:
+    if not entry.has("latency_us"):
+        return LATENCY_S
+    value = entry.number("latency_us")
+    if not 0 <= value <= _MOST_LATENCY_US:
+        raise PlatformError(entry.where, f"latency_us = {value:g} is no latency", "Give microseconds, such as 3")
+    return value * 1e-6
 
 
 def _finite_or_none(entry: CheckedTable, key: str) -> Fraction | None:

@@ -40,7 +40,7 @@ NO_FORM = "no closed form: the exchange is not a sum of powers of p"
 
 def cores_optimum(surface: Surface, p: float) -> Optimum:
     """Return q_E for p nodes."""
-    if not isinstance(surface.network, Terms):
+    if not (isinstance(surface.network, Terms) and isinstance(surface.memory, Terms)):
         return Optimum(None, NO_FORM)
     (memory,) = surface.memory.terms or (Term(0.0, cores=1),)  # c q; c = 1 / x in the derived variant
     per_core = float(Term(memory.factor, 0, memory.nodes)(1, p))
@@ -62,7 +62,9 @@ def cores_optimum(surface: Surface, p: float) -> Optimum:
 
 def nodes_optimum(surface: Surface, q: float) -> Optimum:
     """Return p_E for q cores per node."""
-    if not isinstance(surface.network, Terms) or any(term.nodes for term in surface.memory.terms):
+    if not (isinstance(surface.network, Terms) and isinstance(surface.memory, Terms)):
+        return Optimum(None, NO_FORM)
+    if any(term.nodes for term in surface.memory.terms):
         return Optimum(None, NO_FORM)
     memory = float(surface.memory(q, 1))
     node = max(1.0, memory) if surface.overlap else 1.0 + memory

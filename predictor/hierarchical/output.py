@@ -8,7 +8,7 @@ from typing import Any
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.hierarchical.allocation import Allocation
-from predictor.hierarchical.answer import Answer
+from predictor.hierarchical.answer import Answer, is_counted
 
 
 def text(made: Answer) -> str:
@@ -23,16 +23,21 @@ def text(made: Answer) -> str:
     if made.best != made.asked:
         lines.append(_line("best is", made, made.best))
     lines.append(_line(f"smallest within {100 * question.within:g} % of the best:", made, made.smallest))
-    for name, symbol, one, given, most in (
-        ("best cores per node", "q_E", made.optimum_cores, _counted(made.asked.nodes, "node"), system.cores),
-        (
-            "best nodes",
-            "p_E",
-            made.optimum_nodes,
-            f"{_counted(made.asked.cores_per_node, 'core')} of each",
-            system.nodes,
-        ),
-    ):
+    optima = (
+        ()
+        if is_counted(question)
+        else (
+            ("best cores per node", "q_E", made.optimum_cores, _counted(made.asked.nodes, "node"), system.cores),
+            (
+                "best nodes",
+                "p_E",
+                made.optimum_nodes,
+                f"{_counted(made.asked.cores_per_node, 'core')} of each",
+                system.nodes,
+            ),
+        )
+    )
+    for name, symbol, one, given, most in optima:
         found = one.why if one.value is None else f"{symbol} = {one.value:.4g}"
         beyond = ", beyond the machine" if one.value is not None and one.value > most else ""
         formula = f" {one.formula}" if one.formula else ""

@@ -1,12 +1,14 @@
-"""The hierarchical model as a predictor: eq. (3), with declared #op and #x and a measured machine.
+"""The hierarchical model as a predictor: eq. (3), with counted operations, bytes and messages, and a measured machine.
 
-It predicts the NAS kernels, and HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of the paper's table.
+``hierarchical`` counts from the declarations of the kernels (predictor/hierarchical/counts), and from a recording for
+every other program.  ``hierarchical-table`` predicts HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of
+the paper's table, to compare.
 
 l_c is the speed that one core sustains in a run of the kernel's smallest class on one core; the paper measures it with
-DGEMM.  b_cl is measured by a large message between two nodes.  beta(q, p) is the multiple of b_cl that all p nodes get
-when each sends to the next at the same time.  A message from a node to itself shows whether ranks of one node
-communicate over the network.  With --memory-bus, the node's bandwidth and the bytes per operation are those of the
-runs; without it memory never limits, and #b has no effect.
+DGEMM.  b_cl is measured by a large message between two nodes, latency by a small one.  beta(q, p) is the multiple of
+b_cl that all p nodes get when each sends to the next at the same time.  A message from a node to itself shows whether
+ranks of one node communicate over the network.  With --memory-bus, the node's bandwidth and the bytes per operation are
+those of the runs; without it memory never limits, and #b has no effect.
 """
 
 from __future__ import annotations
@@ -14,237 +16,193 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.probes.network.measure import Exchange, NetworkPlan
-from apps.programs.kernel import named_kernel
-from apps.programs.problem import Problem, problem
-from apps.results.record import RunRecord
+from apps.errors import KernelError
+from apps.programs.problem import Problem
 from apps.spec.target import Target
+from apps.traffic import check, declares, traffic
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
-from predictor.hierarchical.kernels import KERNELS, Kernel
+from predictor.hierarchical.counts.declared import COUNTED
+from predictor.hierarchical.counts.path import Path, Speeds
+from predictor.hierarchical.kernels import KERNELS
 from predictor.hierarchical.model import node_time_s
-from predictor.hierarchical.table_kernels import TABLE_KERNELS, TableKernel
+from predictor.hierarchical.probes import (
+    Shape,
+    bytes_per_operation,
+    core_probe,
+    memory_time_s,
+    network_plan,
+    read_network,
+    shape,
+    speeds,
+)
+from predictor.hierarchical.table_kernels import TABLE_KERNELS
 
-_SHORTEST_S = 1e-30  # lower limit of the times of operations and messages, which rounding may make 0
-_LARGE_BYTES = 4_000_000  # takes long compared with latencies
-_USES_NETWORK = 0.5  # a message to oneself that takes more than this share of one to another node uses the network
-_LEFT_OUT = 0.05  # share of the prediction; larger contributions that the model leaves out cause a caution
-
-
+_TABLE = "hierarchical-table"
 _CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
+_RING = {"hpl": "ring", "summa": "binomial"}  # the broadcasts that are counted
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A placement of q ranks on each of p equal nodes."""
-
-    hosts: tuple[str, ...]  # of the nodes, in the order of the ranks
-    q: int
-
-    @property
-    def p(self) -> int:
-        """Number of nodes."""
-        return len(self.hosts)
+def is_recorded(asked: Problem) -> bool:
+    """Return whether a problem's messages are counted in a recording, because no declaration has them."""
+    return asked.program is not None or not (asked.name in COUNTED or asked.name in KERNELS or declares(asked))
 
 
-def shape(target: Target) -> Shape:
-    """Return the shape of the target's placement.
+def _check_range(target: Target, name: str) -> None:
+    """Raise OutOfRange if the model does not describe the target."""
+    where, asked = f"{name}, {target.problem}", target.problem
+    if name == _TABLE and (asked.program is not None or asked.name not in TABLE_KERNELS):
+        problem = "it is no program of the paper's table"
+        raise OutOfRange(where, problem, f"Use hierarchical; the table has {', '.join(TABLE_KERNELS)}")
+    shape(target)
+    if not asked.allows(target.nranks):
+        raise OutOfRange(where, f"it does not run on {target.nranks} ranks", "Choose other ranks")
+    if declares(asked):
+        try:
+            check(asked, target.nranks)
+        except KernelError as err:
+            raise OutOfRange(where, err.problem, err.remedy) from err
 
-    Raises:
-        OutOfRange: The placement is not q ranks, each with its own core, on each of p equal nodes of one cluster.
+
+def counted_path(target: Target, of: Shape, per_operation: float) -> Path:
+    """Return the declared path of a target whose program is not recorded.
+
+    Args:
+        target: The target.
+        of: Its shape.
+        per_operation: Bytes between cores and memory per operation.
     """
-    where = f"hierarchical, {target.problem} on {target.platform.name}"
-    hosts = tuple(dict.fromkeys(target.placement))
-    counts = {target.placement.count(host) for host in hosts}
-    problem_text = None
-    if len({target.platform.cluster_of(host).name for host in hosts}) > 1:
-        problem_text = "the nodes are in several clusters, but the model's are equal and on one network"
-    elif len({(target.platform.host(host).speed_flops, target.platform.host(host).cores) for host in hosts}) > 1:
-        problem_text = "the model's nodes are equal"
-    elif len(counts) > 1:
-        problem_text = "the nodes have different numbers of ranks"
-    elif max(counts) > target.platform.host(hosts[0]).cores:
-        problem_text = "there are more ranks on a node than cores"
-    if problem_text is not None:
-        raise OutOfRange(where, problem_text, "Use another predictor, such as dpgraph")
-    return Shape(hosts, counts.pop())
+    asked, params = target.problem, dict(target.problem.params)
+    if asked.name in COUNTED:
+        return COUNTED[asked.name].path(params, of.q, of.p, bytes_per_operation=per_operation)
+    if declares(asked):
+        # Imported here for a quick start: it is slow to import.
+        from predictor.hierarchical.counts.steps import traffic_path
 
-
-_DECLARED: Mapping[str, Kernel | TableKernel] = {**KERNELS, **TABLE_KERNELS}
-
-
-def kernel_of(asked: Problem) -> Kernel | TableKernel:
-    """Return the declared quantities of the problem's program.
-
-    Raises:
-        OutOfRange: The program has no declared #op and #x.
-    """
-    if asked.program is not None or asked.name not in _DECLARED:
-        remedy = f"Use another predictor; declared are {', '.join(_DECLARED)}"
-        raise OutOfRange(f"hierarchical, {asked}", "its operations and exchanged bytes are not declared", remedy)
-    return _DECLARED[asked.name]
-
-
-def core_probe(target: Target) -> Target:
-    """Return the probe on one core: the kernel's smallest class with the target's number of iterations.
-
-    If the target has the smallest class itself, the probe has the next one.  For a kernel of free sizes the probe has
-    an eighth of the size.
-    """
-    asked, size_parameter = target.problem, named_kernel(target.problem.name).size_parameter
-    if asked.size is not None and size_parameter is not None:
-        params = {**dict(asked.params), size_parameter: asked.size // 8 or asked.size + 1}
-        if "grid_rows" in params:
-            params["grid_rows"] = 1  # the probe has one rank
-        return Target(Problem(asked.name, tuple(params.items())), target.platform, target.placement[:1])
-    smallest, second = list(named_kernel(asked.name).classes)[:2]
-    found = problem(asked.name, smallest if asked.preset != smallest else second)
-    iterations = named_kernel(asked.name).iterations_parameter
-    if iterations is not None:
-        params = {**dict(found.params), iterations: dict(asked.params)[iterations]}
-        found = Problem(found.name, tuple(params.items()), None)
-    return Target(found, target.platform, target.placement[:1])
-
-
-def network_plan(target: Target, of: Shape) -> NetworkPlan | None:
-    """Return the messages to measure; None for one rank.
-
-    They are a large message of a node to itself, a large message and one of a byte between two nodes, and a large
-    message from every node to the next at the same time; on one node only the first.
-    """
-    here = of.hosts[0]
-    to_itself = (Exchange(here, here, _LARGE_BYTES, 1),)
-    if of.p == 1:
-        return NetworkPlan(target.platform, (to_itself,)) if of.q > 1 else None
-    ring = zip(of.hosts, of.hosts[1:] + of.hosts[:1], strict=True)
-    there = of.hosts[1]
-    return NetworkPlan(
-        target.platform,
-        (
-            to_itself,
-            (Exchange(here, there, _LARGE_BYTES, 1),),
-            (Exchange(here, there, 1, 1),),
-            tuple(Exchange(a, b, _LARGE_BYTES, 1) for a, b in ring),
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class ClusterNetwork:
-    """Properties of the network, from the measured messages."""
-
-    bandwidth_Bps: float  # b_cl
-    beta: float  # beta of p nodes, 1 to p
-    latency_s: float
-    inside: bool  # messages between ranks of one node use the network
-
-
-def read_network(evidence: Evidence, p: int) -> ClusterNetwork:
-    """Return the network's properties from the measured messages of ``network_plan``."""
-    times_s = [max(one) for one in evidence.measurement.times_s]
-    if p == 1:
-        return ClusterNetwork(_LARGE_BYTES / times_s[0], 1.0, 0.0, inside=True)
-    itself_s, alone_s, smallest_s, together_s = times_s
-    return ClusterNetwork(
-        bandwidth_Bps=_LARGE_BYTES / max(alone_s - smallest_s, _SHORTEST_S),
-        beta=min(float(p), p * max(alone_s - smallest_s, _SHORTEST_S) / max(together_s - smallest_s, _SHORTEST_S)),
-        latency_s=smallest_s / 2,
-        inside=itself_s > _USES_NETWORK * alone_s,
-    )
-
-
-def memory_time_s(record: RunRecord, target: Target) -> float:
-    """Return the time of the node's memory per operation of the target on one core, s; 0 without a memory bus."""
-    bus = record.identity.get("memory_bus")
-    if bus is None:
-        return 0.0
-    if isinstance(bus, str):
-        bus = target.platform.host(target.placement[0]).memory_Bps
-    return float(record.identity["bytes_per_flop"] / bus)
+        number = {host: i for i, host in enumerate(of.hosts)}
+        node = [number[host] for host in target.placement]
+        return traffic_path(traffic(asked, target.nranks), target.iterations, node, per_operation)
+    kernel = KERNELS[asked.name]
+    op, moved, messages = kernel.operations(params), kernel.exchanged_bytes(params, of.p), kernel.messages(params, of.p)
+    own = Path(op / (of.q * of.p), per_operation * op / of.p, moved / of.p, messages=messages)
+    if of.q == 1:
+        return own
+    # Where messages inside a node go over its link, each of its ranks has a part of its own.
+    inside = kernel.exchanged_bytes(params, of.q * of.p) - moved
+    return own + Path(inside_bytes=inside / of.p, inside_messages=kernel.messages(params, of.q * of.p) - messages)
 
 
 @dataclass(frozen=True)
 class HierarchicalModel:
-    """The measured probes and messages."""
+    """The measured probes and messages, and the recordings."""
 
+    name: str
     answers: Mapping[EvidenceRequest, Evidence]
 
     def predict(self, target: Target) -> Prediction:
         """Predict by eq. (3).
 
         Raises:
-            OutOfRange: The program has no declared quantities, or the placement is not q ranks on each of p nodes.
+            OutOfRange: The program does not fit the model, or the placement is not q ranks on each of p nodes.
         """
-        kernel, of, params = kernel_of(target.problem), shape(target), dict(target.problem.params)
-        rate = self.answers[EvidenceRequest("run", core_probe(target))]
-        evidence = [rate]
-        core_s = max(rate.record.compute_s) / rate.record.flops  # 1 / l_c plus memory_s
-        memory_s = memory_time_s(rate.record, core_probe(target))
-        op = kernel.operations(params) / of.p
-        # Eq. (1): the cores share a node's operations, and one bus moves all their bytes, given here in seconds.
-        compute_s = node_time_s(op, op * memory_s, of.q, 1 / max(core_s - memory_s, _SHORTEST_S), 1.0)
-        plan, comm_s = network_plan(target, of), 0.0
-        flags: tuple[str, ...] = ()
-        if plan is not None:
-            evidence.append(self.answers[EvidenceRequest("exchange", target, plan=plan)])
-            network = read_network(evidence[-1], of.p)
-            parts = of.q * of.p if network.inside else of.p
-            comm_s = kernel.exchange_s(
-                params, of.q, of.p,
-                bandwidth_Bps=network.bandwidth_Bps, beta=network.beta, inside=network.inside,
-            )  # fmt: skip
-            left_out_s = {
-                "latency": kernel.messages(params, parts) * network.latency_s,
-                "waiting for ranks whose turn it is": kernel.waiting(params, of.q * of.p) * compute_s,
-            }
-            flags = _flags(left_out_s, compute_s + comm_s, network, of)
-            if isinstance(kernel, TableKernel) and of.q > 1:
-                flags += (_CHARGED,)
+        _check_range(target, self.name)
+        of = shape(target)
+        evidence = [self.answers[request] for request in _requests(target, self.name)]
+        found = {one.request.kind: one for one in evidence}
+        rate, exchange = found.get("run"), found.get("exchange")
+        network = None if exchange is None else read_network(exchange, of.p)
+        on = speeds(rate, None if rate is None else core_probe(target), network, of.p)
+        if self.name == _TABLE:
+            compute_s, comm_s = _by_table(target, of, rate, exchange)
+        elif rate is None:
+            compute_s, comm_s = _by_recording(target, found["recording"], on)
+        else:
+            path = counted_path(target, of, bytes_per_operation(rate.record, core_probe(target), target))
+            compute_s, comm_s = path.compute_s(on) + path.memory_s(on), path.exchange_s(on)
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=flags,
+            flags=_flags(target, of, self.name, inside=on.inside_is_network),
+            remarks=found["recording"].recording.remarks if "recording" in found else (),
             evidence=tuple(one.id for one in evidence),
             cost=sum((one.cost for one in evidence), Cost()),
         )
 
 
-def _flags(left_out_s: Mapping[str, float], time_s: float, network: ClusterNetwork, of: Shape) -> tuple[str, ...]:
-    found = [
-        f"{what}, which the model leaves out, may be {100 * lost_s / (time_s + lost_s):.0f} % of the time"
-        for what, lost_s in left_out_s.items()
-        if lost_s > _LEFT_OUT * time_s
-    ]
-    if of.q > 1 and not network.inside:
+def _by_table(target: Target, of: Shape, rate: Evidence | None, exchange: Evidence | None) -> tuple[float, float]:
+    """Return the times of computation and exchange by the paper's table, s."""
+    assert rate is not None
+    kernel, params = TABLE_KERNELS[target.problem.name], dict(target.problem.params)
+    memory_s = memory_time_s(rate.record, core_probe(target))
+    core_s = max(rate.record.compute_s) / rate.record.flops - memory_s
+    op = kernel.operations(params) / of.p
+    # Eq. (1): the cores share a node's operations, and one bus moves all their bytes, given here in seconds.
+    compute_s = float(node_time_s(op, op * memory_s, of.q, 1 / core_s, 1.0))
+    if exchange is None:
+        return compute_s, 0.0
+    network = read_network(exchange, of.p)
+    return compute_s, kernel.exchange_s(
+        params, of.q, of.p, bandwidth_Bps=network.bandwidth_Bps, beta=network.beta
+    )  # fmt: skip
+
+
+def _by_recording(target: Target, recorded: Evidence, on: Speeds) -> tuple[float, float]:
+    """Return the times of computation and of everything else, s."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.hierarchical.counts.recorded import recorded_path
+
+    times = recorded_path(recorded.recording, target, on)
+    return times.compute_s, times.chain_s + times.bytes_s - times.compute_s
+
+
+def _flags(target: Target, of: Shape, name: str, *, inside: bool) -> tuple[str, ...]:
+    asked, params, found = target.problem, dict(target.problem.params), []
+    if name == _TABLE:
+        return (_CHARGED,) if of.q > 1 else ()
+    in_order = target.placement == tuple(host for host in of.hosts for _ in range(of.q))
+    if asked.program is None and asked.name in COUNTED and not in_order:
+        found.append("the ranks are counted as if they were placed node after node")
+    if asked.program is None and asked.name in _RING and params["broadcast"] != _RING[asked.name]:
+        found.append(f"the broadcast is counted as {_RING[asked.name]}")
+    if asked.program is None and asked.name == "hpl" and int(params["depth"]):
+        found.append("the look-ahead, which saves time, is left out")
+    if asked.program is None and asked.name == "is" and of.q > 1 and not inside:
         found.append(f"the {of.q} ranks of a node are assumed to hold a compact part of the problem")
     return tuple(found)
 
 
 @dataclass(frozen=True)
 class HierarchicalPredictor:
-    """The hierarchical model as a predictor."""
+    """The hierarchical model as a predictor, with counts or with the paper's table."""
 
     name: str
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
-        """Return requests for the probes and messages of all targets in range."""
-        return requests_in_range(_requests, targets)
+        """Return requests for the probes, messages and recordings of all targets in range."""
+        return requests_in_range(lambda target: _requests(target, self.name), targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return no requests: the probes and messages are enough."""
+        """Return no requests: the first ones are enough."""
         return []
 
     def fit(self, evidence: Sequence[Evidence]) -> HierarchicalModel:
-        """Return a model that holds the probes and messages."""
-        return HierarchicalModel({one.request: one for one in evidence})
+        """Return a model that holds the evidence."""
+        return HierarchicalModel(self.name, {one.request: one for one in evidence})
 
 
-def _requests(target: Target) -> list[EvidenceRequest]:
+def _requests(target: Target, name: str) -> list[EvidenceRequest]:
     """Return the requests for one target; raise OutOfRange as ``HierarchicalModel.predict`` does."""
-    kernel_of(target.problem)
+    _check_range(target, name)
     plan = network_plan(target, shape(target))
-    probe = EvidenceRequest("run", core_probe(target))
-    return [probe] if plan is None else [probe, EvidenceRequest("exchange", target, plan=plan)]
+    if name != _TABLE and is_recorded(target.problem):
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.predictors import iterations_to_record
+
+        first = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
+    else:
+        first = EvidenceRequest("run", core_probe(target))
+    return [first] if plan is None else [first, EvidenceRequest("exchange", target, plan=plan)]
 
 
 HIERARCHICAL = HierarchicalPredictor("hierarchical")
+HIERARCHICAL_TABLE = HierarchicalPredictor(_TABLE)

@@ -61,7 +61,7 @@ class Surface:
     1 + memory + network, or max(1, memory) + network where memory is used while cores compute.
     """
 
-    memory: Terms  # q / x, or the printed term
+    memory: Terms | Callable[[npt.ArrayLike, npt.ArrayLike], Floats]  # q / x, or the printed term
     network: Terms | Callable[[npt.ArrayLike, npt.ArrayLike], Floats]  # F / (v r x) of eq. (5)
     overlap: bool = False  # True: s(z) = min(1, z) instead of z / (1 + z)
     source: str = field(default="", compare=False)  # description of the equation

@@ -56,7 +56,11 @@ class StructuralModel:
         check_range(target)
         if follows(target.problem):
             return self._followed(target, slowdown)
-        return self.settings[target.problem, target.platform.content_hash].predict([target], slowdown)[0]
+        return self._setting(target.problem, target.platform.content_hash).predict([target], slowdown)[0]
+
+    def _setting(self, problem: Problem, platform: str) -> Setting:
+        """Return the evidence; that of an even problem also stands for uneven ones that send nothing."""
+        return self.settings.get((problem, platform)) or self.settings[problem.evenly, platform]
 
     def _followed(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         return self.panels[alone(target.problem), target.platform.content_hash].predict(target, slowdown)
@@ -79,7 +83,7 @@ class StructuralModel:
                 found[i] = err
         for (problem, platform, _), members in groups.items():
             try:
-                predictions = self.settings[problem, platform].predict([targets[i] for i in members])
+                predictions = self._setting(problem, platform).predict([targets[i] for i in members])
                 found |= dict(zip(members, predictions, strict=True))
             except OutOfRange as err:
                 found |= dict.fromkeys(members, err)
@@ -130,6 +134,7 @@ class Structural:
     """The predictor: a probe per problem and platform, the network of each platform, sizes per problem and platform."""
 
     name: str = NAME
+    unequal_shares = True
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return the requests for probes and networks."""
@@ -170,7 +175,10 @@ class Structural:
             if follows(key[0]):
                 panels[key] = PanelSetting(probe, tuple(lines.get(key[1], ())), networks.get(key[1]))
             else:
-                settings[key] = Setting(probe, networks.get(key[1]), sizes.get(key))
+                settings[key] = Setting(probe, networks.get(key[1]), sizes.get(key), key[0])
+        for (problem, platform), measured in sizes.items():
+            probe = probes[problem.evenly, platform]
+            settings[problem, platform] = Setting(probe, networks.get(platform), measured, problem)
         return StructuralModel(self.name, settings, panels)
 
 
@@ -179,7 +187,7 @@ def _described(targets: Sequence[Target]) -> list[Target]:
 
 
 def _probed(problem: Problem) -> Problem:
-    return alone(problem) if follows(problem) else problem
+    return alone(problem) if follows(problem) else problem.evenly
 
 
 def _networks(known: Sequence[Target]) -> list[Target]:

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from apps.probes.network.measure import LateReceive, Measurement
+from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import traffic
 from predictor.answers.energy import host_load
@@ -43,11 +44,12 @@ class Setting:
         probe: The run on one node per cluster.
         network: The messages of the network plan; None if only one host is used.
         sizes: The messages of the problem's sizes; None if nothing is sent or the network shows no rate.
+        problem: The problem, which the probe divides evenly.
     """
 
-    def __init__(self, probe: Evidence, network: Evidence | None, sizes: Evidence | None):
+    def __init__(self, probe: Evidence, network: Evidence | None, sizes: Evidence | None, problem: Problem):
         self._probe, self._network, self._sizes = probe, network, sizes
-        self._problem, self._platform = probe.request.target.problem, probe.request.target.platform
+        self._problem, self._platform = problem, probe.request.target.platform
         evidence = [e for e in (probe, network, sizes) if e is not None]
         self._evidence, self._cost = tuple(e.id for e in evidence), sum((e.cost for e in evidence), Cost())
         self._plans: dict[int, _Plan] = {}
@@ -122,7 +124,7 @@ class Setting:
     def _probed(self) -> dict[str, float]:
         """Seconds per operation by cluster: HCF's T_cp (eq. 2 to 6) over the flops of the probe's rank there."""
         target, record = self._probe.request.target, self._probe.record
-        flops = traffic(self._problem, target.nranks).totals(target.iterations).flops
+        flops = traffic(target.problem, target.nranks).totals(target.iterations).flops
         return {
             self._platform.cluster_of(host).name: compute_s / own if own else np.nan
             for host, compute_s, own in zip(record.host, record.compute_s, flops.tolist(), strict=True)

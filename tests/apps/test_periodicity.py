@@ -19,7 +19,7 @@ class Writer:
         self.mark(Mark.START)
 
     def add(self, kind, *, op=0, comm=-1, peer=-1, tag=-1, request=-1, size=0, amount=0.0):
-        self.rows.append((kind, 0, op, comm, peer, tag, request, size, amount, float(len(self.rows))))
+        self.rows.append((kind, 0, op, comm, peer, tag, request, size, amount, float(len(self.rows)), 0))
 
     def mark(self, mark):
         self.add(Kind.MARK, op=mark)

@@ -99,7 +99,8 @@ def test_its_recording_is_that_of_the_same_calls_of_mpi(platform):
     assert s4u.communicators == smpi.communicators
     for one, other in zip(s4u.events, smpi.events, strict=True):
         for field in EVENT.names:
-            if field != "clock_s":  # the network of recordings is faster than the simulator's resolution of 1 ns
+            # The network of recordings is faster than the simulator's resolution of 1 ns; Python has no addresses.
+            if field not in ("clock_s", "site"):
                 assert one[field].tolist() == other[field].tolist()
 
 

@@ -34,34 +34,35 @@ from predictor.dpgraph.graph import (
     timed_section,
 )
 from predictor.dpgraph.graphml import NAMESPACE, read_graphml, write_graphml
+from predictor.dpgraph.places import places_of
 from predictor.dpgraph.program import Sections
 from predictor.sends.components import MessageComponents
 
 
 def compute(flops):
-    return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, flops, 0)]
+    return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, flops, 0, 0)]
 
 
 def send(peer, size_bytes, request, *, tag=0, mode=Mode.STANDARD):
     return [
-        (Kind.SEND, mode, 0, 0, peer, tag, request, size_bytes, 0, 0),
-        (Kind.WAIT, 0, 0, 0, -1, 0, request, 0, 0, 0),
+        (Kind.SEND, mode, 0, 0, peer, tag, request, size_bytes, 0, 0, 0),
+        (Kind.WAIT, 0, 0, 0, -1, 0, request, 0, 0, 0, 0),
     ]
 
 
 def receive(peer, size_bytes, request, *, tag=0):
     return [
-        (Kind.RECV, 0, 0, 0, peer, tag, request, size_bytes, 0, 0),
-        (Kind.WAIT, 0, 0, 0, -1, 0, request, 0, 0, 0),
+        (Kind.RECV, 0, 0, 0, peer, tag, request, size_bytes, 0, 0, 0),
+        (Kind.WAIT, 0, 0, 0, -1, 0, request, 0, 0, 0, 0),
     ]
 
 
 def collective(op, size_bytes=0, root=-1, comm=0):
-    return [(Kind.COLLECTIVE, 0, op, comm, root, 0, 0, size_bytes, 0, 0)]
+    return [(Kind.COLLECTIVE, 0, op, comm, root, 0, 0, size_bytes, 0, 0, 0)]
 
 
 def mark(which):
-    return [(Kind.MARK, 0, which, 0, -1, 0, 0, 0, 0, 0)]
+    return [(Kind.MARK, 0, which, 0, -1, 0, 0, 0, 0, 0, 0)]
 
 
 def recording(*ranks, communicators=None):
@@ -368,7 +369,8 @@ def test_the_command_writes_and_draws(tmp_path, capsys):
         "begin": 4, "segment": 8, "send": 0, "receive": 0, "synchronisation": 3, "end": 4,
     }  # fmt: skip
     assert (said["processes"], said["flops"]) == (4, pytest.approx(65536))
-    assert read_graphml(paths[0]) == graph_of(recorded("is"))
+    places = places_of(problem("is", "S"), recorded("is").paths)
+    assert read_graphml(paths[0]) == graph_of(recorded("is"), places=places)
     assert main(["--app", "is", "--collectives", "messages", "--elements", "2", *store]) == 0
     assert "4 begin" in capsys.readouterr().out
 
@@ -424,21 +426,21 @@ def test_few_programs_are_kept_and_those_made_again_are_the_same():
 
 
 def test_who_waits_for_what_was_never_begun_is_refused():
-    wait = [(Kind.WAIT, 0, 0, 0, -1, 0, 7, 0, 0, 0)]
+    wait = [(Kind.WAIT, 0, 0, 0, -1, 0, 7, 0, 0, 0, 0)]
     with pytest.raises(UserError, match="it waits for an operation that it has not begun"):
         graph_of(recording([compute(1), wait]))
 
 
 def test_a_message_that_is_waited_for_twice_comes_once():
-    twice = [*receive(0, 8, 0), (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0)]
+    twice = [*receive(0, 8, 0), (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0)]
     assert len(messages(graph_of(recording([send(1, 8, 0)], [twice])))) == 1
 
 
 def test_a_message_to_oneself_goes_round_its_own_column():
     to_itself = [
-        (Kind.SEND, Mode.STANDARD, 0, 0, 0, 0, 0, 8, 0, 0),
+        (Kind.SEND, Mode.STANDARD, 0, 0, 0, 0, 0, 8, 0, 0, 0),
         *receive(0, 8, 1),
-        (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0),
+        (Kind.WAIT, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0),
     ]
     graph = graph_of(recording([compute(0.5), to_itself]))
     figure = graph_figure(graph)

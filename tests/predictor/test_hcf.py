@@ -123,6 +123,28 @@ def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster(an
     assert answer("hcf-printed", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 * 1.75)
 
 
+def test_shares_by_speed_keep_all_nodes_busy(broker_for):
+    # Eq. (2): 40 s of the slowest node; a node of cluster 1 has 40 of 1760 parts of it, and the others finish with it.
+    platform = grid(8)
+    placement = block(platform, 32)
+    speeds = [platform.host(host).speed_flops for host in placement]
+    target = Target(PROBLEM.divided(speeds), platform, placement)
+    prediction = predict(predictor("hcf-constant"), [target], broker_for([target]))[0].prediction
+    assert prediction.parts == pytest.approx({"compute_s": 40 * 40 / 1760, "comm_s": 2.0}, rel=0.02)  # whole rows
+    busy_s = [load.busy_low_s for load in prediction.loads.values()]
+    assert min(busy_s) == pytest.approx(max(busy_s), rel=0.06)
+    assert "unequal shares: outside the validity map, which has equal ones" in prediction.flags
+
+
+def test_a_model_of_equal_shares_refuses_others(broker_for):
+    platform = grid(8)
+    target = Target(PROBLEM.divided(range(1, 33)), platform, block(platform, 32))
+    answer = predict(predictor("npt"), [target], broker_for([target]))[0]
+    assert answer.prediction is None
+    assert answer.refusal.startswith("npt, cg S in unequal shares on 32 ranks of grid4x8: the model divides the work")
+    assert answer.evidence == ()
+
+
 def test_unequal_clusters_count_their_nodes(answer):
     platform = grid(8)
     some = ("c1-0", "c1-1", "c2-0", "c3-0", "c4-0", "c4-1")  # N M = 6

@@ -58,7 +58,7 @@ def test_speedup_of_hpl_by_eq_8(ask):
 
 
 def test_the_best_and_the_smallest_by_trying_all(ask):
-    common = "--system bwGRiD --app matrix-product --n 3000 --most-nodes 12".split()
+    common = "--system bwGRiD --app matrix-product --n 3000 --most-nodes 12 --variant derived".split()
     found = ask(*common)
     every = {
         (q, p): ask(*common, "--cores-per-node", str(q), "--nodes", str(p))["speedup"]
@@ -76,14 +76,14 @@ def test_the_best_and_the_smallest_by_trying_all(ask):
 
 
 def test_with_one_number_given_the_other_is_the_best_for_it(ask):
-    found = ask(*"--system bwGRiD --app matrix-product --n 3000 --nodes 4".split())
+    found = ask(*"--system bwGRiD --app matrix-product --n 3000 --nodes 4 --variant derived".split())
     # q_E^2 = beta_1 v r x / p = v x / sqrt(p), x = 3/34 (n - 1/2): 30.87, of which 5 or 6 is the nearest.
     assert found["optimum_cores_per_node"]["value"] == pytest.approx((7 / 30 * 3 / 34 * 2999.5 / 2) ** 0.5)
     assert (found["nodes"], found["cores_per_node"]) in ((4, 5), (4, 6))
 
 
 def test_side_by_side_is_quicker_and_another_beta_is_taken(ask):
-    common = "--system bwGRiD --app matrix-product --n 500 --cores-per-node 8 --nodes 4".split()
+    common = "--system bwGRiD --app matrix-product --n 500 --cores-per-node 8 --nodes 4 --variant derived".split()
     assert ask(*common, "--scaling", "overlap")["speedup"] > ask(*common)["speedup"]
     # By hand: x = 3/34 499.5; q p / beta = 8 with beta = p, and sqrt(p) 30/7 besides.
     x = 3 / 34 * 499.5
@@ -116,7 +116,7 @@ def test_a_time_that_no_job_may_have_gets_no_lines(ask, capsys):
     # Ten years and a fifth more is too long; of eight it is 9.6 years.
     year_s = 365 * 86_400
     assert (wall_time_s(10 * year_s, 0.2), wall_time_s(8 * year_s, 0.25)) == (None, 10 * year_s)
-    arguments = "--system bwGRiD --app hpl --n 1000000000000".split()
+    arguments = "--system bwGRiD --app hpl --n 1000000000000 --variant derived".split()
     found = ask(*arguments)
     assert (found["wall_time_s"], found["batch_script"]) == (None, [])
     assert main(arguments) == 0
@@ -168,8 +168,11 @@ def test_other_system_files_are_refused(lan, said, tmp_path, capsys):
 
 def test_what_cannot_be_searched_is_refused_at_once(own, capsys):
     own.write_text(OWN.replace("nodes = 100", "nodes = 1000000").replace("= 16", "= 10000"))
-    assert main(["--system", str(own), "--app", "hpl", "--n", "100"]) == 2
+    assert main(["--system", str(own), *"--app hpl --n 100 --variant derived".split()]) == 2
     assert "Give --most-nodes, at most 2000." in capsys.readouterr().err
+    # Messages are counted for every pair of q and p.
+    assert main(["--system", str(own), "--app", "hpl", "--n", "100"]) == 2
+    assert "Give --most-nodes, at most 2." in capsys.readouterr().err
     # #x of a kernel is found node number by node number.
     assert main(["--system", str(own), *"--app mg --class C --most-nodes 20001".split()]) == 2
     own.write_text(OWN.replace("nodes = 100", "nodes = 1000000"))
@@ -194,7 +197,7 @@ def test_a_system_of_one_s_own(ask, own):
 
 def test_memory_that_never_limits_leaves_the_network_alone(ask, own):
     own.write_text(OWN.replace("89", "inf"))
-    found = ask(*f"--system {own} --app hpl --n 9000 --cores-per-node 2 --nodes 4".split())
+    found = ask(*f"--system {own} --app hpl --n 9000 --cores-per-node 2 --nodes 4 --variant derived".split())
     # 1 / eta = 1 + (l_c / b_cl) q^2 p #x / #op, #x = gamma n^2 w, gamma = 7/6.
     network = 33.1 / 3 * 16 * (7 / 6 * 9000**2 * 8) / (2 / 3 * 9000**3)
     assert found["efficiency"] == pytest.approx(1 / (1 + network))
@@ -219,13 +222,19 @@ def test_a_machine_is_known_in_small_letters_and_without_the_space():
 
 
 def test_a_scenario_and_a_scenario_file_are_systems(ask, tmp_path):
-    found = ask(*"--system li-2 --memory 2 --app matrix-product --n 100 --cores-per-node 1 --nodes 4".split())
+    found = ask(
+        *"--system li-2 --memory 2 --app matrix-product --n 100 --cores-per-node 1 --nodes 4 --variant derived".split()
+    )
     # 3.2 Gflop/s over 2 GB/s: x = 99.5 / 16 / 1.6; v = 0.0125 / 2; beta_1 = p: sqrt(p) / v.
     x = 99.5 / 8 / 1.6
     assert found["efficiency"] == pytest.approx(x / (x + 1 + 2 * 160))
     path = tmp_path / "scenario.toml"
     path.write_text("[[clusters]]\nnodes = 8\nspeed_gflops = 3.2\nnode = { bandwidth_gbit_s = 0.1 }\n")
-    again = ask("--system", str(path), *"--memory 2 --app matrix-product --n 100 --cores-per-node 1 --nodes 4".split())
+    again = ask(
+        "--system",
+        str(path),
+        *"--memory 2 --app matrix-product --n 100 --cores-per-node 1 --nodes 4 --variant derived".split(),
+    )
     assert again["efficiency"] == pytest.approx(found["efficiency"])
 
 
@@ -263,7 +272,11 @@ def test_the_paper_s_figures_are_drawn(capsys, tmp_path):
         ("--system bwGRiD --app lu --n 100", "--n 100: lu has classes"),
         ("--system bwGRiD --app hpl --class B", "--class B: hpl has a size"),
         ("--system bwGRiD --app lu --class Q", "class 'Q'"),
-        ("--system bwGRiD --app hpl --n 0", "n = 0: not a size"),
+        ("--system bwGRiD --app hpl --n 0", "--n 0: hpl has no such size, not a size"),
+        ("--system bwGRiD --app hpl --n 0 --variant derived", "n = 0: not a size"),
+        ("--system bwGRiD --app fft --n 1000", "--n 1000: the kernel fft transforms powers of two"),
+        ("--system bwGRiD --app fft --n 1024 --nodes 3", "--nodes 3: the kernel for fft does not run on so many"),
+        ("--system bwGRiD --app hpl --n 10 --beta 1/q", "--beta 1/q: the variant counted has a link for every node"),
         ("--system bwGRiD --app linpack --n 10", "--app linpack: no such program"),
         ("--system bwGrit --app hpl --n 10", "system 'bwGrit': no such machine. Near: bwGRiD"),
         ("--system nowhere.toml --app hpl --n 10", "nowhere.toml: cannot be read"),
@@ -273,7 +286,7 @@ def test_the_paper_s_figures_are_drawn(capsys, tmp_path):
         ("--system li-1 --memory 2 --efficiency 1.5 --app hpl --n 10", "--efficiency 1.5: not a share"),
         ("--system bwGRiD --efficiency 0.5 --app hpl --n 10", "--efficiency 0.5: goes with a scenario"),
         ("--system bwGRiD --app hpl --n 10 --margin 1e308", "--margin 1e+308: not a share"),
-        ("--system bwGRiD --app hpl --n 10 --beta 1/q --beta0 1e-300", "beta_0 1e-300"),
+        ("--system bwGRiD --app hpl --n 10 --variant derived --beta 1/q --beta0 1e-300", "beta_0 1e-300"),
         ("--system li-1 --memory -1 --app hpl --n 10", "--memory -1: not a positive number"),
         ("--system bwGRiD --memory 5 --app hpl --n 10", "--memory 5: goes with a scenario"),
         ("--system bwGRiD --app hpl --n 10 --cores-per-node 9", "bwGRiD has 8 cores per node"),
@@ -346,7 +359,7 @@ def cautions_about(found, words):
 
 def test_several_cores_of_each_node_and_thin_use_have_cautions(ask, capsys):
     # The advice is 1 of 16 cores on 512 nodes, or on 447 for 5 % less; 8 cores per node are asked for.
-    arguments = "--system bwUniCluster --app hpl --n 20000 --cores-per-node 8 --nodes 32".split()
+    arguments = "--system bwUniCluster --app hpl --n 20000 --cores-per-node 8 --nodes 32 --variant derived".split()
     found = ask(*arguments)
     (several,) = cautions_about(found, "several cores per node")
     assert "times may also be several times too long" in several
@@ -359,10 +372,31 @@ def test_several_cores_of_each_node_and_thin_use_have_cautions(ask, capsys):
 
 
 def test_one_core_of_one_node_is_neither_several_nor_thin(ask):
-    found = ask(*"--system bwUniCluster --app hpl --n 10 --most-nodes 1".split())
+    found = ask(*"--system bwUniCluster --app hpl --n 10 --most-nodes 1 --variant derived".split())
     assert (found["best_cores_per_node"], found["best_nodes"]) == (1, 1)
     assert not cautions_about(found, "several cores per node")
     assert not cautions_about(found, "simulate fewer nodes")
+
+
+def test_the_counts_are_the_default_and_have_cautions_of_their_own(ask):
+    found = ask(*"--system bwUniCluster --app hpl --n 20000 --cores-per-node 8 --nodes 32 --most-nodes 64".split())
+    assert found["variant"] == "counted"
+    # HPL's published operations, over the ideal speed times the efficiency.
+    assert found["time_s"] == pytest.approx(2 / 3 * 20000**3 / 15.4e9 / found["speedup"], rel=2e-4)
+    assert cautions_about(found, "compared with simulations on up to 32 nodes")
+    assert not cautions_about(found, "several cores per node")
+    few = ask(*"--system bwUniCluster --app hpl --n 20000 --most-nodes 16".split())
+    assert cautions_about(few, "an allocation uses all nodes")
+    assert few["best_cores_per_node"] * few["best_nodes"] <= 256
+    # n = 10 is a single panel: one core of one node is as fast as any.
+    small = ask(*"--system bwUniCluster --app hpl --n 10 --most-nodes 4".split())
+    assert (small["best_cores_per_node"], small["best_nodes"]) == (1, 1)
+
+
+def test_an_fft_is_advised_powers_of_two(ask):
+    found = ask(*"--system bwGRiD --app fft --n 256 --most-nodes 11".split())
+    for one in (found["best_cores_per_node"] * found["best_nodes"], found["smallest"]["cores"]):
+        assert one & (one - 1) == 0
 
 
 def test_the_bytes_of_a_nas_kernel_are_those_of_whole_nodes(ask):

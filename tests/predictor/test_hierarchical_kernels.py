@@ -13,7 +13,6 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import traffic
 from apps.traffic.tiles import cut_for
-from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers.answers import predict
@@ -21,7 +20,8 @@ from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.hierarchical.kernels import KERNELS
 from predictor.hierarchical.multicore_cluster import table_cluster
-from predictor.hierarchical.predictor import HIERARCHICAL, core_probe, network_plan, shape
+from predictor.hierarchical.predictor import HIERARCHICAL, HIERARCHICAL_TABLE, is_recorded
+from predictor.hierarchical.probes import core_probe, network_plan, shape
 from predictor.registry import predictor
 
 DATA = Path(__file__).parents[1] / "apps" / "data"
@@ -127,8 +127,8 @@ def target(app="ft", *, nodes=4, ranks_per_host=1, preset="A", platform=None):
     return Target(problem(app, preset), platform, block(platform, nodes * ranks_per_host, ranks_per_host))
 
 
-def answer(asked, record_of, **more):
-    return predict(HIERARCHICAL, [asked], broker([asked], record_of, **more))[0]
+def answer(asked, record_of, by=HIERARCHICAL, **more):
+    return predict(by, [asked], broker([asked], record_of, **more))[0]
 
 
 def test_a_prediction_is_eq_3(record_of):
@@ -136,7 +136,8 @@ def test_a_prediction_is_eq_3(record_of):
     op = KERNELS["ft"].operations(params("ft", "A"))
     # 0.5 Gflop/s on 4 cores; 7 transpositions of 256 x 256 x 128 points, 3/4 leave; 4 nodes get 2 x 1 GB/s together.
     assert found.parts["compute_s"] == pytest.approx(op / 2e9)
-    assert found.parts["comm_s"] == pytest.approx(7 * 16 * 256 * 256 * 128 * 3 / 4 / 2e9, rel=1e-6)
+    # Besides, each of the 7 waits three times for 2 us, and 6 checksums take a few latencies.
+    assert found.parts["comm_s"] == pytest.approx(7 * 16 * 256 * 256 * 128 * 3 / 4 / 2e9 + 21 * 2e-6, rel=5e-4)
     assert found.time_s == pytest.approx(sum(found.parts.values()))
     assert found.flags == ()
     assert found.cost.node_s == 8 + 0.125
@@ -148,23 +149,46 @@ def test_kernels_of_the_paper_s_table_are_eq_3_with_its_numbers(record_of):
     # beta = 1: at 1 GB/s, though 4 nodes get 2 GB/s together.
     platform = cluster(4)
     asked = Target(sized_problem("hpl", 3000), platform, block(platform, 4, 1))
-    found = answer(asked, record_of).prediction
+    found = answer(asked, record_of, HIERARCHICAL_TABLE).prediction
     assert found.parts["compute_s"] == pytest.approx(2 / 3 * 3000**3 / 4 / 0.5e9)
     assert found.parts["comm_s"] == pytest.approx(7 / 6 * 3000**2 * 8 / 1e9, rel=1e-6)
-    # Panels, 64 n^2 / 2 operations, by one of 4 process columns at a time: 3/4 64 3 / 3000 = 0.048 of the computation.
     assert found.flags == ()
-    wide = Target(sized_problem("hpl", 3000, nb=128), platform, block(platform, 4, 1))
-    # 0.096 of 9 s are 0.864 s, beside 9 and 0.084 s.
-    assert "whose turn it is, which the model leaves out, may be 9 %" in answer(wide, record_of).prediction.flags[0]
     # Two cores of each take turns at the link.
     shared = Target(sized_problem("hpl", 3000), platform, block(platform, 8, 2))
-    two = answer(shared, record_of).prediction
+    two = answer(shared, record_of, HIERARCHICAL_TABLE).prediction
     assert two.parts["comm_s"] == pytest.approx(2 * found.parts["comm_s"])
     assert any("exchanges between the cores of a node" in flag for flag in two.flags)
     # SUMMA: 2 n^2 sqrt(p) 8 bytes, beta = p, of which no more than the 2 that were seen count.
     asked = Target(sized_problem("summa", 3000), platform, block(platform, 4, 1))
-    found = answer(asked, record_of).prediction
+    found = answer(asked, record_of, HIERARCHICAL_TABLE).prediction
     assert found.parts["comm_s"] == pytest.approx(2 * 3000**2 * 2 * 8 / 2e9, rel=1e-6)
+
+
+def test_the_table_has_no_other_programs(record_of):
+    found = answer(target(), record_of, HIERARCHICAL_TABLE)
+    assert found.prediction is None
+    assert "no program of the paper's table" in found.refusal
+
+
+def test_kernels_are_counted(record_of):
+    # HPL, n = 3000, a row of 4 ranks on nodes of their own: no pivot is searched among ranks, so few messages wait.
+    platform = cluster(4)
+    asked = Target(sized_problem("hpl", 3000), platform, block(platform, 4, 1))
+    found = answer(asked, record_of).prediction
+    # The ranks that factorise a panel keep the others waiting: more than a quarter of the operations each.
+    ideal_s = (2 / 3 * 3000**3 + 2 * 3000**2) / 4 / 0.5e9
+    assert 1.02 * ideal_s < found.parts["compute_s"] < 1.1 * ideal_s
+    # Two messages for each of the 47 panels, of 3000^2 / 2 numbers in all; at 0.5 GB/s for each of 4 nodes.
+    assert found.parts["comm_s"] == pytest.approx(2 * 3000**2 / 2 * 8 / 0.5e9, rel=0.05)
+    assert found.flags == ()
+    ahead = Target(sized_problem("hpl", 3000, depth=1, broadcast="long"), platform, block(platform, 4, 1))
+    flags = answer(ahead, record_of).prediction.flags
+    assert flags == ("the broadcast is counted as ring", "the look-ahead, which saves time, is left out")
+    mixed = Target(sized_problem("summa", 3000), platform, tuple(platform.hosts[i].name for i in (0, 1, 2, 3) * 2))
+    assert "placed node after node" in answer(mixed, record_of).prediction.flags[0]
+    two = Target(sized_problem("fft", 2**16), platform, block(platform, 4, 1))
+    # Three all-to-alls of 16 byte per point, of which 3/4 leave: 48 N 3/4 / 4 byte over each link of 0.5 GB/s.
+    assert answer(two, record_of).prediction.parts["comm_s"] == pytest.approx(9 * 2**16 / 0.5e9 + 3 * 2e-6, rel=0.02)
 
 
 def test_the_probe_of_a_free_size_is_an_eighth_of_it():
@@ -182,8 +206,7 @@ def test_messages_within_a_node_count_where_they_take_as_long(record_of):
     free, costly = (answer(asked, record_of, itself_s=s).prediction for s in (1e-6, 4e-3))
     assert free.parts["compute_s"] == costly.parts["compute_s"]
     # Of 2 nodes a half leaves, of 8 ranks seven eighths.
-    assert costly.parts["comm_s"] / free.parts["comm_s"] == pytest.approx(7 / 4)
-    assert "compact part" in free.flags[0]
+    assert costly.parts["comm_s"] / free.parts["comm_s"] == pytest.approx(7 / 4, rel=1e-3)
 
 
 def test_one_node_needs_no_network(record_of):
@@ -192,11 +215,11 @@ def test_one_node_needs_no_network(record_of):
     assert answer(asked, record_of).prediction.parts["comm_s"] == 0
 
 
-def test_what_the_model_leaves_out_is_said(record_of):
-    # LU class S on 16 nodes: 6 cuts, a wave of 6 steps over 10 planes; 3200 messages of 2 us after 8 us of computing.
-    flags = answer(target("lu", nodes=16, preset="S"), record_of).prediction.flags
-    assert any(flag.startswith("latency, which the model leaves out") for flag in flags)
-    assert any(flag.startswith("waiting for ranks whose turn it is") for flag in flags)
+def test_a_wave_of_lu_is_counted(record_of):
+    # LU class S, 12 points, on a row of 4 x 4 ranks: a sweep of 10 planes takes 16 stages.
+    found = answer(target("lu", nodes=16, preset="S"), record_of).prediction
+    op = KERNELS["lu"].operations(params("lu", "S"))
+    assert 1.2 < found.parts["compute_s"] / (op / 16 / 0.5e9) < 2.2
 
 
 def test_the_probe_is_the_smallest_class_that_is_not_asked_about():
@@ -212,7 +235,7 @@ def test_the_probe_is_the_smallest_class_that_is_not_asked_about():
         (lambda: target(platform=cluster(2, (2e9, 2e9)), nodes=4), "several clusters"),
         (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0", "c0-0", "c0-1")), "different numbers of ranks"),
         (lambda: Target(problem("cg", "S"), cluster(2), ("c0-0",) * 5), "more ranks on a node than cores"),
-        (lambda: Target(sized_problem("himeno", 64), cluster(2), ("c0-0", "c0-1")), "are not declared"),
+        (lambda: Target(sized_problem("fft", 64), cluster(4), ("c0-0", "c0-1", "c0-2")), "does not run on 3 ranks"),
     ],
 )
 def test_what_the_model_is_not_made_for_is_out_of_range(asked, said, record_of):
@@ -225,17 +248,22 @@ def test_what_the_model_is_not_made_for_is_out_of_range(asked, said, record_of):
         HIERARCHICAL.fit([]).predict(asked)
 
 
-def test_a_program_of_one_s_own_is_out_of_range(tmp_path):
+def test_a_program_of_one_s_own_is_recorded(tmp_path):
     source = tmp_path / "mine.c"
     source.write_text("int main(void) { return 0; }")
     program = UserProgram("mine", "0" * 64, (), None, source)
     platform = cluster(2)
-    with pytest.raises(UserError, match="are not declared"):
-        HIERARCHICAL.fit([]).predict(Target(own_problem(program), platform, block(platform, 2)))
+    asked = Target(own_problem(program), platform, block(platform, 2))
+    assert [one.kind for one in HIERARCHICAL.requests([asked])] == ["recording", "exchange"]
+    assert HIERARCHICAL_TABLE.requests([asked]) == []
+    recorded = {name: is_recorded(sized_problem(name, 64)) for name in ("himeno", "hpl", "summa", "fft", "dot")}
+    assert recorded == {"himeno": True, "hpl": False, "summa": False, "fft": False, "dot": False}
+    assert not any(is_recorded(problem(name, "S")) for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"))
 
 
 def test_it_is_found_by_its_name():
     assert predictor("hierarchical") is HIERARCHICAL
+    assert predictor("hierarchical-table") is HIERARCHICAL_TABLE
 
 
 def test_grids_of_cg_for_other_numbers_of_nodes_are_about_square():

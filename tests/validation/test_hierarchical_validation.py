@@ -8,11 +8,12 @@ import pytest
 
 from apps.runs.runner import Runner
 from predictor.hierarchical.beta import BETAS
-from predictor.hierarchical.model import DERIVED, PRINTED, cluster_time_s, node_performance
+from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
 from validation.hierarchical.cli import main
 from validation.hierarchical.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points
 from validation.hierarchical.machine import machine
+from validation.hierarchical.search import ALL, search, search_json, search_table, search_text
 from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
 
 # --- simulation of the model's assumptions ---
@@ -102,7 +103,7 @@ def test_errors_are_told_by_region(scalar_products):
     assert [(one.region, one.variant, one.points) for one in found] == [
         (region, variant, points)
         for region, points in zip(REGIONS, (1, 2, 1, 2), strict=True)
-        for variant in (PRINTED, DERIVED)
+        for variant in (COUNTED, DERIVED, PRINTED)
     ]
     for one in found:
         own = [point.error(one.variant) for point in scalar_products if point.region == one.region]
@@ -135,6 +136,33 @@ def test_messages_within_a_node_use_its_memory_or_its_link():
 def test_what_the_fft_counts_is_five_n_log_n():
     # N = n^2 = 16 points: 5 * 16 * 4.
     assert kernel_flops("fft", 4) == kernel_flops("fftw", 4) == 320
+
+
+# --- counted operations, bytes and messages ---
+
+
+@pytest.mark.parametrize(("app", "n"), [("hpl", 500), ("matrix-product", 400), ("fft", 256)])
+def test_counts_are_right_on_one_core_of_each_node_and_within_a_node(app, n):
+    # No link is shared there, so that little can go wrong.
+    (flat,), (node,) = study(app, n, (1,), (4,)), study(app, n, (4,), (1,))
+    assert abs(flat.error(COUNTED)) < 0.03
+    assert abs(node.error(COUNTED)) < 0.06
+    assert min(abs(flat.error(DERIVED)), abs(node.error(DERIVED))) > 0.06  # the table's rows, of the same program
+
+
+def test_advice_is_compared_with_the_fastest_of_a_search():
+    asked = Study(table_cluster("bwGRiD"), "matrix-product", 300, (1, 2), (1, 2, 4))
+    with Runner(jobs=2) as runner:
+        found = search(asked, runner)
+    assert found.times_s[found.fastest] == min(found.times_s.values())
+    assert {(q, p) for q in (1, 2) for p in (1, 2, 4)} <= set(found.times_s)
+    for one in found.advice:
+        assert one.loss >= 0
+        assert one.time_s == found.times_s[one.place]
+    (counted,) = [one for one in found.advice if (one.variant, one.among) == (COUNTED, ALL)]
+    assert counted.loss <= 0.03
+    assert "slower than the fastest" in search_text(found)
+    assert len(search_table(found)) == len(search_json(found)["times"]) == len(found.times_s)
 
 
 # --- the command ---
@@ -193,7 +221,7 @@ def test_tables_say_the_same_as_json(tmp_path, capsys):
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     for point in found["points"]:
         (line,) = [cells for cells in printed if cells[:2] == [str(point["cores_per_node"]), str(point["nodes"])]]
-        assert line[2:4] == [f"{point['speedup']:.4g}", f"{point['derived_speedup']:.4g}"]
+        assert line[2:4] == [f"{point['speedup']:.4g}", f"{point['counted_speedup']:.4g}"]
     assert (found["app"], found["n"], [point["nodes"] for point in found["points"]]) == (
         "scalar-product",
         10**6,
@@ -201,7 +229,7 @@ def test_tables_say_the_same_as_json(tmp_path, capsys):
     )
     one, two = found["points"]
     assert two["speedup"] / one["speedup"] == pytest.approx(one["time_s"] / two["time_s"])  # the same operations
-    assert {region["variant"] for region in found["regions"]} == {"printed", "derived"}
+    assert {region["variant"] for region in found["regions"]} == {"counted", "printed", "derived"}
 
 
 @pytest.mark.parametrize(
@@ -209,6 +237,9 @@ def test_tables_say_the_same_as_json(tmp_path, capsys):
     [
         ("--app hpl", "its size is not given"),
         ("--app linpack --n 10", "no such program of the paper's table"),
+        ("--app fft --n 100", "transforms powers of two"),
+        ("--app fft --n 64 --cores 3 --search", "runs on none of these"),
+        ("--search", "--search: needs --app"),
         ("--app hpl --n 100 --cores 32", "bwUniCluster has 16"),
         ("--app hpl --n 100 --nodes 1,x", "not a list of whole numbers"),
         ("--app hpl --n 100 --nodes 9999", "--nodes 9999: bwUniCluster has "),

@@ -20,6 +20,7 @@ from predictor.sends.send_model import Side
 from validation.sendmodes import cli, fit
 from validation.sendmodes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
 from validation.sendmodes.fit import fit_costs
+from validation.sendmodes.integer_sort import targets as sort_targets
 from validation.sendmodes.machines import CLUSTERS
 from validation.sendmodes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
 from validation.sendmodes.study import MODES
@@ -238,3 +239,28 @@ def test_fitted_costs_are_printed_or_written(costs, capsys, tmp_path):
 
 def test_a_place_where_no_costs_can_be_written_is_said(costs, refused, tmp_path):
     refused(fit.main, ["--no-store", "--output", str(tmp_path)], f"--output {tmp_path}: cannot be written")
+
+
+@pytest.mark.slow
+def test_the_papers_tables_stand_beside_ours(tmp_path, store, monkeypatch, capsys):
+    monkeypatch.setattr("validation.sendmodes.study.SMALL_BYTES", (1, 1024))
+    monkeypatch.setattr("validation.sendmodes.paper.targets", lambda platform: sort_targets(platform, ("A",), (2,)))
+    assert cli.main(["--paper", "--out", str(tmp_path), "--store", store, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # Table 4 (a), synchronous, 60,000 integers: the paper prints the prediction of the standard mode, 0.0215 s.
+    (row,) = [
+        row
+        for row in found["table-4"]
+        if (row["cluster"], row["mode"], row["integers"]) == ("li-1", "synchronous", 60_000)
+    ]
+    assert (row["predicted_s"], round(row["fit_s"], 4)) == (0.0215, 0.0228)
+    assert len(found["table-2"]) == 2 * 4 * 2 * 7 and len(found["table-4"]) == 32
+    errors = {row["predictor"]: abs(row["error_pct"]) for row in found["figure-7"]}
+    assert errors["dpgraph-li-duplex"] < 6 and errors["dpgraph-li-size-duplex"] < 6
+    assert {path.name for path in tmp_path.glob("figure-*.png")} == {"figure-6.png", "figure-7.png"}
+    assert len(list(tmp_path.glob("*.csv"))) == 4
+
+
+def test_the_papers_tables_are_of_both_machines(capsys):
+    assert cli.main(["--paper", "--cluster", "li-1"]) == 2
+    assert "--paper takes both machines" in " ".join(capsys.readouterr().err.split())

@@ -19,7 +19,7 @@ from platforms.model.placement import probe_placement
 from platforms.terminal.progress import doing
 from predictor.answers.answers import Answer, answers_or_reasons
 from predictor.answers.regime import own_compute_share
-from predictor.base import Evidence, Prediction, Predictor
+from predictor.base import Evidence, Prediction, Predictor, takes
 from predictor.defaults.choice import PredictorsOf
 from predictor.evidence.broker import Broker
 from predictor.hcf import Probe, read_probe
@@ -198,7 +198,7 @@ def runs(
     """
     broker = Broker(settings, targets, record=simulate)
     for target in targets:
-        for model in _asked(models, target):
+        for model in (one for one in _asked(models, target) if takes(one, target)):
             with suppress(UserError):  # reported when this target is evaluated
                 yield from broker.specs(model.requests([target]))
     if simulating:

@@ -69,6 +69,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "choose the number of cores and nodes to request", "predictor.hierarchical.cli",
             twin="validation.hierarchical.cli", twin_help="compare the model with simulations",
         ),
+        "shares": Verb(
+            "divide the data among clusters of unequal speed", "predictor.shares.cli",
+            twin="validation.shares.cli", twin_help="simulate equal and advised shares, and search for the best ones",
+        ),
         "failures": Verb(
             "expect failures of nodes, restarts and checkpoints", "predictor.reliability.cli",
             twin="validation.reliability.cli", twin_help="check the formulas with drawn and simulated failures",
@@ -80,7 +84,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
             twin="validation.blocks.cli", twin_help="compare with a simulation of the same description",
             twin_of="run",
         ),
-        "graph": Verb("write the graph of a program's segments and messages", "predictor.dpgraph.cli"),
+        "graph": Verb("draw a program's graph, its critical path, and what speeds it up", "predictor.dpgraph.cli"),
         "modes": Verb("simulate messages in each of MPI's send modes, and fit Li's lines", "validation.sendmodes.cli"),
         "conform": Verb("check that predictors keep the rules, also those of your own", "predictor.check"),
     },

@@ -11,6 +11,7 @@ import argparse
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
@@ -22,6 +23,9 @@ from platforms.files.writing import written_into
 from platforms.terminal.width import add_wide_argument
 from predictor.hierarchical.model import SCALING
 from validation.comparison.dataframes import records
+
+if TYPE_CHECKING:
+    from validation.hierarchical.communication import Study
 
 _CORES, _NODES, _WORLD_NODES = "1,2,4,8,16", "1,2,4,8,16", "1,2,4,8,16,32,64"
 _ANY_BETA = "hpl"  # the program that is simulated with every beta(q, p)
@@ -71,6 +75,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--inside", metavar="WHERE",
         help="path of messages within a node: memory (default), or network (the node's link)",
     )  # fmt: skip
+    parser.add_argument(
+        "--search", action="store_true",
+        help="with --app: simulate every q and p once, and tell how far the planner's advice is from the fastest",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and, with --app, surfaces (PNG) there")
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
@@ -107,6 +115,8 @@ def _world(args: argparse.Namespace, folder: Path | None) -> int:
     for value, option in ((args.n, "--n"), (args.beta, "--beta"), (args.bytes, "--bytes"), (args.inside, "--inside")):
         if value is not None:
             raise UserError(f"{option} {value}", "needs --app", "Add --app, or leave it out")
+    if args.search:
+        raise UserError("--search", "needs --app", "Add --app, or leave it out")
     systems = [row.system for row in hardware_table()]
     if args.system is not None:
         systems = [read_cluster(args.system, memory_gbyte_s=args.memory)]
@@ -159,6 +169,8 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         beta=None if args.beta is None else named_beta(args.beta),
         overlap=_choice(args.scaling, "hockney", SCALING, "--scaling") == "overlap",
     )
+    if args.search:
+        return _search(args, study, folder)
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(spec for pair in study_specs(study).values() for spec in pair)))
     said = Cautions()
@@ -177,6 +189,24 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
         print(json.dumps({**study_json(study, points, regions), "cautions": said.lines()}))
     else:
         print(study_text(study, points, regions, wide=args.wide))
+    return 0
+
+
+def _search(args: argparse.Namespace, study: Study, folder: Path | None) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
+    from validation.hierarchical.output import write_csv
+    from validation.hierarchical.search import search, search_json, search_specs, search_table, search_text
+
+    if args.dry_run:
+        return print_plan(args, Plan(truths=tuple(search_specs(study).values())))
+    said = Cautions()
+    with runner_from_arguments(args, cautions=said) as runner:
+        found = search(study, runner)
+    if folder is not None:
+        with written_into("--out", folder):
+            write_csv(search_table(found), folder, f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}-search")
+    print(json.dumps({**search_json(found), "cautions": said.lines()}) if args.json else search_text(found))
     return 0
 
 

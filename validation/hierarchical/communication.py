@@ -7,57 +7,43 @@ which is communication.  The part of the communication that disappears on a netw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from apps.programs.problem import Problem, sized_problem
+from apps.programs.problem import Problem
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.model import VARIANTS
+from predictor.hierarchical.counts.declared import COUNTED as COUNTS
+from predictor.hierarchical.counts.planned import Plan, kernel_problem
+from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.surface import Surface, terms_of
 from validation.hierarchical.machine import machine
 
 REGIONS = ("one core", "one node", "one core per node", "several of each")
 BYTES = ("declared", "table")
+SHOWN = (COUNTED, DERIVED, PRINTED)  # variants: by the kernels' own counts, and twice by the paper's table
 _MATTERS = 0.05  # share of 1 / eta: smaller differences are given no cause
 
 
-def kernel_problem(app: str, n: int, ranks: int) -> Problem:
-    """Return the kernel of this project that corresponds to a program of the paper's table.
-
-    HPL uses a grid of ranks that is as square as possible.  The two-dimensional transform of n x n points becomes a
-    one-dimensional transform of n^2 points.
+def kernel_on(app: str, n: int, ranks: int) -> Problem:
+    """Return the kernel for a program of the paper's table on so many ranks.
 
     Raises:
-        UserError: No kernel corresponds to ``app``, or the kernel does not allow this number of ranks.
+        UserError: No kernel corresponds to ``app``, or the kernel does not allow this size or number of ranks.
     """
-    made = {
-        "scalar-product": lambda: sized_problem("dot", n),
-        "matrix-product": lambda: sized_problem("summa", n),
-        "hpl": lambda: sized_problem("hpl", n, grid_rows=_square_rows(ranks)),
-        "fft": lambda: sized_problem("fft", n * n),
-        "fftw": lambda: sized_problem("fft", n * n),
-    }
-    if app not in made:
-        raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, made, limit=9))
-    asked = made[app]()
+    asked = kernel_problem(app, n, ranks)
     if not asked.allows(ranks):
         raise UserError(asked.on(ranks), "the kernel's own rule does not allow it", "Give powers of two")
     return asked
-
-
-def _square_rows(ranks: int) -> int:
-    return max(rows for rows in range(1, int(ranks**0.5) + 1) if ranks % rows == 0)
 
 
 @dataclass(frozen=True)
@@ -80,6 +66,17 @@ class Study:
         Raises:
             UserError: Cores, nodes, bytes_from or the kernel do not fit the machine.
         """
+        self.check_machine()
+        for q in self.cores:
+            for p in self.nodes:
+                kernel_on(self.app, self.n, q * p)
+
+    def check_machine(self) -> None:
+        """Check what the study says of the machine.
+
+        Raises:
+            UserError: Cores, nodes or bytes_from do not fit the machine.
+        """
         for q in self.cores:
             if not 1 <= q <= self.system.cores:
                 raise UserError(f"--cores {q}", f"{self.system.name} has {self.system.cores}", "Give 1 to that")
@@ -88,9 +85,6 @@ class Study:
                 raise UserError(f"--nodes {p}", f"{self.system.name} has {self.system.nodes}", "Give 1 to that")
         if self.bytes_from not in BYTES:
             raise UserError(f"--bytes {self.bytes_from}", "no such choice", f"Known: {', '.join(BYTES)}")
-        for q in self.cores:
-            for p in self.nodes:
-                kernel_problem(self.app, self.n, q * p)
 
     @property
     def shared(self) -> Beta:
@@ -98,33 +92,39 @@ class Study:
         return self.beta or application(self.app).beta
 
     def surface(self, variant: str) -> Surface:
-        """Return the model's surface in a variant."""
+        """Return the model's surface in a variant, one of SHOWN."""
+        if variant == COUNTED:
+            plan = Plan(self.app, self.n, self.system, inside_is_network=self.inside == "network")
+            return plan.surface(overlap=self.overlap, bytes_per_operation=self._bytes_per_operation)
         return application(self.app).surface(self.n, self.system, variant=variant, beta=self.beta, overlap=self.overlap)
+
+    @property
+    def _bytes_per_operation(self) -> float | None:
+        """#b / #op of the paper's table, if it is to be simulated; None: the kernel's own."""
+        if self.bytes_from != "table" or self.system.memory_Bps is None:
+            return None
+        return float(terms_of(application(self.app).b, self.n)(1, 1)) / kernel_flops(self.app, self.n)
 
     def spec(self, q: int, p: int, platform: Platform) -> RunSpec:
         """Return the run with q ranks on each of p nodes, at the full speed of the cores."""
-        asked = kernel_problem(self.app, self.n, q * p)
+        asked = kernel_on(self.app, self.n, q * p)
         bus = None if self.system.memory_Bps is None else float(self.system.memory_Bps)
-        moved = None
-        if bus is not None and self.bytes_from == "table":
-            one = application(self.app)
-            moved = float(terms_of(one.b, self.n)(1, 1)) / kernel_flops(self.app, self.n)
         target = Target(asked, platform, block(platform, q * p, q))
-        return RunSpec(target, memory_bus=bus, bytes_per_flop=moved)
+        return RunSpec(target, memory_bus=bus, bytes_per_flop=self._bytes_per_operation)
 
 
 def kernel_flops(app: str, n: int) -> float:
     """Return the operations that the kernel counts.
 
-    They equal the paper's #op except for lower-order terms; for FFT they are a fifth of #op.
+    They equal the paper's #op except for lower-order terms; for FFT they are five times #op.
     """
-    if app in ("fft", "fftw"):
-        return 10.0 * n * n * math.log2(n)  # 5 N log2 N of N = n^2
-    return {
-        "scalar-product": 2.0 * n - 1,
-        "matrix-product": 2.0 * n**3,
-        "hpl": 2 / 3 * n**3 + 2.0 * n**2,
-    }[app]
+    asked = kernel_problem(app, n)
+    return COUNTS[asked.name].operations(dict(asked.params))
+
+
+@lru_cache(maxsize=8)
+def _surface(study: Study, variant: str) -> Surface:
+    return study.surface(variant)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Point:
-    """Results for one q and p: simulated, and by both variants of the model."""
+    """Results for one q and p: simulated, and by the variants of the model."""
 
     study: Study
     q: int
@@ -190,7 +190,7 @@ class Point:
 
     def model(self, variant: str) -> Terms:
         """Return the terms of a variant of the model."""
-        surface = self.study.surface(variant)
+        surface = _surface(self.study, variant)
         memory, network = float(surface.memory(self.q, self.p)), float(surface.network(self.q, self.p))
         return Terms(memory, network, max(1.0, memory) if surface.overlap else 1 + memory)
 
@@ -268,7 +268,7 @@ def region_errors(points: Sequence[Point]) -> list[RegionError]:
     made = []
     for region in REGIONS:
         inside = [point for point in points if point.region == region]
-        for variant in VARIANTS if inside else ():
+        for variant in SHOWN if inside else ():
             errors = [point.error(variant) for point in inside]
             causes = [cause for point in inside if (cause := point.cause(variant))]
             ordered = sorted(dict.fromkeys(causes), key=lambda cause: -causes.count(cause))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from platforms.files import writing
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
-from predictor.hierarchical.model import DERIVED, PRINTED, VARIANTS
-from validation.hierarchical.communication import Point, RegionError, Study
+from predictor.hierarchical.model import COUNTED, DERIVED
+from validation.hierarchical.communication import SHOWN, Point, RegionError, Study
 from validation.hierarchical.world import TOLERANCE, WorldCase, WorldPoint
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _row(point: Point) -> dict[str, Any]:
         "latency": point.latency,
         "imbalance": point.imbalance,
     }
-    for variant in VARIANTS:
+    for variant in SHOWN:
         model = point.model(variant)
         row |= {
             f"{variant}_speedup": point.model_speedup(variant),
@@ -114,21 +114,23 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     way = "its memory" if study.inside == "memory" else "its network link"
     head = (
         f"{study.app}, n = {study.n}, on {study.system.name}: kernel {points[0].record.identity['app']}, "
-        f"#b as {whose}, messages within a node through {way}; model with beta(q, p) = {study.shared}"
+        f"#b as {whose}, messages within a node through {way}; the paper's table with beta(q, p) = {study.shared}"
     )
+    shown = SHOWN if wide else (COUNTED, DERIVED)
     terms = ("memory", "model", "network", "model", "latency", "uneven") if wide else ()
-    names = ("q", "p", "S simulated", "S derived", "error %", "S printed", "error %", *terms, "what fails (derived)")
+    speedups = [name for variant in shown for name in (f"S {variant}", "error %")]
+    names = ("q", "p", "S simulated", *speedups, *terms, "what fails (counted)")
     rows: list[tuple[str, ...]] = [names]
     for point in points:
-        simulated, model = point.simulated, point.model(DERIVED)
+        simulated, model = point.simulated, point.model(COUNTED)
         numbers = (simulated.memory, model.memory, simulated.network, model.network, point.latency, point.imbalance)
+        told = [(f"{point.model_speedup(one):.4g}", f"{100 * point.error(one):+z.1f}") for one in shown]
         rows.append(
             (
                 *(str(point.q), str(point.p), f"{point.speedup:.4g}"),
-                *(f"{point.model_speedup(DERIVED):.4g}", f"{100 * point.error(DERIVED):+z.1f}"),
-                *(f"{point.model_speedup(PRINTED):.4g}", f"{100 * point.error(PRINTED):+z.1f}"),
+                *(cell for pair in told for cell in pair),
                 *(f"{round(number, 9) + 0.0:.3g}" for number in numbers[: len(terms)]),
-                point.cause(DERIVED),
+                point.cause(COUNTED),
             )
         )
     below: list[tuple[str, ...]] = [("region", "variant", "points", "mean %", "mean |%|", "largest %", "what fails")]
@@ -141,8 +143,25 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         for one in regions
     ]
     note = ["memory, network, latency, uneven: relative to the ideal time of the operations on all cores"]
+    below += [
+        (
+            *("all", variant, str(len(points))),
+            *(
+                f"{number:{form}}"
+                for number, form in zip(_overall(points, variant), ("+z.1f", ".1f", "+z.1f"), strict=True)
+            ),
+            "",
+        )
+        for variant in SHOWN
+    ]
     tables = (_text(below, left={0, 1, 6}, wide=wide), "", _text(rows, left={len(names) - 1}, wide=wide))
     return "\n".join((*prose_lines(head), "", *tables, *(note if wide else ())))
+
+
+def _overall(points: Sequence[Point], variant: str) -> tuple[float, float, float]:
+    """Return the mean, the mean absolute and the largest error of all points, %."""
+    errors = [100 * point.error(variant) for point in points]
+    return sum(errors) / len(errors), sum(map(abs, errors)) / len(errors), max(errors, key=abs)
 
 
 def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionError]) -> dict[str, Any]:
@@ -153,6 +172,7 @@ def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         "n": study.n,
         "points": [_row(point) for point in points],
         "regions": [asdict(one) for one in regions],
+        "mean_abs_error_pct": {variant: _overall(points, variant)[1] for variant in SHOWN},
     }
 
 

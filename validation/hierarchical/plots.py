@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.files.writing import save_figure
-from predictor.hierarchical.model import DERIVED, PRINTED
+from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.hierarchical.communication import Point
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ _MOST_ERROR = 100.0  # %, end of the colour scale
 
 
 def surfaces_figure(points: Sequence[Point]) -> Figure:
-    """Plot simulated, derived and printed speed-ups on one scale, and the error of the derived model by q and p."""
+    """Plot simulated, counted and derived speed-ups on one scale, and the error of the counted ones by q and p."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     study = points[0].study
     speedups = {
         "simulated": _grid(points, lambda point: point.speedup),
-        "model, derived": _grid(points, lambda point: point.model_speedup(DERIVED)),
-        "model, printed": _grid(points, lambda point: point.model_speedup(PRINTED)),
+        "model, counted": _grid(points, lambda point: point.model_speedup(COUNTED)),
+        "model, the paper's table (derived)": _grid(points, lambda point: point.model_speedup(DERIVED)),
     }
     highest = 1.05 * max(float(values.max()) for values in speedups.values())
     figure = Figure(figsize=(11.5, 9.6), layout="constrained")
@@ -73,7 +73,7 @@ def _surface(
 
 def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
     study = points[0].study
-    errors = 100 * _grid(points, lambda point: point.error(DERIVED))
+    errors = 100 * _grid(points, lambda point: point.error(COUNTED))
     image = axes.imshow(errors, origin="lower", cmap="RdBu_r", vmin=-_MOST_ERROR, vmax=_MOST_ERROR, aspect="auto")
     for (row, column), error in np.ndenumerate(errors):
         dark = abs(error) > 0.65 * _MOST_ERROR
@@ -83,7 +83,7 @@ def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
     axes.set_xticks(range(len(study.cores)), [str(q) for q in study.cores])
     axes.set_yticks(range(len(study.nodes)), [str(p) for p in study.nodes])
     axes.set(xlabel="cores per node q", ylabel="nodes p")
-    axes.set_title("error of the derived speed-up, %", fontsize=10)
+    axes.set_title("error of the counted speed-up, %", fontsize=10)
     figure.colorbar(image, ax=axes, extend="both", shrink=0.85)
 
 

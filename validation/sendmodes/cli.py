@@ -15,7 +15,10 @@ from apps.results.cautions import Cautions
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError, nearest
 from platforms.files.writing import written_into
+from platforms.terminal.width import add_wide_argument
 from validation.sendmodes.machines import CLUSTERS
+
+_DEFAULT = "li-1"
 
 if TYPE_CHECKING:
     from validation.sendmodes.study import Study
@@ -30,18 +33,27 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXIT_STATUSES,
     )
     parser.add_argument(
-        "--cluster", default="li-1", metavar="NAME", type=str.lower, help=f"{' or '.join(CLUSTERS)} (default: li-1)"
+        "--cluster", metavar="NAME", type=str.lower, help=f"{' or '.join(CLUSTERS)} (default: {_DEFAULT})"
     )
+    parser.add_argument(
+        "--paper", action="store_true",
+        help="instead: the paper's Tables 2 to 4 beside ours, for both machines, and Figures 6 and 7 (IS on li-1), "
+        "which --out draws",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="write tables (CSV) and figures (PNG, SVG) there")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no text")
+    add_wide_argument(parser)
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
     return parser
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.cluster not in CLUSTERS:
-        raise UserError(f"--cluster {args.cluster}", "not a machine of the Li paper", nearest(args.cluster, CLUSTERS))
+    if args.paper:
+        return _run_paper(args)
+    cluster = _DEFAULT if args.cluster is None else args.cluster
+    if cluster not in CLUSTERS:
+        raise UserError(f"--cluster {cluster}", "not a machine of the Li paper", nearest(cluster, CLUSTERS))
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
     from platforms.grids.scenario import named_grid
@@ -52,15 +64,37 @@ def _run(args: argparse.Namespace) -> int:
     from validation.sendmodes.study import messages, study
     from validation.sendmodes.tables import study_json, study_text
 
-    platform, costs = materialise(named_grid(args.cluster)), read_costs(args.cluster)
+    platform, costs = materialise(named_grid(cluster)), read_costs(cluster)
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
     folder, said = None if args.out is None else usable_folder(args.out), Cautions()
     with runner_from_arguments(args, cautions=said) as runner:
-        done = study(args.cluster, platform, costs, runner)
+        done = study(cluster, platform, costs, runner)
     if folder is not None:
         _write(done, folder)
     print(json.dumps({**study_json(done), "cautions": said.lines()}) if args.json else study_text(done))
+    return 0
+
+
+def _run_paper(args: argparse.Namespace) -> int:
+    if args.cluster is not None:
+        raise UserError(f"--cluster {args.cluster}", "--paper takes both machines", "Leave it out")
+    # Imported here for a quick start: they are slow to import.
+    from validation.output.output import usable_folder
+    from validation.sendmodes.paper import paper, paper_json, paper_text, planned_paper, write_tables
+    from validation.sendmodes.paper_figures import write_figures
+
+    if args.dry_run:
+        return print_plan(args, planned_paper())
+    folder, said = None if args.out is None else usable_folder(args.out), Cautions()
+    with runner_from_arguments(args, cautions=said) as runner:
+        found = paper(runner)
+    if folder is not None:
+        with written_into("--out", folder):
+            write_tables(found, folder)
+            write_figures(found, folder)
+    done = {**paper_json(found), "cautions": said.lines()} if args.json else None
+    print(paper_text(found, wide=args.wide) if done is None else json.dumps(done))
     return 0
 
 

@@ -155,9 +155,26 @@ static double iterate(Cg *cg, const Problem *problem)
 
 /* --- main --- */
 
-static Cg cg_make(Run *run, const Problem *problem)
+static Cuts read_cuts(Run *run, int n)
 {
-  Cg cg = {.run = run, .at = layout_make(problem->na, run->rank, run->nranks)};
+  Parts parts = layout_parts(n, run->nranks);
+  Cuts cuts = {.rows = run_cuts(run, "cuts_rows", parts.groups, n, parts.least_rows),
+               .columns = run_cuts(run, "cuts_columns", parts.width, n, 1)};
+  if (parts.wide)
+    cuts.columns_wide = run_cuts(run, "cuts_columns_wide", parts.wide, n, 1);
+  return cuts;
+}
+
+static void free_cuts(Cuts *cuts)
+{
+  free(cuts->rows);
+  free(cuts->columns);
+  free(cuts->columns_wide);
+}
+
+static Cg cg_make(Run *run, const Problem *problem, const Cuts *cuts)
+{
+  Cg cg = {.run = run, .at = layout_make(problem->na, run->rank, run->nranks, cuts)};
   double n = problem->na, per_row = problem->nonzer * (problem->nonzer + 1.0);
   cg.product_flops = 2 * per_row * cg.at.rows * (cg.at.columns / n);
   cg.vector_flops = 2.0 * cg.at.columns / cg.at.groups; /* every group repeats it; it counts once */
@@ -198,10 +215,16 @@ int main(int argc, char **argv)
     run_refuse(&run, "%d ranks need at least as many rows, na is %d", run.nranks, problem.na);
   if (problem.nonzer < 1 || problem.nonzer > problem.na / 4)
     run_refuse(&run, "nonzer is %d, not between 1 and na / 4", problem.nonzer);
-  if (!run_ready(&run))
+  Cuts cuts = {0};
+  if (!run.problem[0])
+    cuts = read_cuts(&run, problem.na);
+  if (!run_ready(&run)) {
+    free_cuts(&cuts);
     return run_end(&run);
+  }
 
-  Cg cg = cg_make(&run, &problem);
+  Cg cg = cg_make(&run, &problem, &cuts);
+  free_cuts(&cuts);
   for (int i = 0; run.verify && i < cg.at.columns; i++)
     cg.x[i] = 1;
   Check zeta = {"zeta", 0, problem.zeta, false};

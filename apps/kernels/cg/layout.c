@@ -11,6 +11,8 @@
 /* The row groups of nranks ranks, and the number of pieces into which a group cuts its block of rows. */
 typedef struct {
   int n, nranks, groups, pieces;
+  int wide; /* the first groups have one rank more than the others; 0: all have as many */
+  Cuts cuts;
 } Shape;
 
 static Shape shape_of(int n, int nranks)
@@ -18,9 +20,10 @@ static Shape shape_of(int n, int nranks)
   for (int pieces = 1; pieces <= 3; pieces++) {
     int groups = (int)lround(sqrt((double)nranks / pieces));
     if (groups > 0 && pieces * groups * groups == nranks)
-      return (Shape){n, nranks, groups, pieces};
+      return (Shape){.n = n, .nranks = nranks, .groups = groups, .pieces = pieces};
   }
-  return (Shape){n, nranks, (int)lround(sqrt(nranks)), 1};
+  int groups = (int)lround(sqrt(nranks));
+  return (Shape){.n = n, .nranks = nranks, .groups = groups, .pieces = 1, .wide = nranks % groups};
 }
 
 static int first_rank(Shape s, int group) { return split_start(s.nranks, s.groups, group); }
@@ -28,12 +31,27 @@ static int width_of(Shape s, int group) { return split_count(s.nranks, s.groups,
 
 static int first_row(Shape s, int group)
 {
-  if (s.nranks % s.groups == 0)
+  if (s.cuts.rows)
+    return s.cuts.rows[group];
+  if (!s.wide)
     return split_start(s.n, s.groups, group);
   return (int)((long)s.n * first_rank(s, group) / s.nranks);
 }
 
 static int rows_of(Shape s, int group) { return first_row(s, group + 1) - first_row(s, group); }
+
+static int first_column(Shape s, int group, int place)
+{
+  const int *cuts = group < s.wide ? s.cuts.columns_wide : s.cuts.columns;
+  if (cuts)
+    return cuts[place];
+  return split_start(s.n, width_of(s, group), place);
+}
+
+static int columns_of(Shape s, int group, int place)
+{
+  return first_column(s, group, place + 1) - first_column(s, group, place);
+}
 
 /* --- plans --- */
 
@@ -133,10 +151,9 @@ static Plan sum_plan(Shape s, int group, int place, Part *piece)
 static Plan scalar_plan(Shape s, int group, int place)
 {
   Plan plan = {0};
-  int wide = s.nranks % s.groups; /* the first groups have one rank more */
-  if (wide > 0 && group >= wide) {
+  if (s.wide > 0 && group >= s.wide) {
     Phase *told = add_phase(&plan, 1);
-    told->receives[told->nreceives++] = (Part){.rank = first_rank(s, group % wide) + place};
+    told->receives[told->nreceives++] = (Part){.rank = first_rank(s, group % s.wide) + place};
     return plan;
   }
 
@@ -155,10 +172,10 @@ static Plan scalar_plan(Shape s, int group, int place)
       phase->receives[phase->nreceives++] = (Part){.rank = first + from * stride, .start = from};
     }
   }
-  if (wide > 0 && place < width_of(s, wide)) {
+  if (s.wide > 0 && place < width_of(s, s.wide)) {
     Phase *tell = add_phase(&plan, s.groups);
-    for (int to = wide; to < s.groups; to++)
-      if (to % wide == group)
+    for (int to = s.wide; to < s.groups; to++)
+      if (to % s.wide == group)
         tell->sends[tell->nsends++] = (Part){.rank = first_rank(s, to) + place};
   }
   return plan;
@@ -182,7 +199,7 @@ static Plan fetch_plan(Shape s, int group, int place, Part piece)
   Phase *phase = add_phase(&plan, s.nranks);
   int start, count;
 
-  int column_start = split_start(s.n, width_of(s, group), place), columns = split_count(s.n, width_of(s, group), place);
+  int column_start = first_column(s, group, place), columns = columns_of(s, group, place);
   for (int from = 0; from < s.groups; from++) {
     int holders = width_of(s, from) / s.pieces;
     for (int m = 0; m < s.pieces; m++) {
@@ -197,17 +214,23 @@ static Plan fetch_plan(Shape s, int group, int place, Part piece)
   int row_start = first_row(s, group), holders = width_of(s, group) / s.pieces;
   for (int to = place / s.pieces; to < s.groups; to += holders)
     for (int j = 0; j < width_of(s, to); j++) {
-      count = overlap(split_start(s.n, width_of(s, to), j), split_count(s.n, width_of(s, to), j),
-                      row_start + piece.start, piece.count, &start);
+      count = overlap(first_column(s, to, j), columns_of(s, to, j), row_start + piece.start, piece.count, &start);
       if (count > 0)
         phase->sends[phase->nsends++] = (Part){first_rank(s, to) + j, start - row_start, count};
     }
   return plan;
 }
 
-Layout layout_make(int n, int rank, int nranks)
+Parts layout_parts(int n, int nranks)
 {
   Shape s = shape_of(n, nranks);
+  return (Parts){s.groups, width_of(s, s.wide), s.wide ? width_of(s, 0) : 0, s.pieces};
+}
+
+Layout layout_make(int n, int rank, int nranks, const Cuts *cuts)
+{
+  Shape s = shape_of(n, nranks);
+  s.cuts = *cuts;
   Layout layout = {.groups = s.groups};
   while (first_rank(s, layout.group + 1) <= rank)
     layout.group++;
@@ -215,8 +238,8 @@ Layout layout_make(int n, int rank, int nranks)
   layout.place = rank - first_rank(s, layout.group);
   layout.row_start = first_row(s, layout.group);
   layout.rows = rows_of(s, layout.group);
-  layout.column_start = split_start(n, layout.width, layout.place);
-  layout.columns = split_count(n, layout.width, layout.place);
+  layout.column_start = first_column(s, layout.group, layout.place);
+  layout.columns = columns_of(s, layout.group, layout.place);
   Part piece;
   layout.sum = sum_plan(s, layout.group, layout.place, &piece);
   layout.fetch = fetch_plan(s, layout.group, layout.place, piece);

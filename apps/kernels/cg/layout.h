@@ -9,7 +9,9 @@
  * P = k R^2 with k = 1 or 2 (all powers of two) is the benchmark's own layout, message by message: R groups of k R
  * ranks, k pieces per block of rows.  k = 3 (3, 12, 27, 48 ranks) is the same with three pieces.  Any other P has
  * R = sqrt(P), rounded, groups whose numbers of ranks differ by at most one and whose blocks of rows are in
- * proportion to them, so that every rank owns an equal share of the matrix. */
+ * proportion to them, so that every rank owns an equal share of the matrix.  Other shares cut the rows among the groups
+ * and the columns among the ranks of a group in other proportions (apps/traffic/shares.py); groups of one width have the
+ * same cut of columns, because they must sum the same numbers to the same bits. */
 #ifndef CG_LAYOUT_H
 #define CG_LAYOUT_H
 
@@ -43,8 +45,23 @@ typedef struct {
   Plan scalar;          /* sums one or two numbers; Part.start gives the order of addition, Part.count is unused */
 } Layout;
 
+/* How the rows are cut into blocks, and the columns of a group among its ranks: increasing numbers from 0 to n, of which
+ * part i has those from number i up to number i + 1.  NULL: equal shares. */
+typedef struct {
+  int *rows, *columns;
+  int *columns_wide; /* of the first groups, where they have one rank more than the others */
+} Cuts;
+
+/* How many parts such cuts have, and the fewest rows of a part. */
+typedef struct {
+  int groups, width, wide; /* wide: 0 if all groups have as many ranks */
+  int least_rows;
+} Parts;
+
+Parts layout_parts(int n, int nranks);
+
 /* For 1 <= nranks <= n. */
-Layout layout_make(int n, int rank, int nranks);
+Layout layout_make(int n, int rank, int nranks, const Cuts *cuts);
 void layout_free(Layout *layout);
 
 #endif

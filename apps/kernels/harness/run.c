@@ -94,6 +94,35 @@ int run_choice(Run *run, const char *name, const char *const *words, int count)
   return 0;
 }
 
+/* Reads increasing numbers with commas between them; returns whether they are the cut that run_cuts() wants. */
+static bool read_cuts(const char *text, int *cuts, int parts, int n, int least)
+{
+  for (int i = 0; i <= parts; i++) {
+    char *end;
+    errno = 0;
+    long cut = strtol(text, &end, 10);
+    bool increases = i ? cut >= (long)cuts[i - 1] + least : cut == 0;
+    if (end == text || errno || !increases || cut > n || *end != (i < parts ? ',' : '\0'))
+      return false;
+    cuts[i] = (int)cut;
+    text = end + 1;
+  }
+  return cuts[parts] == n;
+}
+
+int *run_cuts(Run *run, const char *name, int parts, int n, int least)
+{
+  const char *text = argument_if_given(run, name);
+  if (!text)
+    return NULL;
+  int *cuts = checked(malloc(((size_t)parts + 1) * sizeof *cuts));
+  if (read_cuts(text, cuts, parts, n, least))
+    return cuts;
+  run_refuse(run, "argument %s=%.80s does not cut %d into %d parts of at least %d", name, text, n, parts, least);
+  free(cuts);
+  return NULL;
+}
+
 int run_integer(Run *run, const char *name) { return (int)integer_between(run, name, INT_MIN, INT_MAX); }
 
 long run_long(Run *run, const char *name) { return integer_between(run, name, LONG_MIN, LONG_MAX); }

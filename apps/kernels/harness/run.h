@@ -91,6 +91,11 @@ long run_long(Run *run, const char *name);
 /* Returns the index of the value among `count` words. */
 int run_choice(Run *run, const char *name, const char *const *words, int count);
 
+/* Returns the parts + 1 numbers of the argument `name=0,A,...,n`, which cut n items: part i has the items from number i
+ * up to number i + 1, at least `least` of them.  NULL: it is not given, or not such a cut, which is remembered as the
+ * run's problem.  The caller frees them. */
+int *run_cuts(Run *run, const char *name, int parts, int n, int least);
+
 /* Remembers why the run is impossible.  Only the first reason is kept. */
 void run_refuse(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

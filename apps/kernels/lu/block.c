@@ -1,9 +1,13 @@
 #include "block.h"
 
+#include <stdlib.h>
+
 #include "../harness/split.h"
 
-Block block_make(int n, int rank, int nranks)
+Block block_make(Run *run, int n)
 {
+  static const char *const names[2] = {"cuts_x", "cuts_y"};
+  int rank = run->rank, nranks = run->nranks;
   Block block = {.dims = {nranks, 1}};
   for (int d = 2; d <= nranks / d; d++)
     if (nranks % d == 0) {
@@ -11,12 +15,14 @@ Block block_make(int n, int rank, int nranks)
       block.dims[1] = d;
     }
 
-  int place[3] = {rank % block.dims[0], rank / block.dims[0], 0};
-  int start[3], count[3];
-  for (int axis = 0; axis < 3; axis++) {
-    int owners = axis < 2 ? block.dims[axis] : 1;
-    start[axis] = split_start(n, owners, place[axis]);
-    count[axis] = split_count(n, owners, place[axis]);
+  int place[2] = {rank % block.dims[0], rank / block.dims[0]};
+  int start[3] = {0, 0, 0}, count[3] = {n, n, n};
+  for (int axis = 0; axis < 2; axis++) {
+    int owners = block.dims[axis], own = place[axis];
+    int *cuts = run_cuts(run, names[axis], owners, n, BOX_HALO);
+    start[axis] = cuts ? cuts[own] : split_start(n, owners, own);
+    count[axis] = cuts ? cuts[own + 1] - cuts[own] : split_count(n, owners, own);
+    free(cuts);
   }
   block.box = box_make(n, start, count);
 

@@ -143,7 +143,7 @@ int main(int argc, char **argv)
   Check checks[11];
   for (int i = 0; i < 11; i++)
     checks[i] = (Check){names[i], 0, run_number(&run, names[i]), false};
-  Block block = block_make(n, run.rank, run.nranks);
+  Block block = block_make(&run, n);
   if (n < 6 || n > 10000)
     run_refuse(&run, "n is %d, not between 6 and 10000", n);
   if (n / block.dims[0] < BOX_HALO)

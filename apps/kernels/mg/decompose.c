@@ -1,5 +1,7 @@
 #include "decompose.h"
 
+#include <stdlib.h>
+
 /* Number of ranks along each axis. */
 typedef struct {
   int along[AXES];
@@ -21,47 +23,64 @@ bool decomposition_halves(int n) { return n >= 4 && n <= 1 << MAX_LEVELS && (n &
 
 bool decomposition_fits(int n, int nranks) { return shape_of(nranks).along[AXES - 1] <= n; }
 
-/* Returns how many of n points the places before `place` of p own. */
-static int first(int n, int p, int place) { return (int)((long)place * n / p); }
-static int owned(int n, int p, int place) { return first(n, p, place + 1) - first(n, p, place); }
+/* The finest level's points along an axis, cut into p places. */
+typedef struct {
+  int n, p;
+  int *cuts; /* place i owns the points above cuts[i] up to cuts[i + 1]; NULL: they are cut evenly */
+} Axis;
+
+/* Returns how many of the points of a level the places before `place` own, and how many it owns itself.  The level has
+ * n points, a part of the finest level's. */
+static int first(const Axis *axis, int n, int place)
+{
+  return (int)(axis->cuts ? (long)axis->cuts[place] * n / axis->n : (long)place * n / axis->p);
+}
+
+static int owned(const Axis *axis, int n, int place) { return first(axis, n, place + 1) - first(axis, n, place); }
 
 /* Returns the next place in direction `step` that owns points. */
-static int neighbour(int n, int p, int place, int step)
+static int neighbour(const Axis *axis, int n, int place, int step)
 {
   do
-    place = (place + step + p) % p;
-  while (owned(n, p, place) == 0);
+    place = (place + step + axis->p) % axis->p;
+  while (owned(axis, n, place) == 0);
   return place;
 }
 
-static bool is_newcomer(int n, int p, int place) { return owned(n, p, place) > 0 && owned(n / 2, p, place) == 0; }
-
-/* Returns the share of `rank` in `place` of p; `stride` is the distance between ranks of neighbouring places. */
-static Span span_of(int n, int p, int place, int rank, int stride, bool coarsest)
+static bool is_newcomer(const Axis *axis, int n, int place)
 {
-  int lower = neighbour(n, p, place, -1), upper = neighbour(n, p, place, 1);
-  Span span = {.start = first(n, p, place), .own = owned(n, p, place),
+  return owned(axis, n, place) > 0 && owned(axis, n / 2, place) == 0;
+}
+
+/* Returns the share of `rank` in `place`; `stride` is the distance between ranks of neighbouring places. */
+static Span span_of(const Axis *axis, int n, int place, int rank, int stride)
+{
+  int lower = neighbour(axis, n, place, -1), upper = neighbour(axis, n, place, 1);
+  Span span = {.start = first(axis, n, place), .own = owned(axis, n, place),
                .lower = rank + (lower - place) * stride, .upper = rank + (upper - place) * stride};
-  if (coarsest)
+  if (n == 2)
     return span;
-  span.newcomer = is_newcomer(n, p, place);
-  span.lower_newcomer = span.own > 0 && !span.newcomer && is_newcomer(n, p, lower);
-  span.upper_newcomer = span.own > 0 && !span.newcomer && is_newcomer(n, p, upper);
+  span.newcomer = is_newcomer(axis, n, place);
+  span.lower_newcomer = span.own > 0 && !span.newcomer && is_newcomer(axis, n, lower);
+  span.upper_newcomer = span.own > 0 && !span.newcomer && is_newcomer(axis, n, upper);
   return span;
 }
 
-Decomposition decompose(int n, int rank, int nranks)
+Decomposition decompose(Run *run, int n)
 {
+  static const char *const names[AXES] = {"cuts_x", "cuts_y", "cuts_z"};
   Decomposition at = {0};
-  Shape shape = shape_of(nranks);
-  for (int points = 2; points <= n; points *= 2) {
-    Level *level = &at.level[at.nlevels++];
-    level->n = points;
-    for (int a = 0, stride = 1; a < AXES; stride *= shape.along[a++]) {
-      int p = shape.along[a];
-      level->axis[a] = span_of(points, p, rank / stride % p, rank, stride, points == 2);
+  Shape shape = shape_of(run->nranks);
+  for (int a = 0, stride = 1; a < AXES; stride *= shape.along[a++]) {
+    Axis axis = {n, shape.along[a], run_cuts(run, names[a], shape.along[a], n, 1)};
+    at.nlevels = 0;
+    for (int points = 2; points <= n; points *= 2) {
+      Level *level = &at.level[at.nlevels++];
+      level->n = points;
+      level->axis[a] = span_of(&axis, points, run->rank / stride % axis.p, run->rank, stride);
       level->empty |= level->axis[a].own == 0;
     }
+    free(axis.cuts);
   }
   return at;
 }

@@ -5,7 +5,8 @@
  *
  * The ranks form a grid px <= py <= pz with the smallest px + py + pz, which gives blocks the smallest surface (for
  * powers of two it is the benchmark's grid); rank ix + px (iy + py iz) is in place (ix, iy, iz).  Along an axis with n
- * points, place i of p owns the points above floor(i n / p) up to floor((i + 1) n / p).
+ * points, place i of p owns the points above floor(c_i n) up to floor(c_(i+1) n), where c_i = i / p, or the share of the
+ * finest level's points that the arguments cuts_x, cuts_y and cuts_z leave before it (apps/traffic/shares.py).
  *
  * Then point j of a level and point 2j of the next finer one have the same owner, and one layer of ghost points is
  * enough for every operator.  There is one exception: a rank that owns no point of a level owns at most one
@@ -13,7 +14,7 @@
 #ifndef MG_DECOMPOSE_H
 #define MG_DECOMPOSE_H
 
-#include <stdbool.h>
+#include "../harness/run.h"
 
 enum { AXES = 3 };
 
@@ -43,8 +44,9 @@ typedef struct {
 bool decomposition_halves(int n);
 bool decomposition_fits(int n, int nranks);
 
-/* Makes the decomposition; the finest level has n points in each direction, and both conditions above must hold. */
-Decomposition decompose(int n, int rank, int nranks);
+/* Makes the decomposition; the finest level has n points in each direction, and both conditions above must hold.  Bad
+ * cuts are remembered as the run's problem. */
+Decomposition decompose(Run *run, int n);
 
 /* Returns the number of points along an axis of a rank's block: its own, and a ghost on each side. */
 static inline int extent(const Level *level, int axis) { return level->axis[axis].own + 2; }

@@ -146,9 +146,9 @@ static double residual_norm(Mg *mg)
 
 /* --- main --- */
 
-static Mg mg_make(Run *run, const Problem *problem)
+static Mg mg_make(Run *run, const Problem *problem, Decomposition at)
 {
-  Mg mg = {.run = run, .at = decompose(problem->n, run->rank, run->nranks), .smoother = problem->smoother};
+  Mg mg = {.run = run, .at = at, .smoother = problem->smoother};
   mg.exchange = exchange_make(run, &mg.at);
   mg.flop_share = official_flops(problem->n, problem->nit) / counted_flops(problem->n, problem->nit);
   for (int l = 0; l < mg.at.nlevels; l++) {
@@ -185,10 +185,13 @@ int main(int argc, char **argv)
     run_refuse(&run, "%s cannot have a point each along every axis, n is %d", run.ranks, problem.n);
   if (problem.nit < 1)
     run_refuse(&run, "nit is %d, not positive", problem.nit);
+  Decomposition at = {0};
+  if (!run.problem[0])
+    at = decompose(&run, problem.n);
   if (!run_ready(&run))
     return run_end(&run);
 
-  Mg mg = mg_make(&run, &problem);
+  Mg mg = mg_make(&run, &problem, at);
   int finest = mg.at.nlevels - 1;
   Check rnm2 = {"rnm2", 0, problem.rnm2, false};
   run_start(&run);

@@ -12,6 +12,7 @@ from apps.child.verdict import final_record
 from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
 from apps.probes.simulated import check_ready, run_simulated
+from apps.recording.events import Mode
 from platforms.model.platform import Platform
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 from platforms.simgrid.repairs import simgrid_identity
@@ -34,16 +35,21 @@ class Exchange:
     destination: str  # host; may be the source
     size_bytes: int
     answer_bytes: int
+    mode: Mode = Mode.STANDARD  # of both sends; another one only where the exchange is alone
 
 
 @dataclass(frozen=True)
 class LateReceive:
-    """A message whose receive is posted ``late_us`` after its send.  It has two times: of MPI_Send and of MPI_Recv."""
+    """A message whose receive is posted ``late_us`` after its send.  It has two times: of MPI_Send and of MPI_Recv.
+
+    In ready mode the receive is posted before the send, and its wait is late.
+    """
 
     source: str
     destination: str  # another host
     size_bytes: int
     late_us: int  # > 0
+    mode: Mode = Mode.STANDARD
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,10 @@ class NetworkPlan:
                     second.get(e.destination, rank[e.destination]) if e.source == e.destination else rank[e.destination]
                 )
                 numbers += [rank[e.source], to, e.size_bytes, more]
+            modes = {e.mode for e in _messages(one)} - {Mode.STANDARD}
+            if modes and len(_messages(one)) > 1:
+                raise ValueError("an experiment of several exchanges has no send mode")
+            numbers += [int(mode) for mode in modes]
             lines.append(" ".join(map(str, numbers)))
         return lines
 

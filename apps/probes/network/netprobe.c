@@ -3,8 +3,9 @@
  * The file PLAN has one experiment per line: the number of exchanges, then for each exchange four numbers: from and to
  * (ranks), and the sizes of the message and of its answer in bytes.  Several exchanges of an experiment begin at an
  * agreed moment; the answer is sent when the message has arrived.  "0 FROM TO BYTES MICROSECONDS" is one message whose
- * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  Rank 0 prints one
- * line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
+ * receive is posted so much later than the send; it has two times, those of MPI_Send and MPI_Recv.  A line of one message or
+ * one exchange may end with the mode of its sends: 0 standard, 1 buffered, 2 synchronous, 3 ready; the receive of a
+ * message in ready mode is posted before.  Rank 0 prints one line of JSON: the seconds of each exchange, from its beginning to the arrival of the answer, measured on its first
  * rank, and the seconds of each experiment, including the common start. */
 #include "../../common/checked.h"
 #include "together.h"
@@ -20,7 +21,14 @@ typedef struct {
   int from, to;
   long bytes, answer_bytes;
   long late_us; /* > 0: the receive is posted so much later */
+  int mode;
 } Exchange;
+
+enum { STANDARD, BUFFERED, SYNCHRONOUS, READY_MODE, MODES };
+typedef int Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
+typedef int Start(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request);
+static Send *const send_in[MODES] = {MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend};
+static Start *const start_in[MODES] = {MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend};
 
 enum { READY = 0, MESSAGE, ANSWER }; /* tags; exchange i uses MESSAGE + 2 i and ANSWER + 2 i */
 
@@ -35,18 +43,25 @@ static void wait_until_ready(Exchange exchange, int rank)
     MPI_Recv(NULL, 0, MPI_BYTE, exchange.to, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call. */
+/* Sends a message to a late receiver; times MPI_Send, and MPI_Recv from its call.  In ready mode the receive is posted
+ * before, so that only its wait is late. */
 static void send_late(const Exchange *exchange, int rank, char *buffer, double *times_s)
 {
+  MPI_Request posted = MPI_REQUEST_NULL;
+  if (exchange->mode == READY_MODE && exchange->to == rank)
+    MPI_Irecv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, &posted);
   wait_until_ready(*exchange, rank);
   if (exchange->to == rank)
     pause_s((double)exchange->late_us * 1e-6);
   double start = clock_s();
   if (exchange->from == rank) {
-    MPI_Send(buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
+    send_in[exchange->mode](buffer, (int)exchange->bytes, MPI_BYTE, exchange->to, MESSAGE, MPI_COMM_WORLD);
     times_s[0] = clock_s() - start;
   } else {
-    MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (exchange->mode == READY_MODE)
+      MPI_Wait(&posted, MPI_STATUS_IGNORE);
+    else
+      MPI_Recv(buffer, (int)exchange->bytes, MPI_BYTE, exchange->from, MESSAGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     times_s[1] = clock_s() - start;
   }
 }
@@ -77,14 +92,15 @@ static void take_part(const Exchange *exchanges, int count, int rank, char *out,
   double start = clock_s();
   for (int i = 0; i < count; i++)
     if (exchanges[i].from == rank)
-      MPI_Isend(out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i, MPI_COMM_WORLD, &sends[sent++]);
+      start_in[exchanges[i].mode](out, (int)exchanges[i].bytes, MPI_BYTE, exchanges[i].to, MESSAGE + 2 * i,
+                                  MPI_COMM_WORLD, &sends[sent++]);
   for (int done = 0; done < waiting; done++) {
     int which;
     MPI_Waitany(waiting, requests, &which, MPI_STATUS_IGNORE);
     int i = exchange[which];
     if (i >= 0)
-      MPI_Isend(out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i, MPI_COMM_WORLD,
-                &sends[sent++]);
+      start_in[exchanges[i].mode](out, (int)exchanges[i].answer_bytes, MPI_BYTE, exchanges[i].from, ANSWER + 2 * i,
+                                  MPI_COMM_WORLD, &sends[sent++]);
     else
       times[-1 - i] = clock_s() - start;
   }
@@ -106,6 +122,19 @@ static long next_number(char **text)
   return value;
 }
 
+/* Returns the mode at the end of a line; without one, the standard mode. */
+static int mode_at_end(char *text)
+{
+  if (text[strspn(text, " \n")] == '\0')
+    return STANDARD;
+  long mode = next_number(&text);
+  if (mode >= MODES) {
+    fprintf(stderr, "malformed plan\n");
+    abort();
+  }
+  return (int)mode;
+}
+
 static void read_exchanges(char *text, Exchange *exchanges, int count)
 {
   for (int i = 0; i < count; i++) {
@@ -114,7 +143,10 @@ static void read_exchanges(char *text, Exchange *exchanges, int count)
     exchanges[i].bytes = next_number(&text);
     exchanges[i].answer_bytes = next_number(&text);
     exchanges[i].late_us = 0;
+    exchanges[i].mode = STANDARD;
   }
+  if (count == 1)
+    exchanges[0].mode = mode_at_end(text);
 }
 
 static size_t largest_message(const Exchange *exchanges, int count)
@@ -154,6 +186,7 @@ static Plan read_plan(const char *path)
       late->to = (int)next_number(&text);
       late->bytes = next_number(&text);
       late->late_us = next_number(&text);
+      late->mode = mode_at_end(text);
       late[1] = *late;
     } else
       read_exchanges(text, plan.exchanges + before, (int)count);
@@ -168,6 +201,29 @@ static Plan read_plan(const char *path)
 static bool is_lone(const Exchange *exchanges, int count)
 {
   return count == 1 || exchanges[0].late_us > 0;
+}
+
+/* Gives MPI the buffer that buffered sends need, if there are any: room for a message and its answer. */
+static void *attach_buffer(const Exchange *exchanges, size_t count, size_t bytes)
+{
+  for (size_t i = 0; i < count; i++)
+    if (exchanges[i].mode == BUFFERED) {
+      size_t room = 2 * (bytes + MPI_BSEND_OVERHEAD);
+      void *attached = checked(malloc(room));
+      MPI_Buffer_attach(attached, (int)room);
+      return attached;
+    }
+  return NULL;
+}
+
+static void detach_buffer(void *attached)
+{
+  if (!attached)
+    return;
+  void *place;
+  int room;
+  MPI_Buffer_detach(&place, &room);
+  free(attached);
 }
 
 static void print_numbers(const double *numbers, size_t from, size_t to)
@@ -202,6 +258,7 @@ int main(int argc, char **argv)
   double *times_s = checked(calloc(exchanges + 1, sizeof *times_s)), *took_s = checked(calloc(exchanges + 1, sizeof *took_s));
   double *all_s = checked(calloc(exchanges + 1, sizeof *all_s));
   char *out = checked(buffer(bytes)), *in = checked(buffer(bytes));
+  void *attached = attach_buffer(plan.exchanges, exchanges, bytes);
   int from = -1, to = -1;
   for (int i = 0; i < plan.experiments; i++) {
     const Exchange *mine = plan.exchanges + plan.first[i];
@@ -225,6 +282,7 @@ int main(int argc, char **argv)
   MPI_Reduce(took_s, all_s, plan.experiments, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0)
     print_record(&plan, times_s, all_s);
+  detach_buffer(attached);
   buffer_free(out);
   buffer_free(in);
   free(times_s);

@@ -76,6 +76,8 @@ static void end_rank(Rank *r)
       snprintf(own, sizeof own, "%d.", r->rank);
     snprintf(path, sizeof path, "%s/%scommunicators", getenv("RECORDER_FOLDER"), own);
     write_comms(path, alone);
+    snprintf(path, sizeof path, "%s/%ssites", getenv("RECORDER_FOLDER"), own);
+    write_sites(path);
     snprintf(path, sizeof path, "%s/energy", getenv("RECORDER_FOLDER"));
     power_write(path);
   }

@@ -35,6 +35,8 @@ Event *note(Rank *r, Event event)
     hash_event(r, &event, event.comm < 0 ? 0 : comm_hash(event.comm));
   r->attributed = (int64_t)r->nhashes;
   count_event(r, &event);
+  if (!r->counting)
+    event.site = call_site(r);
   if (event.kind == COMPUTE && r->nevents && r->events[r->nevents - 1].kind == COMPUTE && !r->counting) {
     r->events[r->nevents - 1].amount += event.amount;
     return &r->events[r->nevents - 1];
@@ -81,6 +83,7 @@ Rank *enter_call(const char *name)
     return NULL;
   r->inside = true;
   r->call = name;
+  r->entered++;
   double before_s = clock_now_s();
   if (r->measured) /* injects the computation since the last call and restarts the timing */
     inject_computation();

@@ -41,6 +41,7 @@ typedef struct {
   int64_t request, size_bytes;
   double amount; /* COMPUTE: flops; ELAPSE: s; other events: simulated time spent computing so far, s */
   double clock_s;
+  int64_t site; /* path of calls from the program to this one, from 1 (sites.c); 0: not known */
 } Event;
 
 /* Totals of a rank up to a mark. */
@@ -88,6 +89,10 @@ typedef struct {
   int threads;   /* the level of threads that is granted */
   bool inside;   /* within a call that is recorded */
   const char *call; /* name of the latest call */
+  int64_t entered;  /* number of recorded calls so far */
+  int64_t sited;    /* the call whose path is `site` (sites.c) */
+  int64_t site;
+  uintptr_t program_loaded, program_begin, program_end; /* the code of the rank's copy of the program */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
   bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
@@ -138,6 +143,10 @@ void leave(Rank *r); /* at the end of a call; r may be NULL */
 Event *note(Rank *r, Event event);
 void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
 void recorder_mark(int moment); /* called by programs, with a Mark */
+
+/* --- sites.c --- */
+int64_t call_site(Rank *r); /* of the latest call */
+void write_sites(const char *path); /* the addresses of each path, one path per line */
 
 /* --- refuse.c --- */
 void unrecorded(Rank *r, const char *name); /* a call that a recording has no event for; ends a program that is recorded */

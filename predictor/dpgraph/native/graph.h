@@ -19,7 +19,7 @@ typedef struct {
 } Message;
 
 typedef struct {
-  int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks;
+  int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks, dated;
   const uint8_t *code; /* by instruction; see Instructions of predictor/dpgraph/instructions.py */
   const int32_t *argument;
   const double *value;
@@ -36,6 +36,7 @@ typedef struct {
   const double *s_per_flop; /* by rank */
   double *marks_s;          /* ranks x marks */
   double *end_s;            /* by rank */
+  double *done_s;           /* by message, for the first `dated` outside of loops: when it arrives */
 } Input;
 
 typedef struct Graph Graph;

@@ -201,6 +201,8 @@ void ranks_arrive(Graph *graph, int32_t place, double now_s)
 {
   Posted *posted = &graph->posted[place];
   posted->done_s = now_s;
+  if (place < graph->input.dated && place < graph->fixed)
+    graph->input.done_s[place] = now_s;
   if (posted->sender >= 0)
     ranks_wake(graph, posted->sender, now_s);
   if (posted->receiver >= 0)

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
   int n = atoi(argv[1]), most = atoi(argv[2]);
   for (int nranks = 1; nranks <= most; nranks++)
     for (int rank = 0; rank < nranks; rank++) {
-      Layout at = layout_make(n, rank, nranks);
+      Layout at = layout_make(n, rank, nranks, &(Cuts){0});
       printf("{\"rank\": %d, \"nranks\": %d, \"groups\": %d, \"rows\": %d, \"columns\": %d", rank, nranks, at.groups,
              at.rows, at.columns);
       print_plan("sum", &at.sum, 1);

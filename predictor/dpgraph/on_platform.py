@@ -1,0 +1,206 @@
+"""The graph of a program on a platform: its times, its critical path, and what would make it faster."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.programs.problem import Problem
+from apps.recording.events import Recording
+from apps.runs.runner import Runner
+from apps.spec.engine_options import parse_options
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import placement_from_arguments, platform_from_arguments
+from platforms.errors import UserError
+from platforms.model.platform import Route
+from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.graph import DPGraph, owned_graph
+from predictor.dpgraph.known import declared_cautions, known_network
+from predictor.dpgraph.li_times import LiTimes, li_times
+from predictor.dpgraph.places import places_of
+from predictor.dpgraph.predictors import iterations_to_record
+from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
+from predictor.dpgraph.timed import TimedGraph, timed
+
+if TYPE_CHECKING:
+    from predictor.dpgraph.what_if import Answers
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A program's graph on a platform."""
+
+    target: Target
+    timed: TimedGraph
+    iterations: int  # in the graph
+    whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
+    answers: Answers | None
+    cautions: tuple[str, ...]
+
+    @property
+    def graph(self) -> DPGraph:
+        """The graph."""
+        return self.timed.graph
+
+    @property
+    def critical_nodes(self) -> tuple[int, ...]:
+        """The nodes of the critical path."""
+        return self.timed.critical_nodes
+
+    def element_times_s(self) -> dict[tuple[int, int], float]:
+        """Return t_i of each element, s, by node and process."""
+        return {at: one.time_s for at, one in self.timed.elements.items()}
+
+    def node_times(self) -> dict[int, dict[str, float | bool]]:
+        """Return the times of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes them."""
+        found: dict[int, dict[str, float | bool]] = {}
+        critical = set(self.critical_nodes)
+        for (node, _), one in self.timed.elements.items():
+            known = found.get(node, {})
+            found[node] = {
+                "begin_s": min(one.begin_s, known.get("begin_s", one.begin_s)),
+                "end_s": max(one.end_s, known.get("end_s", one.end_s)),
+                "time_s": max(one.time_s, known.get("time_s", one.time_s)),
+                "late_s": max(one.late_s, known.get("late_s", one.late_s)),
+                "slack_s": min(one.slack_s, known.get("slack_s", one.slack_s)),
+                "critical": node in critical,
+            }
+        return found
+
+
+@dataclass(frozen=True)
+class PaperTimes:
+    """A program's graph with the times of the Li paper."""
+
+    times: LiTimes
+    cautions: tuple[str, ...]
+
+    @property
+    def target(self) -> Target:
+        """The target."""
+        return self.times.target
+
+    @property
+    def graph(self) -> DPGraph:
+        """The graph."""
+        return self.times.graph
+
+    @property
+    def critical_nodes(self) -> tuple[int, ...]:
+        """The nodes of the longest chain."""
+        return self.times.path.nodes
+
+    def element_times_s(self) -> dict[tuple[int, int], float]:
+        """Return t_i of each element, s, by node and process."""
+        nodes = self.graph.nodes
+        return {(at, rank): time_s for at, time_s in enumerate(self.times.node_s) for rank in nodes[at].ranks}
+
+    def node_times(self) -> dict[int, dict[str, float | bool]]:
+        """Return the time of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes it."""
+        critical = set(self.critical_nodes)
+        return {at: {"time_s": time_s, "critical": at in critical} for at, time_s in enumerate(self.times.node_s)}
+
+
+def target_from_arguments(args: argparse.Namespace, problem: Problem, nranks: int | None) -> Target:
+    """Return the target that the options of platform and placement describe.
+
+    Raises:
+        UserError: The options contradict each other, or do not fit the platform.
+    """
+    platform = platform_from_arguments(args)
+    return Target(problem, platform, placement_from_arguments(args, platform, nranks))
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Return the settings of the recording: its share of the hosts' speed, and SimGrid's options."""
+    return Settings(efficiency=args.efficiency, options=parse_options(args.cfg))
+
+
+def iterations_of(args: argparse.Namespace, target: Target) -> int:
+    """Return the number of iterations to record.
+
+    Raises:
+        UserError: The target has not so many.
+    """
+    if args.iterations is None:
+        return iterations_to_record(target)
+    full = target.iterations
+    if not 1 <= args.iterations <= full:
+        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} iterations of {target.problem}"
+        raise UserError(where, what, "Give a number in that range")
+    return int(args.iterations)
+
+
+def recorded(args: argparse.Namespace, target: Target, runner: Runner) -> Recording:
+    """Return the recording of a target's program."""
+    return runner.recording(settings_of(args).spec(target), iterations_of(args, target))
+
+
+def iterations_in(recording: Recording) -> int:
+    """Return the number of iterations that were recorded; 0: they are not marked."""
+    return Sections(recording).iterations
+
+
+def paper_times(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> PaperTimes:
+    """Return the graph of a recording with the Li paper's times on the target.
+
+    Raises:
+        OutOfRange: As ``predictor.dpgraph.li_times.li_times``.
+        UserError: As ``graph_of``.
+    """
+    places = places_of(target.problem, recording.paths)
+
+    def measured(plan: NetworkPlan) -> Measurement:
+        return runner.measure(replace(plan, options=settings_of(args).options))
+
+    return PaperTimes(li_times(target, recording, places, measured), _said_of(recording, places))
+
+
+def analysis(args: argparse.Namespace, target: Target, recording: Recording) -> Analysis:
+    """Return the graph of a recording with its times on the target.
+
+    Raises:
+        OutOfRange: The platform has links or options that the fluid model does not represent.
+        UserError: The program cannot end.
+    """
+    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
+    places = places_of(target.problem, recording.paths)
+    owned = owned_graph(recording, expand=args.collectives == "messages", places=places)
+    sections = Sections(recording)
+    routes = _routes(target, sections)
+    network = known_network(routes, options)
+    found = timed(owned, target, network)
+    hosts = [target.platform.host(host) for host in target.placement]
+    whole_s = None
+    if sections.iterations in (0, target.iterations) or sections.iterations >= LEAST_FOR_LOOP:
+        whole_s = estimate(
+            sections, target.iterations, network, target.placement, [1 / host.speed_flops for host in hosts],
+            [host.cores for host in hosts],
+        ).time_s  # fmt: skip
+    answers = None
+    if args.what_if is not None:
+        # Imported here for a quick start: it is needed only by this option.
+        from predictor.dpgraph.what_if import Setting, what_if
+
+        answers = what_if(Setting(owned.program, target, tuple(routes), options, places), args.what_if)
+    return Analysis(
+        target, found, sections.iterations, whole_s, answers,
+        (*_said_of(recording, places), *declared_cautions(options)),
+    )  # fmt: skip
+
+
+def _routes(target: Target, sections: Sections) -> list[Route]:
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.routes import routes_between
+
+    pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
+    return routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+
+
+def _said_of(recording: Recording, places: tuple[str | None, ...]) -> tuple[str, ...]:
+    if recording.paths and any(place is not None for place in places):
+        return ()
+    return ("the places of calls in the program are not known: a trace or a program in Python does not tell them",)

@@ -1,0 +1,222 @@
+"""Questions "what if": the time that a program would take if one link, node, cluster, call or computation were faster.
+
+Each is made faster by a factor, one at a time, and the program evaluated again (sensitivity by perturbation).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from apps.spec.target import Target
+from platforms.model.platform import Link, Route
+from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.instructions import COMPUTE, SEND
+from predictor.dpgraph.known import known_network
+from predictor.dpgraph.network import NetworkModel
+from predictor.dpgraph.program import Program
+
+MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
+_DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One part of the platform or the program, made faster."""
+
+    kind: str  # "link", "node", "cluster", "call" or "computation"
+    name: str
+    time_s: float  # of the program
+    saved_s: float
+    saved_share: float  # of the program's time as it is
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers to all questions, the largest saving first, and how many parts of a kind were not tried."""
+
+    factor: float
+    time_s: float  # of the program as it is
+    answers: tuple[WhatIf, ...]
+    untried: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A program on a target."""
+
+    program: Program
+    target: Target
+    routes: tuple[Route, ...]
+    options: Mapping[str, str]
+    places: Sequence[str | None]  # of the recording's paths of calls
+
+    def network(self) -> NetworkModel:
+        """Return the network as the platform file describes it."""
+        return known_network(self.routes, self.options)
+
+    def time_s(
+        self,
+        *,
+        program: Program | None = None,
+        network: NetworkModel | None = None,
+        s_per_flop: np.ndarray | None = None,
+    ) -> float:
+        """Return the time of the program, s, with parts of it replaced."""
+        run = execute(
+            self.program if program is None else program,
+            self.network() if network is None else network,
+            self.target.placement,
+            self.s_per_flop if s_per_flop is None else s_per_flop,
+            [self.target.platform.host(host).cores for host in self.target.placement],
+        )
+        return float(run.end_s.max(initial=0.0))
+
+    @property
+    def s_per_flop(self) -> np.ndarray:
+        """Seconds per flop of each process's node."""
+        return np.array([1 / self.target.platform.host(host).speed_flops for host in self.target.placement])
+
+
+def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> Answers:
+    """Return how much time each link, node, cluster, call and computation saves that becomes faster.
+
+    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; a faster node computes
+    ``factor`` times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a
+    collective too.  A faster computation has 1 / ``factor`` of the flops.
+
+    Args:
+        setting: The program on its target.
+        factor: How many times as fast; > 0, and below 1 slower.
+        most: Largest number of links, of nodes, of calls and of computations to try.
+
+    Raises:
+        UserError: The program cannot end.
+    """
+    network = setting.network()
+    now_s = setting.time_s(network=network)
+    asked: dict[str, list[tuple[str, Callable[[], float]]]] = {
+        "link": [
+            (name, lambda names=names: setting.time_s(network=_with_faster(setting, names, factor)))  # type: ignore[misc]
+            for name, names in _links(setting, network).items()
+        ],
+        "node": list(_nodes(setting, network, factor, {host: [host] for host in _busiest(setting)})),
+        "cluster": list(_nodes(setting, network, factor, _clusters(setting))),
+        "call": list(_calls(setting, network, factor)),
+        "computation": list(_computations(setting, network, factor)),
+    }
+    answers = []
+    for kind, questions in asked.items():
+        for name, answer in questions[:most]:
+            time_s = answer()
+            answers.append(WhatIf(kind, name, time_s, now_s - time_s, (now_s - time_s) / now_s if now_s else 0.0))
+    answers.sort(key=lambda one: -one.saved_s)
+    untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
+    return Answers(factor, now_s, tuple(answers), untried)
+
+
+def _links(setting: Setting, network: NetworkModel) -> dict[str, frozenset[str]]:
+    """Return the links that carry messages, as one name for both directions, the one with most bytes first."""
+    program, bytes_on = setting.program, Counter[str]()
+    pairs = Counter[tuple[str, str]]()
+    for source, destination, size in zip(
+        program.source.tolist(), program.destination.tolist(), program.size_bytes.tolist(), strict=True
+    ):
+        pairs[setting.target.placement[source], setting.target.placement[destination]] += size + 16
+    names: dict[str, set[str]] = {}
+    for route in setting.routes:
+        carried = pairs.get((route.source, route.destination), 0)
+        for link in route.links if carried else ():
+            name = link.name
+            for ending in _DIRECTIONS:
+                name = name.removesuffix(ending)
+            names.setdefault(name, set()).add(link.name)
+            bytes_on[name] += carried
+    return {name: frozenset(names[name]) for name, _ in bytes_on.most_common()}
+
+
+def _with_faster(setting: Setting, names: frozenset[str], factor: float) -> NetworkModel:
+    def changed(link: Link) -> Link:
+        if link.name not in names:
+            return link
+        return replace(link, bandwidth_Bps=link.bandwidth_Bps * factor, latency_s=link.latency_s / factor)
+
+    routes = []
+    for route in setting.routes:
+        links = tuple(map(changed, route.links))
+        less_s = sum(old.latency_s - new.latency_s for old, new in zip(route.links, links, strict=True))
+        routes.append(replace(route, links=links, latency_s=max(0.0, route.latency_s - less_s)))
+    return known_network(routes, setting.options)
+
+
+def _busiest(setting: Setting) -> list[str]:
+    program = setting.program
+    rank = np.repeat(np.arange(program.nranks), np.diff(program.first))
+    flops = np.bincount(rank, np.where(program.code == COMPUTE, program.value, 0.0), program.nranks)
+    busy_s: Counter[str] = Counter()
+    for host, each_s in zip(setting.target.placement, (flops * setting.s_per_flop).tolist(), strict=True):
+        busy_s[host] += each_s
+    return [host for host, _ in busy_s.most_common()]
+
+
+def _clusters(setting: Setting) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for host in dict.fromkeys(setting.target.placement):
+        found.setdefault(setting.target.platform.cluster_of(host).name, []).append(host)
+    return found
+
+
+_Questions = Iterator[tuple[str, Callable[[], float]]]
+
+
+def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
+    for name, hosts in groups.items():
+        faster = np.isin(setting.target.placement, hosts)
+        yield (
+            name,
+            lambda faster=faster: setting.time_s(  # type: ignore[misc]
+                network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+            ),
+        )
+
+
+def _by_place(setting: Setting, which: np.ndarray, amount: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the instructions of each place, that with the largest amount first."""
+    site = np.zeros(len(which), np.int64) if setting.program.site is None else setting.program.site
+    found: dict[str, list[int]] = {}
+    for at in np.flatnonzero(which).tolist():
+        place = setting.places[site[at] - 1] if 0 < site[at] <= len(setting.places) else None
+        found.setdefault(place or "place not known", []).append(at)
+    ranked = {place: np.array(rows) for place, rows in found.items()}
+    return dict(sorted(ranked.items(), key=lambda item: -float(amount[item[1]].sum())))
+
+
+def _calls(setting: Setting, network: NetworkModel, factor: float) -> _Questions:
+    program = setting.program
+    sends = program.code == SEND
+    size = np.where(sends, program.size_bytes[np.where(sends, program.argument, 0)] if program.nmessages else 0, 0)
+    for place, rows in _by_place(setting, sends, size).items():
+        smaller = program.size_bytes.copy()
+        smaller[program.argument[rows]] = np.round(smaller[program.argument[rows]] / factor).astype(np.int64)
+        yield (
+            place,
+            lambda smaller=smaller: setting.time_s(  # type: ignore[misc]
+                network=network, program=replace(program, size_bytes=smaller)
+            ),
+        )
+
+
+def _computations(setting: Setting, network: NetworkModel, factor: float) -> _Questions:
+    program = setting.program
+    for place, rows in _by_place(setting, program.code == COMPUTE, program.value).items():
+        fewer = program.value.copy()
+        fewer[rows] /= factor
+        yield (
+            place,
+            lambda fewer=fewer: setting.time_s(  # type: ignore[misc]
+                network=network, program=replace(program, value=fewer)
+            ),
+        )

@@ -1,0 +1,121 @@
+"""The programs of the paper's table with the counts of this project's kernels, on the machines of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.errors import KernelError
+from apps.programs.problem import Problem, sized_problem
+from platforms.errors import UserError, nearest
+from predictor.hierarchical.counts.declared import COUNTED, Counted
+from predictor.hierarchical.counts.lines import square_rows
+from predictor.hierarchical.counts.path import Path, Speeds
+from predictor.hierarchical.multicore_cluster import MulticoreCluster
+from predictor.hierarchical.surface import Surface
+
+# By program of the table: the kernel, and the power of the table's n that is the kernel's size.  The table transforms
+# n x n points; the kernel transforms as many in one dimension.
+KERNELS: Mapping[str, tuple[str, int]] = {
+    "scalar-product": ("dot", 1),
+    "matrix-product": ("summa", 1),
+    "hpl": ("hpl", 1),
+    "fft": ("fft", 2),
+    "fftw": ("fft", 2),
+}
+SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
+_KEPT = 100_000  # paths of allocations
+
+
+def kernel_problem(app: str, n: int, ranks: int = 1) -> Problem:
+    """Return the kernel that corresponds to a program of the paper's table.
+
+    HPL gets a grid of ranks that is as square as possible.
+
+    Raises:
+        UserError: No kernel corresponds to ``app``, or the kernel does not take this size.
+    """
+    if app not in KERNELS:
+        raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, KERNELS, limit=9))
+    kernel, power = KERNELS[app]
+    try:
+        if kernel == "hpl":
+            return sized_problem(kernel, n, grid_rows=square_rows(ranks))
+        asked = sized_problem(kernel, n**power)
+    except KernelError as err:
+        raise UserError(f"--n {n}", f"{kernel} has no such size, {err.problem}", err.remedy) from err
+    if not asked.allows(1):
+        raise UserError(f"--n {n}", f"the kernel {kernel} transforms powers of two", "Give one, such as 1024")
+    return asked
+
+
+def speeds(system: MulticoreCluster, *, inside_is_network: bool = False) -> Speeds:
+    """Return the speeds of a machine, in whose nodes messages pass through memory, or else over their links."""
+    memory_Bps = float("inf") if system.memory_Bps is None else float(system.memory_Bps)
+    return Speeds(
+        core_flops=float(system.core_flops),
+        memory_Bps=memory_Bps,
+        network_Bps=float(system.network_Bps),
+        latency_s=system.latency_s,
+        inside_Bps=memory_Bps,
+        inside_is_network=inside_is_network,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program of the paper's table, as the kernel that this project runs for it, on a machine."""
+
+    app: str
+    n: int
+    system: MulticoreCluster
+    inside_is_network: bool = False  # True: messages within a node go over its link
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The kernel on one rank; UserError if there is none, or if it does not take the size."""
+        return kernel_problem(self.app, self.n)
+
+    @property
+    def counted(self) -> Counted:
+        """The counts of the kernel."""
+        return COUNTED[self.problem.name]
+
+    @cached_property
+    def operations(self) -> float:
+        """#op of the kernel."""
+        return self.counted.operations(dict(self.problem.params))
+
+    def path(self, q: int, p: int, *, bytes_per_operation: float | None = None) -> Path | None:
+        """Return the path on q cores of each of p nodes; None where the kernel does not run on so many ranks."""
+        if not self.problem.allows(q * p):
+            return None
+        params = dict(self.problem.params)
+        if self.problem.name == "hpl":
+            params["grid_rows"] = square_rows(q * p)
+        return self.counted.path(params, q, p, bytes_per_operation=bytes_per_operation)
+
+    def surface(self, *, overlap: bool = False, bytes_per_operation: float | None = None) -> Surface:
+        """Return the surface of efficiency; it is 0 where the kernel does not run on so many ranks."""
+        on, operations = speeds(self.system, inside_is_network=self.inside_is_network), self.operations
+
+        @lru_cache(_KEPT)
+        def terms(q: int, p: int) -> tuple[float, float]:
+            found = self.path(q, p, bytes_per_operation=bytes_per_operation)
+            if found is None:
+                return 0.0, float("inf")
+            ideal_s = operations / (q * p * on.core_flops)
+            memory_s = found.memory_s(on)
+            return memory_s / ideal_s, (found.time_s(on) - memory_s) / ideal_s - 1
+
+        return Surface(_of_whole(lambda q, p: terms(q, p)[0]), _of_whole(lambda q, p: terms(q, p)[1]), overlap, SOURCE)
+
+
+def _of_whole(function: Callable[[int, int], float]) -> Callable[[npt.ArrayLike, npt.ArrayLike], np.ndarray]:
+    """Return a function of whole numbers as one of arrays."""
+    each = np.vectorize(lambda q, p: function(round(q), round(p)), otypes=[float])
+    return lambda q, p: each(q, p)

@@ -1,0 +1,127 @@
+"""Advise shares: every node gets data in proportion to the speed that HCF's probe shows for its cluster.
+
+HCF's factor, eq. (4) of its paper, is the speed of a cluster's node over that of the slowest one.  Shares in proportion
+to it make eq. (5) equal on all nodes, so that none waits for another's computation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from apps.spec.target import Target
+from apps.traffic import work_shares
+from predictor.answers.answers import Answer, predict
+from predictor.base import EvidenceRequest, Gatherer, OutOfRange, Predictor
+from predictor.hcf import HCF_CONSTANT, Probe, read_probe
+
+_ROUNDING = 1e-12  # relative
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The advised shares of a target, and what a predictor says of them."""
+
+    equal: Answer  # of the target, divided evenly
+    advised: Answer
+    probe: Probe
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Part of the work of each cluster, as the cuts of the data leave it."""
+        return by_cluster(self.advised.target, work_shares(self.advised.target.problem, self.advised.target.nranks))
+
+    def asked(self) -> dict[str, float]:
+        """Return the part of each cluster before the data are cut, for --shares."""
+        return by_cluster(self.advised.target, self.advised.target.problem.shares)
+
+
+def by_cluster(target: Target, of_ranks: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """Return the sum over the ranks of each cluster in use."""
+    sums: dict[str, float] = {}
+    for host, value in zip(target.placement, of_ranks, strict=True):
+        name = target.platform.cluster_of(host).name
+        sums[name] = sums.get(name, 0.0) + float(value)
+    return sums
+
+
+def idle_s(target: Target, compute_s: Sequence[float]) -> dict[str, float]:
+    """Return for each cluster how long its ranks wait, on average, for the one that computes longest, s."""
+    ranks = Counter(target.platform.cluster_of(host).name for host in target.placement)
+    longest_s = max(compute_s)
+    waits_s = {name: longest_s - total / ranks[name] for name, total in by_cluster(target, compute_s).items()}
+    return {name: wait_s if wait_s > _ROUNDING * longest_s else 0.0 for name, wait_s in waits_s.items()}
+
+
+def compute_times(probe: Probe, target: Target) -> list[float]:
+    """Return the predicted computation time of each rank, s: eq. (5), with the rank's share of the work."""
+    parts = work_shares(target.problem, target.nranks)
+    whole_s = probe.NCT  # times the probe's time of a cluster: the time that one of its nodes takes for all the work
+    clusters = (target.platform.cluster_of(host).name for host in target.placement)
+    slow = _slowness(target)
+    return [
+        float(part) * whole_s * probe.Tcp_s[name] * slower
+        for part, name, slower in zip(parts, clusters, slow, strict=True)
+    ]
+
+
+def advised_target(target: Target, probe: Probe) -> Target:
+    """Return the target with the advised shares.
+
+    Raises:
+        OutOfRange: A rank of the probe computes nothing.
+        KernelError: The kernel divides its data evenly only.
+    """
+    names = [target.platform.cluster_of(host).name for host in target.placement]
+    idle = sorted(name for name in set(names) if not probe.Tcp_s[name] > 0)
+    if idle:
+        raise OutOfRange(
+            f"shares, probe of {target.problem} on {target.platform.name}",
+            f"its rank on cluster {idle[0]} computes nothing, so that the nodes' speed is unknown",
+            "Give a larger problem, or --compute injected",
+        )
+    speeds = [1 / (probe.Tcp_s[name] * slow) for name, slow in zip(names, _slowness(target), strict=True)]
+    return replace(target, problem=target.problem.divided(speeds))
+
+
+def _slowness(target: Target) -> list[float]:
+    """Return by rank how much longer it computes because its host has more ranks than cores."""
+    ranks = Counter(target.placement)
+    return [max(1.0, ranks[host] / target.platform.host(host).cores) for host in target.placement]
+
+
+def probe_request(target: Target) -> EvidenceRequest:
+    """Return the request for the probe: a run on one node of each cluster, divided evenly."""
+    return HCF_CONSTANT.requests([target])[0]
+
+
+def advise(target: Target, model: Predictor, broker: Gatherer) -> Advice:
+    """Return the advised shares of a target that is divided evenly.
+
+    Args:
+        target: The target.
+        model: Predicts both times.
+        broker: Gathers the evidence.
+
+    Raises:
+        UserError: As in ``advised_target``, or the evidence cannot be gathered.
+    """
+    target = replace(target, problem=target.problem.evenly)
+    (evidence,) = broker.gather([probe_request(target)])
+    probe = read_probe(evidence)
+    equal, advised = predict(model, [target, advised_target(target, probe)], broker)
+    return Advice(equal, advised, probe)
+
+
+def lines_of_file(shares: Mapping[str, float]) -> str:
+    """Return the text of a file for --shares.
+
+    >>> print(lines_of_file({"left": 0.25, "right": 0.75}), end="")
+    cluster,share
+    left,0.25
+    right,0.75
+    """
+    return "".join(["cluster,share\n", *(f"{name},{share:.6g}\n" for name, share in shares.items())])

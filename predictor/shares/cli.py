@@ -1,0 +1,217 @@
+"""Advise how a kernel's data should be divided among clusters of unequal speed, and predict what that gains.
+
+The speeds come from a run on one node of each cluster (docs/planning/shares.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
+from apps.arguments.exit_status import exit_status
+from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.programs.problem import Problem
+from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.traffic import check
+from platforms.arguments import (
+    add_placement_arguments,
+    add_platform_arguments,
+    placement_from_arguments,
+    platform_from_arguments,
+)
+from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import UserError
+from platforms.files.writing import check_writable, write_text
+from platforms.terminal.progress import doing
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
+from platforms.terminal.table import Cell, table_lines
+from platforms.terminal.width import add_wide_argument
+from predictor.answers.answers import names
+from predictor.base import Prediction, Predictor, takes
+from predictor.defaults.choice import default_predictors
+from predictor.evidence.broker import Broker
+from predictor.registry import predictor
+from predictor.shares.advice import Advice, advise, compute_times, idle_s, lines_of_file, probe_request
+
+_SHARED = ("cg", "mg", "lu")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options ask for."""
+
+    targets: tuple[Target, ...]  # divided evenly
+    model: Predictor
+    settings: Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
+    add_platform_arguments(parser)
+    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(_SHARED)} (default: all)")
+    add_problem_arguments(parser, default_class="B")
+    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
+    add_placement_arguments(parser)
+    parser.add_argument(
+        "--predictor", metavar="NAME",
+        help="predicts both times: structural, hcf-constant, hcf, hcf-printed, dpgraph or dpgraph-known (default: "
+        "structural)",
+    )  # fmt: skip
+    add_settings_arguments(parser, programs=False)
+    add_runner_arguments(parser)
+    add_dry_run_argument(parser)
+    parser.add_argument(
+        "--write", metavar="FILE.csv", help="write the advised shares there, for --shares; goes with one --app"
+    )
+    add_wide_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m predictor.shares", description=__doc__, epilog=f"docs/planning/shares.md. {EXIT_STATUSES}"
+    )
+    add_arguments(parser)
+    return parser
+
+
+def asked_from_arguments(args: argparse.Namespace) -> Asked:
+    """Return the targets, the predictor and the settings.
+
+    Raises:
+        UserError: The options do not fit together; or a kernel has equal shares only.
+    """
+    apps = list(_SHARED) if args.app is None else names(args.app, "--app")
+    if args.write is not None:
+        if len(apps) > 1:
+            raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
+        check_writable("--write", args.write)
+    problems = [_unequal(problem_from_arguments(args, app, default_class="B")) for app in apps]
+    settings = settings_from_arguments(args)
+    with doing("reading the platform"):
+        platform = platform_from_arguments(args)
+    placement = placement_from_arguments(args, platform, args.ranks)
+    targets = tuple(Target(one, platform, placement) for one in problems)
+    for target in targets:
+        check(target.problem, target.nranks)
+        settings.spec(target)  # raises an error for impossible settings before anything runs
+    model = default_predictors(targets[0])[0] if args.predictor is None else predictor(args.predictor)
+    if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
+        remedy = "Give structural, hcf-constant, hcf, hcf-printed, dpgraph or dpgraph-known"
+        raise UserError(f"--predictor {model.name}", "the model divides the work evenly among the ranks", remedy)
+    return Asked(targets, model, settings)
+
+
+def _unequal(asked: Problem) -> Problem:
+    """Return the problem if its kernel takes unequal shares; raise KernelError if not."""
+    asked.divided([1.0])
+    return asked
+
+
+def _one_share(target: Target) -> Problem:
+    return target.problem.divided([1.0] * target.nranks)
+
+
+def _run(args: argparse.Namespace) -> int:
+    asked = asked_from_arguments(args)
+    said = Cautions()
+    said.say(*cautions(asked.settings))
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(asked.settings, asked.targets)], [asked.model], truths=False))
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        broker = Broker.of(asked.settings, asked.targets, runner)
+        runner.start(broker.specs([probe_request(target) for target in asked.targets]))
+        found = [advise(target, asked.model, broker) for target in asked.targets]
+    if args.write is not None:
+        write_text("--write", args.write, lines_of_file(found[0].asked()))
+    if args.json:
+        print(json.dumps({"advice": [to_json(one) for one in found], "cautions": said.lines()}))
+    else:
+        print("\n\n".join("\n".join([*text_lines(one, wide=args.wide), *written_lines(args)]) for one in found))
+    said.say_all()
+    return 0
+
+
+def written_lines(args: argparse.Namespace) -> list[str]:
+    """Return a line that tells how to use the file that was written, if one was."""
+    return [] if args.write is None else folded_lines([f"the shares are in {args.write}: give --shares {args.write}"])
+
+
+def text_lines(advice: Advice, *, wide: bool) -> list[str]:
+    """Return a table by cluster, and a sentence."""
+    equal, advised = advice.equal.target, advice.advised.target
+    before, after = compute_times(advice.probe, equal), compute_times(advice.probe, advised)
+    waits, waits_then = idle_s(equal, before), idle_s(advised, after)
+    rows: list[list[str | Cell]] = [["cluster", "ranks", "equal %", "advised %", "idle, equal", "idle, advised"]]
+    nodes: dict[str, int] = {}
+    for host in equal.placement:
+        name = equal.platform.cluster_of(host).name
+        nodes[name] = nodes.get(name, 0) + 1
+    for name, share in advice.shares.items():
+        even = 100 * nodes[name] / equal.nranks
+        times = [duration(one, like_s=max(before)) for one in (waits[name], waits_then[name])]
+        rows.append([name, str(nodes[name]), f"{even:.1f}", f"{100 * share:.1f}", *times])
+    return [str(equal), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines([_sentence(advice)])]
+
+
+def _sentence(advice: Advice) -> str:
+    """Return what the predictor says, or why it says nothing."""
+    made = [one.prediction for one in (advice.equal, advice.advised)]
+    if made[0] is None or made[1] is None:
+        return f"{advice.equal.predictor} has no answer: {advice.equal.refusal or advice.advised.refusal}"
+    return f"predicted by {advice.equal.predictor}: {gain_text(made[0].time_s, made[1].time_s)}"
+
+
+def gain_text(equal_s: float, advised_s: float) -> str:
+    """Return both times and what the shares gain.
+
+    >>> gain_text(4.0, 3.0)
+    '4.00 s with equal shares, 3.00 s with the advised ones, 25.0 % less'
+    """
+    gain_pct = 100 * (1 - advised_s / equal_s) if equal_s else 0.0
+    change = "less" if gain_pct >= 0 else "more"
+    times = [duration(one, like_s=equal_s) for one in (equal_s, advised_s)]
+    return f"{times[0]} with equal shares, {times[1]} with the advised ones, {abs(gain_pct):.1f} % {change}"
+
+
+def to_json(advice: Advice) -> dict[str, Any]:
+    """Return the advice as JSON values, in SI units."""
+    equal, advised = advice.equal.target, advice.advised.target
+    before, after = compute_times(advice.probe, equal), compute_times(advice.probe, advised)
+
+    def said(made: Prediction | None) -> dict[str, Any] | None:
+        return None if made is None else {"time_s": made.time_s, "flags": list(made.flags)}
+
+    return {
+        "platform": equal.platform.name,
+        "app": equal.problem.name,
+        "class": equal.problem.label,
+        "ranks": equal.nranks,
+        "shares": advice.asked(),
+        "work_shares": advice.shares,
+        "idle_equal_s": idle_s(equal, before),
+        "idle_advised_s": idle_s(advised, after),
+        "predictor": advice.equal.predictor,
+        "equal": said(advice.equal.prediction),
+        "advised": said(advice.advised.prediction),
+        "out_of_range": advice.equal.refusal or advice.advised.refusal,
+        "evidence": [asdict(one.cost) | {"id": one.id, "kind": one.request.kind} for one in advice.advised.evidence],
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -1,0 +1,164 @@
+"""Simulate equal and advised shares of a kernel's data, and say what the advice gains.
+
+The advice is that of python -m predictor.shares; --search compares it with the best of all choices in steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from apps.arguments.dry_run import print_plan
+from apps.arguments.exit_status import exit_status
+from apps.arguments.runner import runner_from_arguments
+from apps.arguments.settings import cautions
+from apps.results.cautions import Cautions
+from apps.results.record import RunRecord
+from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import UserError
+from platforms.files.writing import write_text
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, percent
+from platforms.terminal.table import Cell, table_lines
+from platforms.wording import number_of
+from predictor.evidence.broker import Broker
+from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
+from predictor.shares.cli import Asked, add_arguments, asked_from_arguments, gain_text, to_json, written_lines
+from validation.presentation.tables import error_cell
+from validation.shares.search import Searched, number_of_choices, searched
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An advice with the simulated runs."""
+
+    advice: Advice
+    equal: RunRecord
+    advised: RunRecord
+    best: Searched | None  # None: there was no search
+
+    @property
+    def loss_pct(self) -> float | None:
+        """How much longer the advised shares take than the best of the search, %; None without a search."""
+        return None if self.best is None else 100 * (self.advised.time_s / self.best.time_s - 1)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m validation.shares", description=__doc__, epilog=f"docs/planning/shares.md. {EXIT_STATUSES}"
+    )
+    add_arguments(parser)
+    parser.add_argument(
+        "--search", type=float, metavar="PCT",
+        help="also simulate every choice of one share for each cluster in steps of PCT %% of the work, such as 5",
+    )  # fmt: skip
+    return parser
+
+
+def _steps(args: argparse.Namespace) -> int | None:
+    """Return the number of steps of the search; None: there is none."""
+    if args.search is None:
+        return None
+    steps = round(100 / args.search) if 0 < args.search <= 50 else 0
+    if not steps or abs(steps * args.search - 100) > 1e-6:
+        raise UserError(f"--search {args.search:g}", "100 is not a multiple of it", "Give for example 5 or 10")
+    return steps
+
+
+def _run(args: argparse.Namespace) -> int:
+    steps = _steps(args)
+    asked = asked_from_arguments(args)
+    for target in asked.targets if steps is not None else ():
+        number_of_choices(target, steps or 0)
+    said = Cautions()
+    said.say(*cautions(asked.settings))
+    if args.dry_run:
+        return _print_plan(args, asked, steps)
+    found = []
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        runner.start(asked.settings.spec(target) for target in asked.targets)
+        broker = Broker.of(asked.settings, asked.targets, runner)
+        for target in asked.targets:
+            advice = advise(target, asked.model, broker)
+            equal, advised = (runner.record(asked.settings.spec(one.target)) for one in (advice.equal, advice.advised))
+            best = None if steps is None else searched(target, asked.settings, runner, steps=steps)
+            found.append(Compared(advice, equal, advised, best))
+    if args.write is not None:
+        write_text("--write", args.write, lines_of_file(found[0].advice.asked()))
+    if args.json:
+        print(json.dumps({"compared": [_to_json(one) for one in found], "cautions": said.lines()}))
+    else:
+        print("\n\n".join("\n".join([*_lines(one, wide=args.wide), *written_lines(args)]) for one in found))
+    said.say_all()
+    return 0
+
+
+def _print_plan(args: argparse.Namespace, asked: Asked, steps: int | None) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from dataclasses import replace
+
+    from apps.runs.plan import Other, wall_s
+    from predictor.evidence.plan import planned
+
+    plan = planned([(asked.settings, asked.targets)], [asked.model], truths=True)
+    others = [Other("run with the advised shares", "runs with the advised shares", len(asked.targets), 0.0)]
+    if steps is not None:
+        counts = [number_of_choices(target, steps) for target in asked.targets]
+        each = [wall_s([asked.settings.spec(target)], 1) for target in asked.targets]
+        time_s = sum(count * one for count, one in zip(counts, each, strict=True))
+        others.append(Other("choice of the search", "choices of the search", sum(counts), time_s))
+    return print_plan(args, replace(plan, others=tuple(others)))
+
+
+def _lines(one: Compared, *, wide: bool) -> list[str]:
+    """Return a table by cluster, and sentences."""
+    target, then = one.advice.equal.target, one.advice.advised.target
+    waits, waits_then = idle_s(target, one.equal.compute_s), idle_s(then, one.advised.compute_s)
+    searched_head = ["best %"] if one.best else []
+    rows: list[list[str | Cell]] = [["cluster", "advised %", *searched_head, "idle, equal", "advised"]]
+    for name, share in one.advice.shares.items():
+        best = [f"{100 * one.best.shares[name]:.1f}"] if one.best else []
+        times = [duration(value, like_s=one.equal.time_s) for value in (waits[name], waits_then[name])]
+        rows.append([name, f"{100 * share:.1f}", *best, *times])
+    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}"]
+    errors = [_error(answer.prediction, record) for answer, record in _answers(one)]
+    said.append(f"{one.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones")
+    if one.best is not None:
+        best_s = duration(one.best.time_s, like_s=one.equal.time_s)
+        said.append(
+            f"the best of {number_of(one.best.choices, 'simulated choice')} takes {best_s}; with the advised shares "
+            f"the time is {percent(one.loss_pct, signed=True)} % off"
+        )
+    return [str(target), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines(said)]
+
+
+def _answers(one: Compared) -> list[tuple[Any, RunRecord]]:
+    return [(one.advice.equal, one.equal), (one.advice.advised, one.advised)]
+
+
+def _error(prediction: Any, record: RunRecord) -> str:
+    if prediction is None:
+        return "none, for there is no answer,"
+    return f"{error_cell(100 * (prediction.time_s / record.time_s - 1))} %"
+
+
+def _to_json(one: Compared) -> dict[str, Any]:
+    target, then = one.advice.equal.target, one.advice.advised.target
+    return {
+        **to_json(one.advice),
+        "simulated_equal_s": one.equal.time_s,
+        "simulated_advised_s": one.advised.time_s,
+        "simulated_idle_equal_s": idle_s(target, one.equal.compute_s),
+        "simulated_idle_advised_s": idle_s(then, one.advised.compute_s),
+        "search": None if one.best is None else asdict(one.best),
+        "loss_pct": one.loss_pct,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -1,0 +1,87 @@
+"""Search for the best shares: one for each cluster, in equal steps, all simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from apps.arguments.shares import shared_evenly
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.errors import UserError
+
+MOST_CHOICES = 20_000
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The best of all choices."""
+
+    shares: dict[str, float]  # by cluster; their sum is 1
+    time_s: float
+    choices: int  # number of simulated choices
+
+
+def choices(count: int, steps: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to give each of ``count`` clusters at least one of so many steps.
+
+    >>> list(choices(2, 4))
+    [(1, 3), (2, 2), (3, 1)]
+    """
+    if count == 1:
+        yield (steps,)
+        return
+    for first in range(1, steps - count + 2):
+        for rest in choices(count - 1, steps - first):
+            yield (first, *rest)
+
+
+def number_of_choices(target: Target, steps: int) -> int:
+    """Return how many choices a search would simulate.
+
+    Raises:
+        UserError: There are none, or more than MOST_CHOICES.
+    """
+    count = len(_clusters(target))
+    found = 0
+    for found, _ in enumerate(choices(count, steps), 1):
+        if found > MOST_CHOICES:
+            raise UserError("--search", f"more than {MOST_CHOICES} choices", "Give a larger step")
+    if not found:
+        raise UserError("--search", f"fewer steps than the {count} clusters", "Give a smaller step")
+    return found
+
+
+def searched(target: Target, settings: Settings, runner: Runner, *, steps: int) -> Searched:
+    """Simulate every choice of shares and return the best one.
+
+    Args:
+        target: The target, divided evenly.
+        settings: How the runs are made.
+        runner: Makes the runs.
+        steps: Number of equal steps that the clusters share.
+
+    Raises:
+        UserError: As in ``number_of_choices``.
+    """
+    number_of_choices(target, steps)
+    names = _clusters(target)
+    every = [{name: one / steps for name, one in zip(names, way, strict=True)} for way in choices(len(names), steps)]
+    specs = [settings.spec(with_shares(target, shares)) for shares in every]
+    runner.start(specs)
+    times_s = [runner.record(spec).time_s for spec in specs]
+    best = min(range(len(times_s)), key=times_s.__getitem__)
+    return Searched(every[best], times_s[best], len(times_s))
+
+
+def with_shares(target: Target, shares: dict[str, float]) -> Target:
+    """Return the target with these shares of the clusters, each divided evenly among its ranks."""
+    places = [target.platform.cluster_of(host).name for host in target.placement]
+    return replace(target, problem=target.problem.divided(shared_evenly(places, shares)))
+
+
+def _clusters(target: Target) -> list[str]:
+    """Return the clusters in use, in rank order."""
+    return list(Counter(target.platform.cluster_of(host).name for host in target.placement))
