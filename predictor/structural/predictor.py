@@ -124,7 +124,7 @@ def _check_traffic(target: Target, where: str) -> None:
     except KernelError as err:
         raise OutOfRange(where, err.problem, err.remedy) from err
     probe = probe_placement(target.platform)
-    if not accepts(problem, len(probe)):
+    if not accepts(problem.evenly, len(probe)):
         reason = f"the probe, one rank on each of {number_of(len(probe), 'cluster')}, is refused by {problem.name}"
         raise OutOfRange(where, reason, _RECORD)
 
