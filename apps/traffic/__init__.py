@@ -1,9 +1,10 @@
 """The declared traffic of kernels: what they compute and send on any number of ranks, without running them.
 
-The declarations are equal to the kernels' own traffic, rank by rank, which is a test.
+The declarations are equal to the kernels' own traffic, rank by rank, which is a test.  That of IS, whose messages
+depend on its keys, is the expected one.
 
-Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``accepts``, ``steps.Traffic``; ``bt.METHOD`` and
-``sp.METHOD``.
+Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``describes``, ``accepts``, ``steps.Traffic``;
+``bt.METHOD`` and ``sp.METHOD``.
 """
 
 from __future__ import annotations
@@ -24,14 +25,21 @@ if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not nee
     from apps.traffic.steps import Traffic
 
 DECLARED = ("bt", "cg", "ep", "ft", "lu", "mg", "sp")
+EXPECTED = ("is",)  # the messages depend on the data, and those that are to be expected are declared, for predictors
 # Declared too, but not for predictors and the engine s4u: its ranks start without the barrier that these begin with.
 _WITHOUT_BARRIER = ("dt",)
 _KEPT = 256
+_MODULES = {"is": "sorting"}  # of kernels whose name is a word of Python
 
 
 def declares(problem: Problem) -> bool:
     """Return whether the traffic of this problem is declared for predictors and the engine s4u."""
     return problem.program is None and problem.name in DECLARED
+
+
+def describes(problem: Problem) -> bool:
+    """Return whether predictors know the traffic of this problem, exactly or as it is to be expected."""
+    return declares(problem) or (problem.program is None and problem.name in EXPECTED)
 
 
 def check(problem: Problem, nranks: int) -> None:
@@ -113,7 +121,7 @@ def work_shares(problem: Problem, nranks: int) -> npt.NDArray[np.float64]:
 
 def _declaration(problem: Problem) -> ModuleType:
     """Return the module that declares the traffic of a problem's kernel."""
-    if not declares(problem) and (problem.program is not None or problem.name not in _WITHOUT_BARRIER):
-        known = f"Known: {', '.join(DECLARED)}"
+    if not describes(problem) and (problem.program is not None or problem.name not in _WITHOUT_BARRIER):
+        known = f"Known: {', '.join((*DECLARED, *EXPECTED))}"
         raise KernelError(f"traffic of {problem.name}", "the kernel's messages are not declared", known)
-    return import_module(f"apps.traffic.{problem.name}")
+    return import_module(f"apps.traffic.{_MODULES.get(problem.name, problem.name)}")

@@ -15,6 +15,7 @@ from apps.traffic.steps import AllToAll, Collective, Compute, Split, Step, Traff
 
 _POINT_BYTES = 16
 _MOST_POINTS, _MOST_ITERATIONS = 1 << 14, 25  # along an axis; of a run
+_MOST_OWN = (1 << 31) - 1  # of a rank: MPI's counts are C's integers
 # Operations of N points: N (per_point + per_log ln N), before the iterations and in each (apps/kernels/ft/ft.c).
 _BEFORE, _EACH = (14.8157, 7.19641), (5.23518, 7.21113)
 
@@ -100,6 +101,9 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
     if not _grids((nx, ny, nz), nranks):
         need = f"more than {nz} must be a product of a number up to {min(nx, ny)} and one up to {nz}"
         return f"{nranks} ranks cannot share {nx} x {ny} x {nz} points: {need}"
+    largest = max(int(own[0]) for own in _layout((nx, ny, nz), nranks).points)  # rank 0 owns the most
+    if nranks > 1 and largest > _MOST_OWN:
+        return f"{nranks} ranks would own {largest} points each, but MPI counts at most {_MOST_OWN} of them"
     return None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -103,10 +104,7 @@ def _factors(nranks: int) -> tuple[int, list[int]]:
 
 
 def _cuts(square: int, odd: list[int], spared: tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, z = (
-        square * int(np.prod([prime for prime, axis in zip(odd, spared, strict=True) if axis != own], dtype=np.int64))
-        for own in range(3)
-    )
+    x, y, z = (square * prod(prime for prime, axis in zip(odd, spared, strict=True) if axis != own) for own in range(3))
     return x, y, z
 
 

@@ -32,8 +32,8 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--app", metavar="NAME", type=str.lower,
-        help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, ft, "
-        "is, ep",
+        help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, bt, "
+        "sp, ft, is, ep",
     )  # fmt: skip
     parser.add_argument("--n", type=int, metavar="N", help="size, of a program of the paper's table")
     parser.add_argument("--class", dest="preset", metavar="C", help="class, of a NAS kernel")

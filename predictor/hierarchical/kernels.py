@@ -18,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.programs.kernel import named_kernel
+from apps.traffic import bt, sp
+from apps.traffic.adi import Method
+from apps.traffic.tiles import cut_for
 from platforms.errors import UserError
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.model import DERIVED
@@ -179,6 +182,34 @@ def _lu_messages(a: Params, p: int) -> float:
     return float(a["itmax"] * 2 * (a["n"] - 2 + cuts)) if cuts else 0.0
 
 
+def _adi_operations(method: Method) -> Callable[[Params], float]:
+    return lambda a: float(a["niter"] * method.official_flops(float(a["n"])))
+
+
+def _adi_bytes(method: Method) -> Callable[[Params, int], float]:
+    """Return #x of BT or SP: per cut two layers of 5 numbers in each direction, and the lines of both passes.
+
+    BT's messages have room for a point more along each axis of a tile, SP's have the unknowns alone.
+    """
+
+    def exchanged_bytes(a: Params, p: int) -> float:
+        n, cuts = int(a["n"]), cut_for(p).cuts
+        passed = 0
+        for axis in range(3):
+            one, other = (cuts[across] for across in range(3) if across != axis)
+            lines = one * other * (n // one + 1) * (n // other + 1) if method.whole else (n - 2) ** 2
+            passed += (cuts[axis] - 1) * 8 * (method.up + method.down) * lines
+        return float(a["niter"] * (sum(side - 1 for side in cuts) * 2 * 2 * 40 * n**2 + passed))
+
+    return exchanged_bytes
+
+
+def _adi_messages(a: Params, p: int) -> float:
+    """Return the messages that wait for each other: the halo, all at once, and one per cut in each of six passes."""
+    cuts = sum(side - 1 for side in cut_for(p).cuts)
+    return float(a["niter"] * (1 + 2 * cuts)) if cuts else 0.0
+
+
 def _ft_points(a: Params) -> int:
     return int(a["nx"] * a["ny"] * a["nz"])
 
@@ -205,6 +236,8 @@ KERNELS: Mapping[str, Kernel] = {
         Kernel("cg", _cg_operations, _cg_bytes, _cg_messages),
         Kernel("mg", lambda a: 58.0 * a["n"] ** 3 * a["nit"], _mg_bytes, _mg_messages),
         Kernel("lu", _lu_operations, _lu_bytes, _lu_messages),
+        Kernel("bt", _adi_operations(bt.METHOD), _adi_bytes(bt.METHOD), _adi_messages),
+        Kernel("sp", _adi_operations(sp.METHOD), _adi_bytes(sp.METHOD), _adi_messages),
         Kernel("ft", _ft_operations, _ft_bytes, lambda a, p: (a["niter"] + 1) * (p - 1)),
         Kernel(
             "is",

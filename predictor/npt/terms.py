@@ -31,6 +31,7 @@ RANKS: Mapping[str, Function] = {
     "1/P": lambda P: 1 / P,
     "P^(-1/2)": lambda P: P ** (-1 / 2),
     "P^(-2/3)": lambda P: P ** (-2 / 3),
+    "sqrt P": np.sqrt,
     "log P": np.log,
 }
 

@@ -18,12 +18,15 @@ from apps.probes.network.measure import Measurement
 from apps.traffic.steps import Exchange
 from predictor.network.survey import HostsByCluster
 from predictor.structural.paths import Paths, PlaceOfLinks
+from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened, rounds
 from predictor.structural.sharing import share
 from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
 
 # Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
 _UNSHARED = 0.002
+# Relative: a link is seen that explains the end of an experiment better than this, if the others explain it worse.
+_SEEN = 0.02
 # Flows that share a link get rates about in inverse proportion to their round-trip times; the time of a message of this
 # size (some packets) stands for the round-trip time.
 _PENALTY_BYTES = 9000
@@ -123,6 +126,8 @@ class _Fit:
         for c in count:
             self._fit_shared(("outside", self.clusters[c]), None, [self.at.outside(c)])
         for c in count:
+            self._fit_mixed(c)
+        for c in count:
             self._fit_self(c)
         return Ground(tuple(self.host), self.lines, self.paths)
 
@@ -177,6 +182,23 @@ class _Fit:
         if took_s > (1 + _UNSHARED) * self._modelled_s(name)[flows].max():
             self.paths.capacity_Bps[links] = len(flows) * LARGE_BYTES / took_s
 
+    def _fit_mixed(self, c: int) -> None:
+        """Fit the link to outside as one that messages inside a cluster use too, if these did not fill a link alone."""
+        name, link = ("mixed", self.clusters[c]), self.at.inside(c)
+        if name not in self.experiments or self.paths.capacity_Bps[link] < np.inf:
+            return
+        # Messages inside begin to move earlier than the others, so that the date of the last arrival counts.
+        rows = [self._row_of(message) for message in self.experiments[name]]
+        end_s = (self.paths.latency_s[rows, 0] + self._measured_s(name)).max()
+        others = [self.at.outside(c), *(self.at.both_ways(c, d) for d in range(len(self.clusters)) if d != c)]
+        distance_s = {}
+        for capacity_Bps in {np.inf, *self.paths.capacity_Bps[others].tolist()}:
+            self.paths.capacity_Bps[link] = capacity_Bps
+            distance_s[capacity_Bps] = abs(self._modelled_end_s(name) - end_s)
+        best_Bps = min(distance_s, key=lambda capacity_Bps: (distance_s[capacity_Bps], capacity_Bps))
+        known = distance_s[best_Bps] < _SEEN * end_s < distance_s[np.inf]
+        self.paths.capacity_Bps[link] = best_Bps if known else np.inf
+
     def _flows(self, name: LoadName, between: tuple[int, int] | None) -> np.ndarray:
         """Return the places of an experiment's messages between two clusters, in either direction."""
         ends = [sorted(self.cluster[list(self._ends(message))].tolist()) for message in self.experiments.get(name, ())]
@@ -199,20 +221,40 @@ class _Fit:
 
     def _modelled_s(self, name: LoadName) -> np.ndarray:
         """Return the same times according to the links known so far."""
-        messages = self.experiments[name]
-        load = Exchange.of(((*self._ends(message), LARGE_BYTES) for message in messages), at_once=True)
-        modelled_s = np.empty(len(messages))
+        load = self._load(name)
+        modelled_s = np.empty(len(load.source))
         modelled_s[rounds(load.source)] = _flows_s(load, self.paths, len(self.host))
         return modelled_s
+
+    def _modelled_end_s(self, name: LoadName) -> float:
+        """Return the date at which the last message of an experiment arrives, according to the links known so far."""
+        return _end_s(self._load(name), self.paths, len(self.host))
+
+    def _load(self, name: LoadName) -> Exchange:
+        ends = (self._ends(message) for message in self.experiments[name])
+        return Exchange.of(((*pair, LARGE_BYTES) for pair in ends), at_once=True)
+
+
+def _end_s(load: Exchange, paths: Paths, hosts: int) -> float:
+    """Return the date at which the last message of one exchange between hosts arrives."""
+    schedule = flattened([[], [load], [], [], []], hosts)
+    host, protocol = np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8)
+    wide = _wide(paths)
+    shares = share(schedule, wide, host, protocol)
+    times_s, _ = runs(schedule, shares, protocol, np.zeros((1, hosts)), 1, network=(wide, host))
+    return float(times_s[0])
+
+
+def _wide(paths: Paths) -> Paths:
+    """Return the paths for a schedule of one size: it always has size 0, so the one that is sent comes second."""
+    return paths._replace(
+        latency_s=np.repeat(paths.latency_s, 2, axis=1), amount_bytes=np.repeat(paths.amount_bytes, 2, axis=1)
+    )
 
 
 def _flows_s(load: Exchange, paths: Paths, hosts: int) -> np.ndarray:
     """Return the times of the flows of one exchange between hosts."""
     schedule = flattened([[load], [], [], [], []], hosts)
-    # A schedule always has size 0, so the one size that is sent comes second.
-    wide = paths._replace(
-        latency_s=np.repeat(paths.latency_s, 2, axis=1), amount_bytes=np.repeat(paths.amount_bytes, 2, axis=1)
-    )
-    shares = share(schedule, wide, np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8))
+    shares = share(schedule, _wide(paths), np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8))
     flow_s: np.ndarray = shares.flow_s[0]
     return flow_s

@@ -18,9 +18,10 @@ from apps.errors import KernelError
 from apps.probes.network.measure import LateReceive
 from apps.programs.problem import Problem
 from apps.spec.target import Target
-from apps.traffic import DECLARED, declares, traffic
+from apps.traffic import DECLARED, EXPECTED, accepts, describes, traffic
 from platforms.model.placement import probe_placement
 from platforms.model.platform import Platform
+from platforms.wording import number_of
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, one_per_platform
 from predictor.structural.panels import NAME as PANELS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.structural.setting import Setting
 
 NAME = "structural"
+_RECORD = "Use a predictor that records, such as dpgraph"
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,8 @@ def check_range(target: Target) -> None:
     where = f"{NAME}, {target.problem.on(target.nranks)}"
     if follows(target.problem):
         check_panels(target, where)
-    elif not declares(target.problem):
-        problem = f"the messages of {target.problem.name} are not declared"
-        remedy = f"Use one of {', '.join((*DECLARED, PANELS))}, or a predictor that records, such as dpgraph"
-        raise OutOfRange(where, problem, remedy)
     else:
-        try:
-            traffic(target.problem, target.nranks)
-        except KernelError as err:
-            raise OutOfRange(where, err.problem, err.remedy) from err
+        _check_traffic(target, where)
     for host, ranks in Counter(target.placement).items():
         if ranks > 1 and ranks > target.platform.host(host).cores:
             problem = f"{ranks} ranks share the {target.platform.host(host).cores} cores of {host}"
@@ -113,6 +108,25 @@ def check_range(target: Target) -> None:
     if target.nodes == 1 and target.nranks > 1:
         problem = f"all ranks are on {target.placement[0]}"
         raise OutOfRange(where, problem, "Use at least two hosts, or another predictor")
+
+
+def _check_traffic(target: Target, where: str) -> None:
+    """Refuse a program whose traffic is not known, or that does not run on the target's ranks or on the probe's."""
+    problem = target.problem
+    if problem.program is None and problem.name == "dt":
+        reason = "dt has a rank for every node of its graph, so that there is no probe with one rank per cluster"
+        raise OutOfRange(where, reason, _RECORD)
+    if not describes(problem):
+        remedy = f"Use one of {', '.join(sorted((*DECLARED, *EXPECTED, PANELS)))}, or a predictor that records"
+        raise OutOfRange(where, f"the messages of {problem.name} are not declared", f"{remedy}, such as dpgraph")
+    try:
+        traffic(problem, target.nranks)
+    except KernelError as err:
+        raise OutOfRange(where, err.problem, err.remedy) from err
+    probe = probe_placement(target.platform)
+    if not accepts(problem.evenly, len(probe)):
+        reason = f"the probe, one rank on each of {number_of(len(probe), 'cluster')}, is refused by {problem.name}"
+        raise OutOfRange(where, reason, _RECORD)
 
 
 @dataclass(frozen=True)

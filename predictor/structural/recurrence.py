@@ -10,11 +10,14 @@ The evaluation is in C, in the folder ``native``.
 
 from __future__ import annotations
 
+from ctypes import Structure
+
 import numpy as np
 
 from predictor.native.layout import Layout
+from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
-from predictor.structural.sharing import LIBRARY, SCHEDULE, SHARES, Shares, parts
+from predictor.structural.sharing import LIBRARY, PATHS, PLACEMENTS, SCHEDULE, SHARES, Shares, parts
 
 _MOST_ITERATIONS = 14  # of each message: MOST_ITERATIONS of native/run.c and those before and after them
 
@@ -31,7 +34,13 @@ RUNS = Layout(
 
 
 def runs(
-    schedule: Schedule, shares: Shares, protocol: np.ndarray, s_per_flop: np.ndarray, iterations: int
+    schedule: Schedule,
+    shares: Shares,
+    protocol: np.ndarray,
+    s_per_flop: np.ndarray,
+    iterations: int,
+    *,
+    network: tuple[Paths, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the time of the whole program for each placement, and its possible error.
 
@@ -41,6 +50,8 @@ def runs(
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
         s_per_flop: Seconds per flop, placements x ranks.
         iterations: Number of iterations of the program, >= 1.
+        network: The paths and the hosts of ``share``: exchanges whose messages are all sent at once are then
+            evaluated as flows that begin when their ranks come.  None: they take the times of ``shares`` too.
 
     Returns:
         By placement, the time of the slowest rank from its own start, s; and the difference between the last two
@@ -53,12 +64,14 @@ def runs(
         UserError: The C files cannot be compiled.
     """
     times_s, drifts_s = np.empty(len(s_per_flop)), np.empty(len(s_per_flop))
-    given = (
-        SCHEDULE.filled(**schedule._asdict()),
-        SHARES.filled(**shares._asdict()),
-        RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s),
-    )
-    LIBRARY.call("structural_check_run", *given)
+    steps, found = SCHEDULE.filled(**schedule._asdict()), SHARES.filled(**shares._asdict())
+    given = RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s)
+    placed: tuple[Structure, Structure] | tuple[None, None] = (None, None)
+    if network is not None:
+        paths, hosts = network
+        placed = (PATHS.filled(**paths._asdict()), PLACEMENTS.filled(host=hosts, protocol=protocol))
+        LIBRARY.call("structural_check_share", steps, *placed, found)
+    LIBRARY.call("structural_check_run", steps, found, given)
     for part in parts(len(s_per_flop), _MOST_ITERATIONS * len(schedule.source)):
-        LIBRARY.call("structural_run", *given, iterations, part.start, part.stop)
+        LIBRARY.call("structural_run", steps, *placed, found, given, iterations, part.start, part.stop)
     return times_s, drifts_s

@@ -73,7 +73,8 @@ class Setting:
             cluster_s = cluster_s * [slowdown.get(name, 1.0) for name in self._cluster_names]
         s_per_flop = cluster_s[plan.paths.cluster[host]]
         shares = share(plan.schedule, plan.paths, host, plan.protocol)
-        times_s, drifts_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations)
+        network = (plan.paths, host)
+        times_s, drifts_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations, network=network)
         rank_s = plan.flops * s_per_flop
         answers = zip(targets, times_s.tolist(), drifts_s.tolist(), rank_s.tolist(), strict=True)
         return [

@@ -72,6 +72,14 @@ def loads(where: HostsByCluster) -> dict[LoadName, Load]:
         found["one way", number], found["two ways", number] = _one_way(pairs), _both_ways(pairs)
     if len(clusters) > 2:
         found |= {("outside", c): _both_ways(where.outside(c)) for c in clusters}
+    if len(clusters) > 1:
+        # The nodes of a cluster need not fill a link that they share among themselves, nor show whether their messages
+        # to one another use the link to outside.
+        found |= {
+            ("mixed", c): (*_one_way(where.ring(c)), *_both_ways(where.outside(c)))
+            for c, hosts in clusters.items()
+            if len(hosts) > 2
+        }
     return {name: load for name, load in found.items() if load}
 
 

@@ -8,13 +8,15 @@ import pytest
 
 from apps.errors import KernelError
 from apps.programs.kernel import kernel_names
-from apps.programs.problem import problem
-from apps.recording.events import Kind, Mark
+from apps.programs.problem import problem, sized_problem
+from apps.recording.events import Kind, Mark, Op
 from apps.runs.engines import run_iterations
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.traffic import DECLARED, accepts, traffic
+from apps.traffic.sorting import first_buckets
+from apps.traffic.split import split_start
 from apps.traffic.steps import AllToAll, Exchange, Sweep, totals
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -62,6 +64,19 @@ def check_totals(app, preset, ranks):
 )
 def test_declared_traffic_is_that_of_the_kernel(app, ranks):
     check_totals(app, "S", ranks)
+
+
+@pytest.mark.parametrize(
+    ("app", "ranks"),
+    [("bt", 4), ("cg", 6), ("ep", 12), ("lu", 2), ("mg", 6), ("sp", 4), pytest.param("ft", 64, marks=pytest.mark.slow)],
+)
+def test_declared_traffic_of_class_e_is_that_of_the_skeleton(app, ranks):
+    check_totals(app, "E", ranks)
+
+
+@pytest.mark.slow
+def test_expected_traffic_of_is_class_e_is_nearly_that_of_the_skeleton():
+    check_keys("E", 64, iterations=1)
 
 
 @pytest.mark.slow
@@ -116,6 +131,7 @@ def test_lu_on_two_ranks_by_hand():
         ("lu", 7, "7 ranks would form a grid of 7 x 1, which needs at least 14 points per direction, n is 12"),
         ("bt", 7, "7 ranks would cut the cube into 7 x 7 x 1 tiles, each of at least 2 points per direction, n is 12"),
         ("ep", 257, "257 ranks, but there are only 256 batches of pairs"),
+        ("is", 3121, "3121 ranks are too many: rank 0 needs more than 20 of the 65536 keys"),
         ("ft", 67, "67 ranks cannot share 64 x 64 x 64 points: more than 64 must be a product of a number up to 64 "),
     ],
 )
@@ -127,12 +143,46 @@ def test_numbers_of_ranks_that_a_kernel_refuses_have_no_traffic(app, ranks, refu
 
 def test_a_program_without_declaration_is_refused_with_the_known_ones():
     assert set(DECLARED) <= set(kernel_names())
-    with pytest.raises(KernelError, match=r"^traffic of is: .*Known: bt, cg, ep, ft, lu, mg, sp"):
-        traffic(problem("is", "S"), 4)
+    with pytest.raises(KernelError, match=r"^traffic of himeno: .*Known: bt, cg, ep, ft, lu, mg, sp, is"):
+        traffic(sized_problem("himeno", 32), 4)
 
 
 def test_one_rank_of_cg_sends_nothing():
     assert traffic(problem("cg", "S"), 1).totals(1).messages.sum() == 0
+
+
+def check_keys(preset, ranks, *, iterations):
+    """Compare the expected traffic of IS with that of the kernel, whose keys are drawn."""
+    spec = spec_of("is", preset, ranks)
+    record, declared = run_iterations(spec, iterations), traffic(spec.target.problem, ranks)
+    expected, params = declared.totals(iterations), dict(spec.target.problem.params)
+    for name, rounding in (("allreduce", 0), ("alltoall", 0), ("alltoallv", 4 * ranks)):  # bytes of a rank's arguments
+        calls, size_bytes = expected.collectives[Op[name.upper()]]
+        said = record.collectives[name]
+        assert calls.tolist() == [said["calls"]] * ranks
+        assert size_bytes == pytest.approx(np.array(said["bytes"]), abs=rounding * iterations)
+    # A fifth of an operation for each key received: the ranks' last buckets may be others, by one, if their shares of
+    # the keys nearly end with a bucket.  The fullest buckets, in the middle, have 8/3 times as many keys as the mean.
+    received = (np.array(record.rank_flops) - expected.flops) / 0.2 / iterations
+    assert np.abs(received).max() < 1.5 * 8 / 3 * params["total_keys"] / params["num_buckets"]
+    assert np.abs(received).mean() < 0.02 * params["total_keys"] / ranks
+
+
+@pytest.mark.parametrize(("preset", "ranks"), [("S", 5), ("W", 7), ("A", 12)])
+def test_expected_traffic_of_is_is_nearly_that_of_the_kernel(preset, ranks):
+    check_keys(preset, ranks, iterations=1)
+
+
+@pytest.mark.parametrize(("ranks", "counts"), [(4, [5, 1, 0, 6, 0, 0, 4, 8]), (3, [24, 0, 0, 0]), (5, [1, 1, 1, 17])])
+def test_ranks_take_whole_buckets_until_they_have_their_share(ranks, counts):
+    # The rule, bucket by bucket (docs/kernels/is.md): the next rank begins after a bucket that completes the share.
+    keys, first, taken = sum(counts), [0], 0
+    for bucket, count in enumerate(counts):
+        taken += count
+        if len(first) <= ranks and taken >= split_start(keys, ranks, len(first)):
+            first.append(bucket + 1)
+    taking = [*first, *[len(counts)] * ranks][:ranks]
+    assert first_buckets(np.cumsum(counts).astype(float), keys, ranks).tolist() == [*taking, len(counts)]
 
 
 def test_ft_on_more_ranks_than_planes_is_a_grid():

@@ -11,6 +11,8 @@ from apps.programs.own_program import UserProgram
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.traffic import traffic
+from apps.traffic.tiles import cut_for
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers.answers import predict
@@ -42,9 +44,9 @@ def test_operations_are_the_official_ones():
         assert counted / 1e6 == pytest.approx(float(row["mop_total"]), rel=1e-9)
 
 
-@pytest.mark.parametrize(("app", "rel"), [("cg", 2e-4), ("mg", 4e-3), ("lu", 1e-12)])
+@pytest.mark.parametrize(("app", "rel"), [("cg", 2e-4), ("mg", 4e-3), ("lu", 1e-12), ("bt", 1e-12), ("sp", 1e-12)])
 def test_bytes_between_nodes_of_one_rank_are_the_official_ones(app, rel):
-    iterations = {"cg": "niter", "mg": "nit", "lu": "itmax"}[app]
+    iterations = {"mg": "nit", "lu": "itmax"}.get(app, "niter")
     official = [row for row in rows("npb-traffic.csv") if row["bench"] == app]
     assert len(official) > 10
     for row in official:
@@ -53,6 +55,17 @@ def test_bytes_between_nodes_of_one_rank_are_the_official_ones(app, rel):
         assert KERNELS[app].exchanged_bytes(values, int(row["procs"])) == pytest.approx(
             sent * values[iterations], rel=rel
         )
+
+
+@pytest.mark.parametrize("app", ["bt", "sp"])
+@pytest.mark.parametrize("nodes", [2, 6, 12, 27, 30])
+def test_bytes_of_tiles_are_those_that_the_kernel_sends_on_other_numbers_of_nodes(app, nodes):
+    # Declared traffic is the kernel's own (tests/apps/test_traffic.py).
+    values, sent = params(app, "C"), traffic(problem(app, "C"), nodes).totals(1)
+    assert KERNELS[app].exchanged_bytes(values, nodes) == pytest.approx(sent.bytes.sum() * values["niter"], rel=1e-12)
+    # All messages of a rank but those of the halo wait for each other.
+    neighbours = 2 * sum(side > 1 for side in cut_for(nodes).cuts)
+    assert KERNELS[app].messages(values, nodes) == (sent.messages.max() - neighbours + 1) * values["niter"]
 
 
 def test_bytes_of_transpositions_are_the_official_ones_less_what_stays():

@@ -228,7 +228,7 @@ def test_fem_is_measured_where_its_iterations_are_known():
     assert not fem[0].fits(4)  # no divisor
 
 
-@pytest.mark.parametrize("app", ["cg", "ep", "ft", "lu", "mg"])
+@pytest.mark.parametrize("app", ["bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"])
 def test_ranks_that_a_kernel_refuses_are_not_measured(app):
     # What the kernel takes is declared, and equal to what it does (apps/traffic); class S has the least room.
     asked = problem(app, "S")

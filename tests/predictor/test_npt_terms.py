@@ -99,7 +99,7 @@ def test_the_nas_kernels_have_equations_and_sizes():
     with pytest.raises(UserError, match="declare the terms"):
         equations("mine")
     sizes = {name: nas_size(name, named_kernel(name).classes["A"]) for name in NAS}
-    assert sizes == {"cg": 14000, "mg": 256, "lu": 64, "ft": 256 * 256 * 128, "is": 2**23, "ep": 2**28}
+    assert sizes == {"cg": 14000, "mg": 256, "lu": 64, "bt": 64, "sp": 64, "ft": 2**23, "is": 2**23, "ep": 2**28}
     with pytest.raises(UserError, match="not a NAS kernel"):
         nas_size("hpl", {})
 

@@ -9,7 +9,7 @@ import pytest
 from three_clusters import three_clusters
 
 from apps.probes.network.measure import measure
-from apps.programs.problem import problem
+from apps.programs.problem import problem, sized_problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -82,6 +82,15 @@ def test_what_is_shared_shows_under_load():
     assert ground().paths.back == pytest.approx([0, BACK, 0], rel=0.01)
 
 
+def test_a_link_that_messages_inside_fill_only_together_with_those_to_outside_is_seen():
+    # Nine nodes of 1 Gbit/s on a backbone of 10: their messages to one another leave some of it, although they use it.
+    platform = materialise(named_grid("grid3x9"))
+    where = layout(platform, block(platform, 27))
+    found, at = read_ground(where, measure(network_plan(platform, where))).paths.capacity_Bps, PlaceOfLinks(27, 3)
+    shared = 1.25e9 * LARGE_FACTOR / (1 + BACK)
+    assert [found[at.inside(c)] for c in range(3)] == pytest.approx([shared] * 3, rel=0.001)
+
+
 def measured_sizes(sizes, options=()):
     platform, where, network = measured_network(options)
     lines = read_lines(where, network)
@@ -137,6 +146,15 @@ def test_times_of_three_programs_are_predicted_to_a_few_percent():
     assert np.abs(errors).mean() < 0.02
 
 
+@pytest.mark.parametrize(("app", "preset", "ranks"), [("is", "W", 16), ("ft", "S", 16), ("ft", "S", 9), ("sp", "S", 9)])
+def test_messages_at_once_are_predicted_to_a_few_percent(app, preset, ranks):
+    platform = materialise(named_grid("grid4x4"))
+    target, settings = Target(problem(app, preset), platform, block(platform, ranks)), Settings()
+    with Runner(jobs=2) as runner:
+        model, _ = fit(STRUCTURAL, [target], Broker.of(settings, [target], runner))
+        assert model.predict(target).time_s == pytest.approx(runner.record(settings.spec(target)).time_s, rel=0.03)
+
+
 def test_evidence_is_a_probe_on_one_node_per_cluster_and_messages_and_all_of_it_is_charged():
     model, evidence, targets, _ = fitted()
     runs = [e.request.target for e in evidence if e.request.kind == "run"]
@@ -150,7 +168,7 @@ def test_evidence_is_a_probe_on_one_node_per_cluster_and_messages_and_all_of_it_
 
 def test_many_at_once_are_what_each_is():
     model, _, targets, _ = fitted()
-    outside = Target(problem("is", "W"), targets[0].platform, targets[0].placement)
+    outside = Target(sized_problem("himeno", 32), targets[0].platform, targets[0].placement)
     *many, refused = model.predict_many([*targets, outside])
     assert [one.time_s for one in many] == [model.predict(target).time_s for target in targets]
     assert isinstance(refused, OutOfRange)
@@ -173,10 +191,13 @@ def test_computation_is_that_of_the_busiest_rank_at_the_speed_of_its_cluster():
 
 def test_targets_beyond_the_model_are_refused_with_the_reason():
     platform = materialise(named_grid("grid4x4"))
-    cg, unknown = problem("cg", "S"), problem("is", "S")
+    cg, unknown = problem("cg", "S"), sized_problem("himeno", 32)
     hosts = block(platform, 4)
     for target, reason in (
-        (Target(unknown, platform, hosts), "the messages of is are not declared"),
+        (Target(unknown, platform, hosts), "the messages of himeno are not declared"),
+        (Target(problem("dt", "BH_S"), platform, block(platform, 8)), "dt has a rank for every node of its graph"),
+        (Target(problem("is", "E"), platform, block(platform, 4)), "the keys need at least 64 ranks"),
+        (Target(problem("bt", "S"), platform, hosts[:1] * 7), "7 ranks would cut the cube into 7 x 7 x 1 tiles"),
         (Target(cg, platform, hosts[:1] * 2 + hosts[1:]), "2 ranks share the 1 cores of c1-0"),
     ):
         with pytest.raises(OutOfRange, match=reason):

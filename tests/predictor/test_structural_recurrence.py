@@ -42,7 +42,7 @@ def two_clusters(schedule, *, nodes=2, back=0.0, inside_Bps=np.inf, wan_Bps=np.i
     )
 
 
-def time_of(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=None, **network):
+def time_of(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=None, flows=True, **network):
     """The time of a program that executes these steps once, or in each iteration; ranks are hosts, in their order."""
     segments = [[], steps, [], [], []] if iterations is None else [[], [], steps, steps, []]
     schedule = flattened(segments, nranks)
@@ -51,7 +51,8 @@ def time_of(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=None, **
     protocol = np.full(len(schedule.size_bytes), mode, np.uint8)
     shares = share(schedule, paths, host, protocol)
     speeds = np.broadcast_to(np.asarray(s_per_flop, float), (1, nranks)).copy()
-    times_s, _ = runs(schedule, shares, protocol, speeds, iterations or 1)
+    placed = (paths, host) if flows else None
+    times_s, _ = runs(schedule, shares, protocol, speeds, iterations or 1, network=placed)
     return float(times_s[0])
 
 
@@ -90,6 +91,26 @@ def test_flows_that_are_alike_share_a_link_equally():
     # Four messages of 300 bytes over a link of 200 bytes/s, which alone would take 3 s each.
     steps = [Exchange.of([(r, 4 + r, 300) for r in range(4)])]
     assert time_of(steps, 8, nodes=4, wan_Bps=200) == FAR_S + 4 * 300 / 200
+
+
+def test_flows_of_an_exchange_at_once_share_a_link_only_while_they_meet():
+    # 300 bytes from ranks 0 and 1, which comes 2 s later, over a link of 100 bytes/s.  The first moves 200 bytes alone,
+    # then both have half of the link for 2 s, and the second has 200 bytes left.
+    late = Compute(np.array([0.0, 2.0, 0.0, 0.0]))
+    steps = [late, Exchange.of([(0, 2, 300), (1, 3, 300)], at_once=True)]
+    assert time_of(steps, 4, wan_Bps=100) == pytest.approx(FAR_S + 2 + 2 + 2)
+    # Without the network, both are taken to begin together: 6 s for 600 bytes, after the later one begins.
+    assert time_of(steps, 4, wan_Bps=100, flows=False) == pytest.approx(2 + FAR_S + 6)
+
+
+def test_flows_get_their_fair_shares_of_several_links():
+    # Rank 0 sends 600 bytes to ranks 1 and 2, rank 3 sends 1200 to rank 4, all over a link inside their cluster.  One
+    # of 90 bytes/s is shared in three: after 20 s rank 3 has the link alone, for 600 bytes.
+    steps = [Exchange.of([(0, 1, 600), (0, 2, 600), (3, 4, 1200)], at_once=True)]
+    assert time_of(steps, 5, nodes=5, node_Bps=90, inside_Bps=90) == pytest.approx(NEAR_S + 20 + 600 / 90)
+    # One of 150: the link of rank 0's node, 90, is tighter, so that its messages get 45 each and the third 60 for
+    # 13.33 s; then the third gets the 90 of its node for its last 400 bytes.
+    assert time_of(steps, 5, nodes=5, node_Bps=90, inside_Bps=150) == pytest.approx(NEAR_S + 600 / 45 + 400 / 90)
 
 
 def test_acknowledgements_take_their_part_of_a_node_link():

@@ -15,7 +15,7 @@ from apps.results.record import RunRecord
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.traffic import DECLARED
+from apps.traffic import DECLARED, accepts
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -40,7 +40,7 @@ def cases() -> Iterator[dict[str, str]]:
 def _problems(scenario: str) -> Iterator[tuple[str, str]]:
     """Yield the kernels with a class or size: the smallest class that allows the scenario's number of ranks."""
     ranks = sum(cluster.nodes for cluster in named_grid(scenario).clusters)
-    for name in ("cg", "ep", "ft", "is", "lu", "mg"):
+    for name in ("bt", "cg", "dt", "ep", "ft", "is", "lu", "mg", "sp"):
         yield name, next(preset for preset in named_kernel(name).classes if _can(problem(name, preset), ranks))
     yield from (("sendmodes", mode) for mode in named_kernel("sendmodes").classes)
     for name, size in {**SIZES, "fem": 10 * ranks}.items():
@@ -53,6 +53,8 @@ def _can(asked: Problem, ranks: int) -> bool:
 
     LU needs planes of more than two points on each rank, so that class S allows up to 16 ranks.
     """
+    if asked.name in ("bt", "dt", "sp"):
+        return accepts(asked, ranks)
     return asked.allows(ranks) and not (asked.name in ("lu", "mg") and asked.preset == "S" and ranks > 16)
 
 

@@ -1,12 +1,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <smpi/smpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "../../common/checked.h"
 #include "../../common/json.h"
@@ -42,6 +40,15 @@ void run_refuse(Run *run, const char *format, ...)
   va_start(rest, format);
   vsnprintf(run->problem, sizeof run->problem, format, rest);
   va_end(rest);
+}
+
+bool run_has(const Run *run, const char *name)
+{
+  size_t length = strlen(name);
+  for (int i = 1; i < run->argc; i++)
+    if (!strncmp(run->argv[i], name, length) && run->argv[i][length] == '=')
+      return true;
+  return false;
 }
 
 double run_number(Run *run, const char *name)
@@ -171,41 +178,12 @@ bool run_ready(Run *run)
   return false;
 }
 
-/* --- arrays and buffers --- */
-
-void *run_array(const Run *run, size_t count, size_t size)
-{
-  return run->verify ? checked(calloc(count ? count : 1, size)) : NULL;
-}
-
-void *run_bytes(Run *run, size_t count)
-{
-  size_t bytes = count ? count : 1;
-  if (run->verify)
-    return checked(calloc(1, bytes));
-  void *buffer = checked(smpi_shared_malloc(bytes, "run_buffer", 0));
-  madvise(buffer, bytes, MADV_DONTNEED); /* SMPI has touched every page, so each would count as memory in use */
-  return buffer;
-}
-
-double *run_buffer(Run *run, size_t count)
-{
-  return run_bytes(run, count * sizeof(double));
-}
-
-void run_buffer_free(Run *run, void *buffer)
-{
-  if (run->verify)
-    free(buffer);
-  else
-    smpi_shared_free(buffer);
-}
-
 int run_end(Run *run)
 {
   free(run->iteration_end_s);
   free(run->iteration_compute_s);
   free(run->iteration_energy_j);
+  free(run->held);
   MPI_Finalize();
   return 0;
 }

@@ -24,6 +24,14 @@ typedef struct {
   long calls[COLLECTIVES], collective_bytes[COLLECTIVES];
 } Traffic;
 
+/* Memory for messages of a skeleton, whose content does not matter: buffers of different ranks are the same memory. */
+typedef struct Space {
+  void *start;
+  size_t bytes;
+  int users; /* ranks that have a buffer here */
+  struct Space *next;
+} Space;
+
 /* State that all ranks of a program share, because they live in one process. */
 typedef struct {
   sg_bar_t all; /* for run_stop() */
@@ -31,6 +39,7 @@ typedef struct {
   EnergyMeter meter;
   double from_s, to_s;                   /* simulated clock when the first rank starts, and when the last one stops */
   double *from_j, *to_j, **iteration_j; /* read then, and when rank 0 ends an iteration; NULL: energy is not counted */
+  Space *spaces;
 } Shared;
 
 typedef struct {
@@ -58,6 +67,8 @@ typedef struct {
   double flops_before_iterations, flops_per_iteration;
 
   Shared *shared;                  /* NULL: not made yet */
+  void **held;                     /* buffers of a skeleton, nheld of them */
+  size_t nheld;
   bool counts_hosts, counts_links; /* energy is counted */
   bool metered;                    /* the energy of this rank's host is counted */
   bool computed;                   /* this rank has computed since its last iteration ended */
@@ -69,6 +80,9 @@ typedef struct {
 /* Starts MPI and reads the arguments `mode=verify|skeleton`, `flop_scale=X`, `iterations=K`, and, if they are given,
  * `energy=hosts|links|hosts+links`, which needs SimGrid's plugins, and the arguments of memory_make(). */
 Run run_begin(int argc, char **argv);
+
+/* Returns whether the argument `name=value` is given. */
+bool run_has(const Run *run, const char *name);
 
 /* Return the value of the argument `name=value`; a missing or malformed one is remembered as the run's problem. */
 double run_number(Run *run, const char *name);
@@ -93,10 +107,14 @@ bool run_ready(Run *run);
 void *run_array(const Run *run, size_t count, size_t size);
 
 /* Allocates zeroed memory for messages of up to `count` bytes or doubles.  In a skeleton the content does not matter,
- * and SMPI knows this: all such buffers share their pages, and nothing is copied. */
+ * and SMPI knows this: such buffers share their pages, and nothing is copied.  Buffers of different ranks are the same
+ * memory, because mapping it anew for every rank takes longer than a simulated iteration. */
 void *run_bytes(Run *run, size_t count);
 double *run_buffer(Run *run, size_t count);
 void run_buffer_free(Run *run, void *buffer);
+
+/* Returns the state that all ranks share; the first call makes it. */
+Shared *run_shared(Run *run);
 
 /* Moments that are reported to the recorder (apps/recording/recorder), if it is loaded.  User programs report them by
  * MPI_Pcontrol(1000 + moment); kernels do not, because SMPI 3.32 aborts in that call if no recorder is loaded. */

@@ -40,7 +40,7 @@ void run_compute(Run *run)
 /* --- state that all ranks share --- */
 
 /* The state is attached to a host, where all ranks find it; with privatisation, global variables are per rank. */
-static Shared *shared_state(Run *run)
+Shared *run_shared(Run *run)
 {
   if (run->shared)
     return run->shared;
@@ -65,7 +65,7 @@ static void energy_start(Run *run)
 {
   if (!counts_energy(run))
     return;
-  Shared *shared = shared_state(run);
+  Shared *shared = run_shared(run);
   if (!shared->from_j) {
     shared->from_j = energy_read(&shared->meter);
     shared->from_s = run->start_s;
@@ -85,7 +85,7 @@ static void energy_iteration(Run *run)
   run->iteration_energy_j[run->iterations_done] = run->energy_j - run->energy_from_j;
   if (run->rank != 0 || !run->counts_links)
     return;
-  Shared *shared = shared_state(run);
+  Shared *shared = run_shared(run);
   if (!shared->iteration_j)
     shared->iteration_j = checked(calloc((size_t)run->iterations, sizeof *shared->iteration_j));
   shared->iteration_j[run->iterations_done] = energy_read(&shared->meter);
@@ -94,7 +94,7 @@ static void energy_iteration(Run *run)
 /* At the end of the section, the last rank reads the energy. */
 static void energy_stop(Run *run)
 {
-  Shared *shared = shared_state(run);
+  Shared *shared = run_shared(run);
   if (++shared->stopped < run->nranks || !counts_energy(run))
     return;
   shared->to_j = energy_read(&shared->meter);
@@ -137,7 +137,7 @@ void run_start(Run *run)
 void run_start_at_once(Run *run)
 {
   run_compute(run);
-  sg_barrier_wait(shared_state(run)->all);
+  sg_barrier_wait(run_shared(run)->all);
   start_clock(run);
 }
 
@@ -182,5 +182,5 @@ void run_stop(Run *run)
   energy_stop(run);
   mark(MARK_STOP);
   /* This barrier sends no messages, so that the next work of a rank cannot disturb ranks that are still busy. */
-  sg_barrier_wait(shared_state(run)->all);
+  sg_barrier_wait(run_shared(run)->all);
 }

@@ -29,19 +29,40 @@ static double held_s(Ranks *ranks, int64_t m, double begin)
   return held;
 }
 
-static void send(Ranks *ranks, int64_t m, bool at_once)
+/* Returns when a message begins to use the links. */
+static double begins(Ranks *ranks, int64_t m)
 {
   const Schedule *schedule = ranks->schedule;
   int32_t s = schedule->source[m], d = schedule->destination[m];
   int mode = ranks->protocol[schedule->size[m]];
   double sent = mode == EAGER ? ranks->now[s] : larger(ranks->now[s], ranks->posted[d]);
   double begin = sent + ranks->shares.latency_s[m];
-  double end = begin + held_s(ranks, m, begin) + ranks->shares.flow_s[m];
+  return begin + held_s(ranks, m, begin);
+}
+
+/* The message arrives at its receiver, and its sender goes on, if it has waited. */
+static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
+{
+  const Schedule *schedule = ranks->schedule;
+  int32_t s = schedule->source[m], d = schedule->destination[m];
+  int mode = ranks->protocol[schedule->size[m]];
   if (mode == SYNCHRONOUS && at_once)
     ranks->arrived[s] = larger(ranks->arrived[s], end);
   else if (mode == SYNCHRONOUS)
     ranks->now[s] = end;
   ranks->arrived[d] = larger(ranks->arrived[d], end);
+}
+
+/* Sends messages that all begin at once: their ends do not change the beginnings of others. */
+static void send_as_flows(Ranks *ranks, int64_t exchange)
+{
+  const Schedule *schedule = ranks->schedule;
+  int64_t first = schedule->first[exchange], end = schedule->first[exchange + 1];
+  for (int64_t m = first; m < end; m++)
+    ranks->fluid->flow[m - first].begin = begins(ranks, m);
+  fluid_run(ranks->fluid, schedule, exchange);
+  for (int64_t m = first; m < end; m++)
+    arrive(ranks, m, true, ranks->fluid->flow[m - first].end);
 }
 
 static void load_links(Ranks *ranks, int64_t exchange)
@@ -64,8 +85,11 @@ void exchange_run(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
   post_receives(ranks);
-  for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)
-    send(ranks, m, schedule->at_once[exchange]);
+  if (ranks->fluid && schedule->at_once[exchange])
+    send_as_flows(ranks, exchange);
+  else
+    for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)
+      arrive(ranks, m, schedule->at_once[exchange], begins(ranks, m) + ranks->shares.flow_s[m]);
   if (schedule->meanwhile[exchange] >= 0)
     for (int64_t r = 0, at = schedule->meanwhile[exchange] * schedule->ranks; r < schedule->ranks; r++)
       ranks->now[r] += schedule->flops[at + r] * ranks->s_per_flop[r];

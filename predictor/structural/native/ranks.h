@@ -2,13 +2,14 @@
 #ifndef PREDICTOR_STRUCTURAL_RANKS_H
 #define PREDICTOR_STRUCTURAL_RANKS_H
 
-#include "structural.h"
+#include "fluid.h"
 
 typedef struct {
   const Schedule *schedule;
   const uint8_t *protocol; /* by size */
   Shares shares;           /* of the placement */
   const double *s_per_flop;
+  Fluid *fluid; /* NULL: no exchange is evaluated as flows */
   /* By rank. */
   double *now;     /* time that the rank has reached */
   double *posted;  /* time at which its receives of an exchange are posted */

@@ -118,17 +118,38 @@ static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_
   *time_s = latest(ranks, ranks->start);
 }
 
-int structural_run(const Schedule *schedule, const Shares *shares, const Runs *runs, int64_t iterations, int64_t first,
-                   int64_t end)
+/* Returns the most messages of an exchange that is evaluated as flows; 0: there is none. */
+static int64_t most_flows(const Schedule *schedule)
+{
+  int64_t most = 0;
+  for (int64_t e = 0; e < schedule->exchanges; e++)
+    if (schedule->at_once[e] && schedule->first[e + 1] - schedule->first[e] > most)
+      most = schedule->first[e + 1] - schedule->first[e];
+  return most;
+}
+
+int structural_run(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
+                   const Runs *runs, int64_t iterations, int64_t first, int64_t end)
 {
   Ranks ranks;
+  Fluid fluid;
+  int64_t flows = paths ? most_flows(schedule) : 0;
   if (open_ranks(&ranks, schedule, shares, runs->protocol) != DONE)
     return NO_MEMORY;
+  if (flows > 0 && fluid_open(&fluid, paths, flows) != DONE) {
+    close_ranks(&ranks);
+    return NO_MEMORY;
+  }
+  ranks.fluid = flows > 0 ? &fluid : NULL;
   for (int64_t i = first; i < end; i++) {
     Shares one = shares_of(shares, i);
+    if (ranks.fluid)
+      fluid.host = &placements->host[i * placements->ranks];
     begin(&ranks, &one, &runs->s_per_flop[i * runs->ranks]);
     run(&ranks, iterations, &runs->times_s[i], &runs->drifts_s[i]);
   }
+  if (ranks.fluid)
+    fluid_close(&fluid);
   close_ranks(&ranks);
   return DONE;
 }
