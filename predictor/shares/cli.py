@@ -47,7 +47,7 @@ _SHARED = ("cg", "mg", "lu")
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options ask for."""
+    """Targets, predictor and settings that the options ask for."""
 
     targets: tuple[Target, ...]  # divided evenly
     model: Predictor

@@ -131,7 +131,8 @@ def test_ft_checksums_are_those_of_the_official_sources(reference):
         for part in ("real", "imaginary"):
             assert ours[f"{part}{row['iteration']}"] == row[part]
     for preset, ours in named_kernel("ft").classes.items():
-        assert sum(name.startswith("real") for name in ours) == ours["niter"], preset
+        known = 0 if preset in "DE" else ours["niter"]  # no source at hand has those of D and E
+        assert sum(name.startswith("real") for name in ours) == known, preset
 
 
 @pytest.mark.parametrize("name", ["ft", "ep"])

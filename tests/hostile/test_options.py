@@ -53,6 +53,8 @@ COMMANDS = {
     ("validation.optimize.cli", ""): CHOICE,
     ("validation.regimes.cli", ""): "--no-store",
     ("validation.reliability.cli", ""): FAILURES,
+    ("predictor.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
+    ("validation.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
     ("validation.run", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.same", ""): "one other",
     ("validation.sendmodes.cli", ""): "--cluster li-1 --no-store",

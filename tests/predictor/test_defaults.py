@@ -3,7 +3,7 @@
 import pytest
 
 from apps.programs.own_program import read_program
-from apps.programs.problem import own_problem, problem
+from apps.programs.problem import own_problem, problem, sized_problem
 from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -26,13 +26,13 @@ def names(asked, platform, ranks=8, per_host=1):
     return [one.name for one in default_predictors(Target(asked, platform, block(platform, ranks, per_host)))]
 
 
-@pytest.mark.parametrize("app", ["cg", "mg", "lu", "ft", "ep"])
+@pytest.mark.parametrize("app", ["cg", "mg", "lu", "ft", "ep", "is"])
 def test_structural_leads_for_the_kernels_that_it_knows(app, platform):
     assert names(problem(app, "S"), platform) == ["structural", "hcf-constant", "hcf"]
 
 
 def test_dpgraph_leads_elsewhere(platform):
-    assert names(problem("is", "S"), platform) == ["dpgraph", "hcf-constant", "hcf"]
+    assert names(sized_problem("himeno", 32), platform) == ["dpgraph", "hcf-constant", "hcf"]
     assert names(own_problem(read_program(JACOBI, "100 {iterations}", 10)), platform)[0] == "dpgraph"
 
 
@@ -42,11 +42,11 @@ def test_dpgraph_leads_where_the_placement_is_outside_of_structural(platform):
 
 
 def test_the_command_says_which_predictor_it_asked_and_why(capsys):
-    options = "--scenario grid4x2 --class S --app cg,is --no-store".split()
-    assert predict.main(options) == 0
+    for app in ("cg --class S", "himeno --size 24 --param niter=3"):
+        assert predict.main(f"--scenario grid4x2 --app {app} --no-store".split()) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "cg S on 8 ranks of grid4x2, structural: 1.24 s structural was asked because" in said
-    assert "dpgraph was asked because structural has no answer: the messages of is are not declared" in said
+    assert "dpgraph was asked because structural has no answer: the messages of himeno are not declared" in said
     assert "simulating the run itself is cheaper" in said  # the evidence of dpgraph costs more than this short run
 
 

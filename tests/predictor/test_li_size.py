@@ -63,7 +63,7 @@ def test_the_two_largest_smaller_sizes_are_recorded():
     with pytest.raises(OutOfRange, match="2 smaller sizes are needed, and there are: is S"):
         recorded_sizes(problem("is", "W"))
     with pytest.raises(OutOfRange, match="no terms in N and P are declared"):
-        recorded_sizes(problem("sp", "A"))
+        recorded_sizes(problem("dt", "SH_A"))
 
 
 def predicted(model, scenario, ranks, preset, app="is"):

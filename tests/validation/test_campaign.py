@@ -59,9 +59,7 @@ def test_without_predictors_a_campaign_asks_those_of_a_single_run(campaign_file)
     campaign = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["cg", "is"]\nclasses = ["S"]\n'))
     for case in campaign.cases:
         assert campaign.asked(case.target) == default_predictors(case.target)
-    asked = {case.target.problem.name: [one.name for one in campaign.asked(case.target)] for case in campaign.cases}
-    assert asked["cg"] == ["structural", "hcf-constant", "hcf"]
-    assert asked["is"] == ["dpgraph", "hcf-constant", "hcf"]
+        assert [one.name for one in campaign.asked(case.target)] == ["structural", "hcf-constant", "hcf"]
 
 
 def test_random_platforms_keep_to_their_ranges_and_to_their_seed(campaign_file):

@@ -42,7 +42,7 @@ class Compared:
 
     @property
     def loss_pct(self) -> float | None:
-        """How much longer the advised shares take than the best of the search, %; None without a search."""
+        """Time lost by the advised shares against the best of the search, %; None without a search."""
         return None if self.best is None else 100 * (self.advised.time_s / self.best.time_s - 1)
 
 

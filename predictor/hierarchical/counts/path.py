@@ -1,4 +1,4 @@
-"""What a run does one after another on its longest path, and how long a machine takes for it."""
+"""The longest path of a run: what is done one after another on it, and how long a machine takes for it."""
 
 from __future__ import annotations
 
