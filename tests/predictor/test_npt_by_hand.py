@@ -97,7 +97,7 @@ def test_functions_of_sizes_and_ranks_by_hand():
     }  # fmt: skip
     assert {name: f(N) for name, f in SIZES.items()} == {name: pytest.approx(v) for name, v in expected.items()}
     expected = {
-        "1": [1, 1], "P": [2, 4], "1/P": [0.5, 0.25], "log P": [np.log(2), np.log(4)],
+        "1": [1, 1], "P": [2, 4], "1/P": [0.5, 0.25], "log P": [np.log(2), np.log(4)], "sqrt P": [2**0.5, 2],
         "P^(-1/2)": [2**-0.5, 0.5], "P^(-2/3)": [4 ** (-1 / 3), 16 ** (-1 / 3)],
     }  # fmt: skip
     assert {name: f(P) for name, f in RANKS.items()} == {name: pytest.approx(v) for name, v in expected.items()}

@@ -7,6 +7,7 @@
 #include "looks.h"
 #include "ranks.h"
 #include "room.h"
+#include "rounds.h"
 #include "starts.h"
 
 /* Returns the date of the next event; infinity if there is none. */
@@ -78,7 +79,7 @@ static int pass_date(Graph *graph, double now_s)
 static int run_looks(Graph *graph, int64_t rates)
 {
   while (rates > 0) {
-    int result = looks_round(graph);
+    int result = rounds_run(graph);
     if (result != DONE)
       return result;
     double network_s = next_date_s(graph), ranks_s = looks_date_s(graph);

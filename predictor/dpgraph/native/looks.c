@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "ranks.h"
 #include "steps.h"
 
 enum { NOTHING_TO_DO = -1 };
@@ -69,7 +68,7 @@ void looks_pause(Graph *graph, int32_t rank, double takes_s, bool asleep)
 }
 
 /* SimGrid notes the sleeps that begin at a date in reverse, then the computations. */
-static void note_pauses(Graph *graph)
+void looks_note_pauses(Graph *graph)
 {
   for (int64_t i = graph->begun_count - 1; i >= 0; i--)
     if (graph->begun[i].asleep)
@@ -280,8 +279,7 @@ static bool is_known(const Graph *graph, int32_t rank)
   return wanted >= 0 && (wanted & 3) == SIDE_SENT && graph->input.message[graph->input.kind[wanted >> 2]].detached;
 }
 
-/* Lets a rank act up to its next call of the simulator. */
-static int act(Graph *graph, int32_t rank)
+bool looks_step(Graph *graph, int32_t rank)
 {
   Looking *own = &graph->looking[rank];
   if (own->state == LOOKS) {
@@ -289,40 +287,10 @@ static int act(Graph *graph, int32_t rank)
     own->state = KNOWS;
     if (!is_known(graph, rank)) {
       looks_queue(graph, rank);
-      return DONE;
+      return false;
     }
   }
-  if (own->state == KNOWS && !learn(graph, rank))
-    return DONE;
-  return ranks_act(graph, rank, graph->now_s);
-}
-
-/* Lets the ranks act that a message has woken. */
-static void queue_woken(Graph *graph)
-{
-  for (int64_t i = 0; i < graph->woken_count; i++)
-    looks_queue(graph, graph->woken[i]);
-  graph->woken_count = 0;
-}
-
-int looks_round(Graph *graph)
-{
-  queue_woken(graph);
-  while (graph->queued > 0) {
-    int32_t *queue = graph->next;
-    int64_t count = graph->queued;
-    graph->next = graph->queue;
-    graph->queue = queue;
-    graph->queued = 0;
-    for (int64_t i = 0; i < count; i++) {
-      int result = act(graph, queue[i]);
-      if (result != DONE)
-        return result;
-      queue_woken(graph);
-    }
-  }
-  note_pauses(graph);
-  return DONE;
+  return own->state != KNOWS || learn(graph, rank);
 }
 
 void looks_due(Graph *graph, double now_s)

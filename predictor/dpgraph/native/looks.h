@@ -26,8 +26,12 @@ static inline void looks_queue(Graph *graph, int32_t rank)
   graph->next[graph->queued++] = rank;
 }
 
-/* Lets all ranks act that can do so at this date.  Returns DONE, NO_MEMORY or BAD_INPUT. */
-int looks_round(Graph *graph);
+/* Lets a rank that looks learn what its look has found; returns whether it goes on behind the look in this round.  A
+ * rank that does not look goes on. */
+bool looks_step(Graph *graph, int32_t rank);
+
+/* Notes the pauses that have begun in the rounds of this date. */
+void looks_note_pauses(Graph *graph);
 
 /* Goes to a date, at which the ranks whose pauses end can act. */
 void looks_due(Graph *graph, double now_s);

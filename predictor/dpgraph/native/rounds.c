@@ -1,0 +1,32 @@
+#include "rounds.h"
+
+#include "looks.h"
+#include "ranks.h"
+
+/* Lets the ranks act that a message has woken. */
+static void queue_woken(Graph *graph)
+{
+  for (int64_t i = 0; i < graph->woken_count; i++)
+    looks_queue(graph, graph->woken[i]);
+  graph->woken_count = 0;
+}
+
+int rounds_run(Graph *graph)
+{
+  queue_woken(graph);
+  while (graph->queued > 0) {
+    int32_t *queue = graph->next;
+    int64_t count = graph->queued;
+    graph->next = graph->queue;
+    graph->queue = queue;
+    graph->queued = 0;
+    for (int64_t i = 0; i < count; i++) {
+      int result = looks_step(graph, queue[i]) ? ranks_act(graph, queue[i], graph->now_s) : DONE;
+      if (result != DONE)
+        return result;
+      queue_woken(graph);
+    }
+  }
+  looks_note_pauses(graph);
+  return DONE;
+}
