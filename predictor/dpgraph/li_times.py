@@ -43,7 +43,7 @@ class LiTimes:
 
     @property
     def t_exec_s(self) -> float:
-        """T_exec of section 3.2: the largest sum, without waiting."""
+        """Execution time of section 3.2, s. It is the largest sum over the processes, without waiting."""
         return execution_time_s([[time_s] for time_s in self.process_s])
 
     def path_parts(self) -> list[PathPart]:
