@@ -84,6 +84,7 @@ static void end_rank(Rank *r)
     snprintf(path, sizeof path, "%s/energy", getenv("RECORDER_FOLDER"));
     power_write(path);
   }
+  forget_stacks(r);
   free(r->events);
   free(r->energies_j);
   free(r->hashes);

@@ -93,6 +93,8 @@ typedef struct {
   int64_t entered;  /* number of recorded calls so far */
   int64_t sited;    /* the call whose path is `site` (sites.c) */
   int64_t site;
+  struct Stack *stacks; /* those of the latest different paths (sites.c) */
+  int last_stack, next_stack;
   uintptr_t program_loaded, program_begin, program_end; /* the code of the rank's copy of the program */
   bool measured; /* computation is timed, and injected by SMPI at the entry of every call */
   bool sampled;  /* the same for sampled blocks (SMPI_SAMPLE) */
@@ -149,6 +151,7 @@ void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */
+void forget_stacks(Rank *r);
 void write_sites(const char *path); /* the addresses of each path, one path per line */
 
 /* --- refuse.c --- */
