@@ -117,6 +117,11 @@ def _read_kernel(name: str) -> Kernel:
     )
 
 
+def shared_names() -> tuple[str, ...]:
+    """Return the names of the kernels whose data can be divided in unequal shares."""
+    return tuple(name for name in kernel_names() if named_kernel(name).takes_shares)
+
+
 def sized_names() -> tuple[str, ...]:
     """Return the names of the kernels that take any size N."""
     return tuple(name for name in kernel_names() if named_kernel(name).size_parameter is not None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from apps.errors import KernelError
 from apps.programs.iterations_table import table_iterations
-from apps.programs.kernel import Kernel, Value, kernel_names, named_kernel
+from apps.programs.kernel import Kernel, Value, named_kernel, shared_names
 from apps.programs.memory_rules import bytes_per_flop
 from apps.programs.own_program import UserProgram
 from apps.programs.rank_rules import RANK_RULES
@@ -102,8 +102,8 @@ class Problem:
             KernelError: The kernel divides its data evenly only, or a share is not a positive number.
         """
         if self.program is not None or not named_kernel(self.name).takes_shares:
-            known = ", ".join(name for name in kernel_names() if named_kernel(name).takes_shares)
-            raise KernelError(f"shares of {self.name}", "it divides its data evenly only", f"Use one of {known}")
+            remedy = f"Use one of {', '.join(shared_names())}"
+            raise KernelError(f"shares of {self.name}", "it divides its data evenly only", remedy)
         total = sum(shares)
         if not all(0 < share < math.inf for share in shares) or not 0 < total < math.inf:
             raise KernelError(f"shares of {self.name}", "not all are positive numbers", "Give one for every rank")

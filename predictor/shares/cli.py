@@ -16,6 +16,7 @@ from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.programs.kernel import shared_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -36,13 +37,11 @@ from platforms.terminal.quantities import duration
 from platforms.terminal.table import Cell, table_lines
 from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
-from predictor.base import Prediction, Predictor, takes
+from predictor.base import TAKE_SHARES, Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.shares.advice import Advice, advise, compute_times, idle_s, lines_of_file, probe_request
-
-_SHARED = ("cg", "mg", "lu")
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,13 @@ class Asked:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that asked_from_arguments reads, and those of the runner and the output."""
     add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(_SHARED)} (default: all)")
+    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(shared_names())} (default: all)")
     add_problem_arguments(parser, default_class="B")
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     add_placement_arguments(parser)
     parser.add_argument(
         "--predictor", metavar="NAME",
-        help="predicts both times: structural, hcf-constant, hcf, hcf-printed, dpgraph or dpgraph-known (default: "
-        "structural)",
+        help=f"predicts both times: {TAKE_SHARES} (default: structural)",
     )  # fmt: skip
     add_settings_arguments(parser, programs=False)
     add_runner_arguments(parser)
@@ -91,7 +89,7 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
     Raises:
         UserError: The options do not fit together; or a kernel has equal shares only.
     """
-    apps = list(_SHARED) if args.app is None else names(args.app, "--app")
+    apps = list(shared_names()) if args.app is None else names(args.app, "--app")
     if args.write is not None:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
@@ -107,8 +105,8 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
         settings.spec(target)  # raises an error for impossible settings before anything runs
     model = default_predictors(targets[0])[0] if args.predictor is None else predictor(args.predictor)
     if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
-        remedy = "Give structural, hcf-constant, hcf, hcf-printed, dpgraph or dpgraph-known"
-        raise UserError(f"--predictor {model.name}", "the model divides the work evenly among the ranks", remedy)
+        problem = "the model divides the work evenly among the ranks"
+        raise UserError(f"--predictor {model.name}", problem, f"Give {TAKE_SHARES}")
     return Asked(targets, model, settings)
 
 

@@ -89,7 +89,7 @@ static int64_t path_number(const Path *path)
 /* --- stacks that are known --- */
 
 /* A stack that was walked before: where it keeps the addresses to which its calls return, and these addresses.  Finding
- * them there again is a hundredth of the work of walking it, which the same functions in the same order leave alike. */
+ * them there again is far less work than walking it; the same functions, called in the same order, leave it alike. */
 struct Stack {
   const void *top; /* the frame of call_site() */
   int frames;
