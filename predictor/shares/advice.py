@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from apps.spec.target import Target
 from apps.traffic import work_shares
 from predictor.answers.answers import Answer, predict
 from predictor.base import EvidenceRequest, Gatherer, OutOfRange, Predictor
 from predictor.hcf import HCF_CONSTANT, Probe, read_probe
+
+if TYPE_CHECKING:  # slow to import, and needed for types only
+    import numpy as np
 
 _ROUNDING = 1e-12  # relative
 
