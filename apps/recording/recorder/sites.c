@@ -142,8 +142,12 @@ static void keep_stack(Rank *r, const Stack *walked, int frames)
   for (int i = 1; i < frames; i++) /* frame 0 is call_site() itself, which has not returned */
     if (*walked->place[i] != walked->address[i])
       return;
-  if (frames < 2 || (!r->stacks && !(r->stacks = calloc(STACKS, sizeof *r->stacks))))
+  if (frames < 2)
     return;
+  if (!r->stacks)
+    r->stacks = calloc(STACKS, sizeof *r->stacks);
+  if (!r->stacks)
+    return; /* nothing is kept: the next stack is walked again */
   r->next_stack = (r->next_stack + 1) % STACKS;
   Stack *kept = &r->stacks[r->next_stack];
   *kept = *walked;
