@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,6 +54,14 @@ class Availability:
     def mean(self, from_s: float, until_s: float) -> float:
         """Return the mean share between two moments, of which the first is the earlier one."""
         return (self.done_s(until_s) - self.done_s(from_s)) / (until_s - from_s)
+
+    def next_change_s(self, after_s: float) -> float:
+        """Return the moment of the first change of the share after a moment; infinite: there is none."""
+        if not self.lengths_s:
+            return math.inf
+        periods, rest_s = divmod(after_s, self._until_s[-1])
+        at = min(bisect_right(self._until_s, rest_s), len(self.shares) - 1)
+        return periods * self._until_s[-1] + self._until_s[at]
 
     def dates(self) -> list[tuple[float, float]]:
         """Return the beginning of each epoch, s, and its share."""

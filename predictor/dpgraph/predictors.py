@@ -141,7 +141,9 @@ class GraphModel:
 
         pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
         asked = sorted(pairs | {pair[::-1] for pair in pairs})
-        return known_network(routes_between(target.platform, asked) if routes is None else routes(asked), around.options)
+        return known_network(
+            routes_between(target.platform, asked) if routes is None else routes(asked), around.options
+        )
 
 
 def _flags(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from apps.spec.target import Target
 from platforms.background.draws import FORECASTS, Draw, drawn
@@ -17,10 +18,9 @@ from predictor.answers.answers import fit
 from predictor.base import Gatherer, Prediction, Predictor
 from predictor.shared.responses import Response, TimeOf, response, shares_between
 
-MOST_PARTS = 16  # parts of a run that are evaluated one after the other
+MOST_STEPS = 64  # of a quiet run, where the load changes often
 INTERVAL = (0.05, 0.95)  # quantiles of the 90 % interval
-_PRECISION = 1e-3  # relative: of the length of a part
-_STEPS = 4  # towards it, before its root is searched
+_PRECISION = 1e-4  # relative: of the time of a run in which each node computes by itself
 
 
 @dataclass(frozen=True)
@@ -92,35 +92,41 @@ def forecast(
 def time_under(answer: Response, target: Target, draw: Draw) -> float:
     """Return the time of a run under a draw, s.
 
-    The run is cut into equal parts, at most MOST_PARTS, and no shorter than an iteration.  In each part every node
-    has the mean of its share over that part; this makes computation between two exchanges of messages exact if it fills
-    the part, and leaves out that nodes wait for one another inside a part in turn.
+    Where nodes wait for one another throughout the run, it advances at the pace that the shares of the moment allow: a
+    step lasts until the share of a node changes, but no less than the time between two waits, or a MOST_STEPS-th of the
+    quiet run; in a longer step than the former every node has its mean share.  Where they do not, each node computes
+    by itself up to the end, and has its mean share over the whole run.
     """
     time_of: TimeOf = lru_cache(maxsize=64)(answer.under(draw))
-    parts = min(MOST_PARTS, target.iterations) if target.problem.iterative else 1
-    now_s = 0.0
-    for _ in range(parts):
-        now_s += _part_s(time_of, target, draw, now_s, parts)
-    return now_s
+    quiet_s = time_of((1.0,) * target.nranks)
+    if quiet_s <= 0:
+        return quiet_s
+    if answer.waits <= 1:
+        return _whole_s(time_of, target, draw, quiet_s)
+    least_s = quiet_s / min(MOST_STEPS, answer.waits)
+    now_s, left = 0.0, 1.0  # left: part of the run
+    hosts = set(target.placement)
+    while True:
+        changes_s = [one.next_change_s(now_s) for host, one in draw.nodes.items() if host in hosts]
+        until_s = max(min(changes_s, default=inf), now_s + least_s)
+        if until_s == inf:
+            return now_s + left * time_of(shares_between(draw, target.placement, now_s, now_s + quiet_s))
+        pace = 1 / time_of(shares_between(draw, target.placement, now_s, until_s))
+        if left <= pace * (until_s - now_s):
+            return now_s + left / pace
+        left -= pace * (until_s - now_s)
+        now_s = until_s
 
 
-def _part_s(time_of: TimeOf, target: Target, draw: Draw, from_s: float, parts: int) -> float:
-    """Return the length of a part that begins at this moment: that to which the shares during it lead."""
+def _whole_s(time_of: TimeOf, target: Target, draw: Draw, quiet_s: float) -> float:
+    """Return the time to which the mean shares during it lead."""
     # Imported here for a quick start: it is slow to import.
     from scipy.optimize import brentq
 
     def takes_s(assumed_s: float) -> float:
-        return time_of(shares_between(draw, target.placement, from_s, from_s + assumed_s)) / parts
+        return time_of(shares_between(draw, target.placement, 0.0, assumed_s))
 
-    low_s = found_s = time_of((1.0,) * target.nranks) / parts
-    if low_s <= 0:
-        return low_s
-    for _ in range(_STEPS):
-        before_s, found_s = found_s, takes_s(found_s)
-        if abs(found_s - before_s) <= _PRECISION * found_s:
-            return found_s
-    # Steps swing to and fro where the share at the end differs much from the mean.
     lowest = tuple(min(draw.nodes[host].shares) if host in draw.nodes else 1.0 for host in target.placement)
-    high_s = time_of(lowest) / parts * (1 + _PRECISION)
-    root_s: float = brentq(lambda one_s: one_s - takes_s(one_s), low_s, high_s, xtol=_PRECISION * low_s)
+    high_s = time_of(lowest) * (1 + _PRECISION)
+    root_s: float = brentq(lambda one_s: one_s - takes_s(one_s), quiet_s, high_s, xtol=_PRECISION * quiet_s)
     return root_s

@@ -21,6 +21,10 @@ TimeOf = Callable[[tuple[float, ...]], float]  # by rank the share of its host's
 class Response(Protocol):
     """A model's answer to load."""
 
+    @property
+    def waits(self) -> int:
+        """How many times the nodes wait for one another during a run, about; 1: at its end."""
+
     def under(self, draw: Draw) -> TimeOf:
         """Return the time of the run as a function of the shares of its nodes, on the links of this draw.
 
@@ -61,13 +65,16 @@ class AdditiveResponse:
     grid: Grid
     quiet: Prediction
 
+    @property
+    def waits(self) -> int:
+        """Once in each iteration, because the model knows no messages."""
+        return self.target.iterations if self.target.problem.iterative else 1
+
     def under(self, draw: Draw) -> TimeOf:
         """Return the time as a function of the shares."""
         loads, platform = self.quiet.loads or {}, self.target.platform
         ranks = Counter(self.target.placement)
-        alone_s = [
-            loads[host].core_s / min(ranks[host], platform.host(host).cores) for host in self.target.placement
-        ]
+        alone_s = [loads[host].core_s / min(ranks[host], platform.host(host).cores) for host in self.target.placement]
         used = {platform.cluster_of(host).name for host in ranks}
         changed = stretches(self.grid, loaded_grid(self.grid, draw))
         most = max((by.most for ends, by in changed.items() if used.issuperset(ends)), default=1.0)
@@ -86,6 +93,15 @@ class GraphResponse:
     model: GraphModel
     target: Target
     grid: Grid
+
+    @property
+    def waits(self) -> int:
+        """As many as the messages of a process; a program without iterations may have them all at its end."""
+        if not self.target.problem.iterative:
+            return 1
+        sections = self.model.sections(self.target)
+        recorded = max(1, sections.iterations)
+        return sections.program().nmessages * self.target.iterations // (recorded * self.target.nranks)
 
     def under(self, draw: Draw) -> TimeOf:
         """Return the time as a function of the shares."""
@@ -106,11 +122,6 @@ class GraphResponse:
             return estimate(sections, target.iterations, network, target.placement, s_per_flop, cores).time_s
 
         return time_of
-
-
-def quiet_shares(target: Target) -> tuple[float, ...]:
-    """Return the shares of a quiet grid."""
-    return (1.0,) * target.nranks
 
 
 def shares_between(draw: Draw, placement: Sequence[str], from_s: float, until_s: float) -> tuple[float, ...]:

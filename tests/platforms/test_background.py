@@ -127,8 +127,8 @@ def test_wrong_statements_are_refused(tmp_path, text, said):
 
 
 def test_unknown_names_and_clusters_are_refused(tmp_path):
-    with pytest.raises(PlatformError, match="no such background.*workstations"):
+    with pytest.raises(PlatformError, match=r"no such background.*workstations"):
         asked_background("workstation")
     background = stated(tmp_path, "[clusters.c9]\navailability = { kind = 'constant', value = 0.5 }\n")
-    with pytest.raises(PlatformError, match="has no such cluster. Known: c1, c2, c3, c4"):
+    with pytest.raises(PlatformError, match=r"has no such cluster\. Known: c1, c2, c3, c4"):
         drawn(background, GRID, seed=1, stream=TRUTHS, number=0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,15 @@ if TYPE_CHECKING:
     from validation.shared.judge import Judged  # it needs SciPy, which is slow to import
 
 _TRUTHS, MOST_TRUTHS = 40, 10_000
+_LOADED = "the platform changes while the program runs"
+
+
+class _OtherCautions(Cautions):
+    """The cautions of all runs, without the one that the platform changes: the load is what the command is about."""
+
+    def add(self, run: str, sentences: Iterable[str], *, key: Hashable = None) -> None:
+        """Keep the cautions about a run, as Cautions does."""
+        super().add(run, [one for one in sentences if not one.startswith(_LOADED)], key=key)
 
 
 @dataclass(frozen=True)
@@ -73,9 +82,7 @@ def loaded_targets(target: Target, load: Load, count: int) -> list[Target]:
     # Imported here for a quick start: it is slow to import.
     from platforms.background.loaded import loaded_platform
 
-    draws = [
-        drawn(load.background, load.grid, seed=load.seed, stream=TRUTHS, number=number) for number in range(count)
-    ]
+    draws = [drawn(load.background, load.grid, seed=load.seed, stream=TRUTHS, number=number) for number in range(count)]
     return [Target(target.problem, loaded_platform(load.grid, draw), target.placement) for draw in draws]
 
 
@@ -84,7 +91,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         check_picture("--picture", args.picture)
     asked = asked_from_arguments(args)
-    said = Cautions()
+    said = _OtherCautions()
     said.say(*cautions(asked.settings))
     with doing("drawing the load"):
         truths = [loaded_targets(target, asked.load, args.truths) for target in asked.targets]

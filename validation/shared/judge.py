@@ -55,7 +55,7 @@ class Judged:
 
     @property
     def p_value(self) -> float:
-        """Probability of such a difference between both samples if both were of one distribution (Kolmogorov-Smirnov)."""
+        """P-value of the test of Kolmogorov and Smirnov that drawn and simulated times have one distribution."""
         return float(ks_2samp(self.forecast.times_s, self.true_s).pvalue)
 
 
