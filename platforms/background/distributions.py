@@ -66,9 +66,11 @@ class Distribution:
         if self.kind == "constant":
             drawn = np.full(count, self.numbers[0])
         elif self.kind == "uniform":
-            drawn = generator.uniform(*self.numbers, count)
+            low, high = self.numbers
+            drawn = generator.uniform(low, high, count)
         elif self.kind == "beta":
-            drawn = generator.beta(*self.numbers, count)
+            a, b = self.numbers
+            drawn = generator.beta(a, b, count)
         elif self.kind == "lognormal":
             median, sigma = self.numbers
             drawn = median * np.exp(sigma * generator.standard_normal(count))

@@ -92,10 +92,10 @@ def forecast(
 def time_under(answer: Response, target: Target, draw: Draw) -> float:
     """Return the time of a run under a draw, s.
 
-    Where nodes wait for one another throughout the run, it advances at the pace that the shares of the moment allow: a
-    step lasts until the share of a node changes, but no less than the time between two waits, or a MOST_STEPS-th of the
-    quiet run; in a longer step than the former every node has its mean share.  Where they do not, each node computes
-    by itself up to the end, and has its mean share over the whole run.
+    Where nodes wait for one another throughout the run, it advances at the pace that their shares allow.  A step lasts
+    until the share of a node changes, but no less than the time between two waits, and no less than a MOST_STEPS-th of
+    the quiet run; in a step in which it changes every node has its mean share.  Where nodes wait at the end only, each
+    has its mean share over the whole run.
     """
     time_of: TimeOf = lru_cache(maxsize=64)(answer.under(draw))
     quiet_s = time_of((1.0,) * target.nranks)

@@ -66,29 +66,31 @@ def loaded_network(network: NetworkModel, quiet: Grid, loaded: Grid) -> NetworkM
         raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph-known, or a mesh")
     cluster_of = {host: cluster.name for cluster in quiet.clusters for host in cluster.host_names}
     changed = stretches(quiet, loaded)
-    capacity = dict(network.capacity_Bps)
-    ways, rows = dict(network.ways), [np.arange(len(network.timing.latency_s))]
-    latencies, added = [network.timing.latency_s], {}
+    ways, capacity, timing = dict(network.ways), dict(network.capacity_Bps), network.timing
+    rows, slower = list(range(len(timing.latency_s))), [1.0] * len(timing.latency_s)
+    added: dict[tuple[int, tuple[str, str]], int] = {}  # the row of a class of paths between two clusters
     for (a, b), way in network.ways.items():
         ends = cluster_of[a], cluster_of[b]
         if ends[0] == ends[1]:
             continue
         by = changed[ends]
+        if (way.timing_class, ends) not in added:
+            added[way.timing_class, ends] = len(rows)
+            rows.append(way.timing_class)
+            slower.append(by.latency)
         (route,) = quiet.routes([(a, b)])
         share = min(1.0, way.bound_Bps / route.bandwidth_Bps)  # of the links' bandwidth that a flow gets
-        row = added.setdefault((way.timing_class, ends), len(network.timing.latency_s) + len(added))
-        if row == sum(len(one) for one in latencies):
-            latencies.append(network.timing.latency_s[way.timing_class : way.timing_class + 1] * by.latency)
-            rows.append(np.array([way.timing_class]))
-        left_Bps = share * route.bandwidth_Bps / by.rate
         ways[a, b] = replace(
-            way, timing_class=row, bound_Bps=min(way.bound_Bps, left_Bps), penalty=way.penalty * by.latency
+            way,
+            timing_class=added[way.timing_class, ends],
+            bound_Bps=min(way.bound_Bps, share * route.bandwidth_Bps / by.rate),
+            penalty=way.penalty * by.latency,
         )
-        for name, most_Bps in _shared_links(loaded, *ends):
+        for name, left_Bps in _shared_links(loaded, *ends):
             if name in capacity:
-                capacity[name] = min(capacity[name], share * most_Bps)
-    factor = network.timing.factor[np.concatenate(rows)]
-    timing = replace(network.timing, latency_s=np.concatenate(latencies), factor=factor)
+                capacity[name] = min(capacity[name], share * left_Bps)
+    latency_s = timing.latency_s[rows] * np.array(slower)[:, None]
+    timing = replace(timing, latency_s=latency_s, factor=timing.factor[rows])
     return replace(network, ways=ways, capacity_Bps=capacity, timing=timing)
 
 

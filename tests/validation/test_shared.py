@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from validation.shared.picture import judged_figure
 
 
 def forecast(times_s, quiet_s=1.0):
-    return Forecast("some", SimpleNamespace(), Prediction(quiet_s), tuple(times_s))
+    return Forecast("some", "cg S on 8 ranks of grid4x2", Prediction(quiet_s), tuple(times_s))
 
 
 def normal(count):
@@ -89,8 +88,8 @@ def test_runs_under_load_are_simulated_and_the_prediction_is_judged(half, tmp_pa
     assert not [line for line in found["cautions"] if "changes" in line]
 
 
-def test_a_dry_run_counts_the_runs(half, capsys):
-    assert main([*ASKED, "--background", str(half), "--dry-run"]) == 0
+def test_a_dry_run_counts_the_runs(capsys):
+    assert main([*ASKED, "--background", "bursts", "--dry-run"]) == 0
     assert "4 of targets" in capsys.readouterr().out
 
 
