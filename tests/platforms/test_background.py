@@ -1,5 +1,7 @@
 """Background load of shared grids: statements, distributions, draws and their platforms."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,9 @@ def test_unknown_names_and_clusters_are_refused(tmp_path):
     background = stated(tmp_path, "[clusters.c9]\navailability = { kind = 'constant', value = 0.5 }\n")
     with pytest.raises(PlatformError, match=r"has no such cluster\. Known: c1, c2, c3, c4"):
         drawn(background, GRID, seed=1, stream=TRUTHS, number=0)
+
+
+def test_the_example_is_read():
+    background = asked_background(str(Path(__file__).parents[2] / "examples" / "shared-grid.toml"))
+    assert background.of_cluster("c2").availability.kind == "beta"
+    assert background.of_cluster("c1").epoch_s == 0.005
