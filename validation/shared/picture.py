@@ -53,6 +53,7 @@ def _places(axis: Any, own: Sequence[Judged], styles: dict[str, Any]) -> None:
         axis.hist(one.pit, bins=edges, histtype="step", color=color, ls=line, lw=1.6)
     axis.axhline(len(own[0].pit) / _BINS, color="#666666", lw=0.8)
     axis.set_xlim(0, 1)
+    axis.yaxis.get_major_locator().set_params(integer=True)
     axis.set_xlabel("share of the predicted distribution below a simulated time", fontsize=8)
     axis.set_ylabel("runs; grey line: as many everywhere", fontsize=8)
     axis.tick_params(labelsize=8)
