@@ -85,9 +85,9 @@ int structural_check_run(const Schedule *schedule, const Shares *shares, const R
 int structural_share(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                      int64_t first, int64_t end);
 
-/* Finds the times of a program of so many iterations for placements `first` to before `end`.  Exchanges whose messages are
- * all sent at once are evaluated as flows, if the network is given, which has been checked for the shares; else it is NULL,
- * as are the placements.  Returns DONE or NO_MEMORY. */
+/* Finds the times of a program of so many iterations for placements `first` to before `end`.  The messages of
+ * an exchange are flows, if the network is given, which has been checked for the shares; else it is NULL, as are the
+ * placements.  Returns DONE or NO_MEMORY. */
 int structural_run(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                    const Runs *runs, int64_t iterations, int64_t first, int64_t end);
 
