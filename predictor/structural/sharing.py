@@ -1,9 +1,9 @@
-"""The loads of links that messages share, and the times of messages that all begin together in closed form.
+"""The loads of links that messages share, and in closed form the times of messages that begin together.
 
-The times are those of the experiments under load (calibration.py): all ranks enter an exchange together.  Flow i of amount a_i begins when its latency is over and when the earlier
-messages for which its sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates
-in proportion to 1 / p, where p are their penalties (their round-trip times).  While flow i is on its way, flow j, which
-overlaps it for o_ij seconds, moves
+The times are those of the experiments under load (calibration.py): all ranks enter an exchange together.  Flow i of
+amount a_i begins when its latency is over and when the earlier messages for which its sender waits have arrived; it
+takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to 1 / p, where p are their penalties
+(their round-trip times).  While flow i is on its way, flow j, which overlaps it for o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 
@@ -103,9 +103,7 @@ SHARES = Layout(
 PLACEMENTS = Layout("placements ranks sizes", {"host": ("i4", "placements ranks"), "protocol": ("u1", "sizes")})
 
 
-def share(
-    schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray, *, times: bool = True
-) -> Shares:
+def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray, *, times: bool = True) -> Shares:
     """Return the effects of sharing on the messages of some placements.
 
     Args:
