@@ -23,7 +23,7 @@ class Response(Protocol):
 
     @property
     def waits(self) -> int:
-        """How many times the nodes wait for one another during a run, about; 1: at its end."""
+        """Rough number of times that the nodes wait for one another during a run; 1 means at its end only."""
 
     def under(self, draw: Draw) -> TimeOf:
         """Return the time of the run as a function of the shares of its nodes, on the links of this draw.
@@ -67,7 +67,7 @@ class AdditiveResponse:
 
     @property
     def waits(self) -> int:
-        """Once in each iteration, because the model knows no messages."""
+        """One in each iteration, because the model knows no messages."""
         return self.target.iterations if self.target.problem.iterative else 1
 
     def under(self, draw: Draw) -> TimeOf:
@@ -96,7 +96,7 @@ class GraphResponse:
 
     @property
     def waits(self) -> int:
-        """As many as the messages of a process; a program without iterations may have them all at its end."""
+        """Number of messages of a process; 1 without iterations, because all messages may then be at the end."""
         if not self.target.problem.iterative:
             return 1
         sections = self.model.sections(self.target)
