@@ -93,6 +93,12 @@ class Level:
         """The level's name in the platform file and in names of links; it is its only group's name, else its own."""
         return self.nodes[0].name if self.alone else self.name
 
+    def all_levels(self) -> Iterator[Level]:
+        """Yield this level and the levels below it, in order."""
+        yield self
+        for level in self.levels:
+            yield from level.all_levels()
+
     def lans(self) -> Iterator[Level]:
         """Yield the LANs at and below this level, in order."""
         if self.kind == "lan":

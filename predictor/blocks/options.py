@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError
-from predictor.blocks.names import HARDWARE, SIMGRID
+from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
     from predictor.blocks.application import Application
@@ -49,6 +49,25 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--power-law", metavar="LAW", help="for a published model: monotone (default) or printed")
     parser.add_argument("--shapes", metavar="FAMILY", help="for a calibration file: simgrid (default) or paper")
+    parser.add_argument(
+        "--p-counts", metavar="WHAT",
+        help="P of Table 1 in collectives: nodes, as in the paper (default for a published model), or processes "
+        "(default for a calibration file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--component", action="append", default=[], metavar="NAME=MODEL",
+        help="for a published model or a calibration file: another such model for one component, by the name of a "
+        "group of units, a LAN, a WAN or a disk; may be repeated",
+    )  # fmt: skip
+
+
+def add_power_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the power rule."""
+    parser.add_argument(
+        "--power", default=POWER_RULES[0], metavar="RULE",
+        help="threads that take power: idle-waiting (default), those that compute; active-waiting, all until they end; "
+        "paper, the same on nodes that count only until their last process ends",
+    )  # fmt: skip
 
 
 def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
@@ -57,7 +76,10 @@ def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machin
     Raises:
         UserError: If the model is unknown, or an option does not go with it.
     """
-    return setting.machine(args.model, power_law=args.power_law, family=args.shapes)
+    return setting.machine(
+        args.model, power_law=args.power_law, family=args.shapes, p_counts=args.p_counts,
+        components=_assignments("--component", args.component),
+    )  # fmt: skip
 
 
 def say_cautions(args: argparse.Namespace, setting: Setting) -> None:
@@ -92,10 +114,13 @@ def changed(application: Application, args: argparse.Namespace) -> Application:
 
 
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
-    given = {}
+    given: dict[str, str] = {}
+    example = "lan=galera" if option == "--component" else "n=1000"
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} n=1000")
+            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}")
+        if option == "--component" and name in given:
+            raise UserError(f"{option} {text}", "this component is given twice", "Keep one")
         given[name] = value
     return given

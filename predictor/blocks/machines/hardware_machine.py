@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
-from predictor.blocks.machines.placing import groups_of
+from predictor.blocks.machines.placing import covered, groups_of
 
 if TYPE_CHECKING:
     from platforms.system import System, UnitGroup
@@ -36,6 +36,7 @@ class HardwareMachine:
     """Machine (predictor/blocks/machines/machine.py) of a system and a schedule on it."""
 
     name = "hardware"
+    whole_nodes = False
     note_bytes: int | None = None  # size of a read request or a write acknowledgement of a disk; None: no message
     envelope_bytes = 0  # added to every message
 
@@ -210,7 +211,7 @@ class HardwareMachine:
             if unit_group.unit.power is None or id(unit_group.node) not in used:
                 continue
             here = [range(g.first_unit, g.first_unit + g.units) for g in self.groups if g.unit == unit_group.name]
-            total_w += unit_group.unit.power.idle_w * (_covered(used[id(unit_group.node)]) - _covered(here))
+            total_w += unit_group.unit.power.idle_w * (covered(used[id(unit_group.node)]) - covered(here))
         return total_w
 
 
@@ -218,12 +219,3 @@ def _back(ends: Ends) -> Ends:
     """Return the ends of the route back."""
     here, i, there, j = ends
     return there, j, here, i
-
-
-def _covered(ranges: Sequence[range]) -> int:
-    """Return the number of integers in the union of the ranges."""
-    count, reached = 0, 0
-    for one in sorted(ranges, key=lambda r: r.start):
-        count += max(0, one.stop - max(one.start, reached))
-        reached = max(reached, one.stop)
-    return count
