@@ -1,7 +1,7 @@
 """Power rules, and both readings of Table 1's P, by hand."""
 
 import json
-from math import log2
+from math import exp, log2
 from pathlib import Path
 
 import pytest
@@ -180,3 +180,21 @@ def test_a_wrong_choice_is_one_line(tmp_path, capsys, more, words):
     assert main(["run", str(tmp_path / "b.toml"), "--system", GALERA_PLUS, *more]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1 and words in said
+
+
+@pytest.mark.parametrize("model", ["hardware", "simgrid", "galera+"])
+def test_hardware_threads_count_in_all_machines(tmp_path, model):
+    # 24 processes on the 12 cores and 24 hardware threads of a node of Galera+: 0.00194 / 0.00165 times as long.
+    path = tmp_path / "threads.toml"
+    path.write_text(Path(GALERA_PLUS).read_text().replace('name = "galera"', 'name = "galera"\nslots = { p = 24 }'))
+    times_s = []
+    for processes in (12, 24):
+        application = Application("", (Label("p", processes, (Compute(1e9),)),))
+        times_s.append(evaluate(application, Setting(application, system_named(str(path))).machine(model)).time_s)
+    assert times_s[1] / times_s[0] == pytest.approx(0.00194 / 0.00165)
+
+
+def test_the_success_of_placed_hardware_is_that_of_the_paper_s_lambda():
+    application = Application("", (Label("p", 24, (Compute(1e14),)),))
+    result = evaluate(application, Setting(application, system_named(GALERA_PLUS)).machine("hardware"))
+    assert result.success == pytest.approx(exp(-5.03372e-10 * 2 * result.time_s), abs=1e-8)

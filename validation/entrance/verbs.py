@@ -41,6 +41,7 @@ _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.inspect.cli"),
     "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.generate"),
     "system": Verb("show a system of levels, and place processes on it", "platforms.system.cli"),
+    "hardware": Verb("list and search processors, networks and disks, with sources", "platforms.system.catalogue"),
     "calibrate": Verb("measure a machine, or read measured times, and make its platform", "apps.calibration.cli"),
     "check": Verb("say whether programs can run on all hosts of a platform", "platforms.inspect.check"),
 }

@@ -1,6 +1,6 @@
 """Costs of blocks from the hardware data of a system alone: speeds, latencies, bandwidths, watts.
 
-Processes share the cores of their unit.  A message takes the latency of its route plus its size over the smallest
+Processes share the cores of their unit, with the effect of hardware threads where it is known.  A message takes the latency of its route plus its size over the smallest
 bandwidth of the route.  Collectives of P processes take the following times, where L and B are the latency and the
 bandwidth of the slowest route between any two of their groups, and d are the bytes of the block as defined in
 predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
@@ -20,6 +20,7 @@ from itertools import combinations
 from math import ceil, log2
 from typing import TYPE_CHECKING
 
+from platforms.system.parts import YEAR_S
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
 from predictor.blocks.machines.placing import covered, groups_of
@@ -41,11 +42,26 @@ class HardwareMachine:
     envelope_bytes = 0  # added to every message
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
-        """Create the machine; the hardware data have no ``failure_rate_per_s`` of a node."""
+        """Create the machine; ``failure_rate_per_s`` of a node replaces that of the hardware."""
         self.system, self.schedule = system, schedule
         self.groups = groups_of(system, schedule)
-        self.failure_rate_per_s = failure_rate_per_s
+        self._given_rate_per_s = failure_rate_per_s
         self._messages: dict[tuple[Hashable, ...], float] = {}
+
+    @cached_property
+    def failure_rate_per_s(self) -> float | None:
+        """Failure rate of a node, 1/s, the mean over the nodes in use; None: that of some node is not known."""
+        if self._given_rate_per_s is not None:
+            return self._given_rate_per_s
+        used: dict[int, list[range]] = {}
+        of_node = {id(self.unit_of(group).node): self.unit_of(group).node for group in self.groups}
+        for group in self.groups:
+            used.setdefault(id(self.unit_of(group).node), []).append(group.nodes)
+        counts = {key: covered(ranges) for key, ranges in used.items()}
+        per_year = [(counts[key], node.failures_per_year) for key, node in of_node.items()]
+        known = [count * rate for count, rate in per_year if rate is not None]
+        nodes = sum(counts.values())
+        return sum(known) / nodes / YEAR_S if nodes and len(known) == len(per_year) else None
 
     def unit_of(self, group: Group) -> UnitGroup:
         """Return the units that a group runs on."""
@@ -54,7 +70,7 @@ class HardwareMachine:
     def compute_s(self, group: Group, operations: float) -> float:
         """Return the operations over the speed of a core, which is shared if the unit has more processes than cores."""
         unit = self.unit_of(group).unit
-        return operations / unit.speed_flops * max(1.0, group.threads / unit.cores)
+        return operations / unit.speed_flops * unit.slowdown(group.threads)
 
     def message_s(
         self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: MessageLoad = ALONE
