@@ -78,6 +78,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "expect failures of nodes, restarts and checkpoints", "predictor.reliability.cli",
             twin="validation.reliability.cli", twin_help="check the formulas with drawn and simulated failures",
         ),
+        "checkpoints": Verb(
+            "expect failures of the hardware that an application of blocks is placed on", "predictor.checkpoints.cli",
+            twin="validation.checkpoints.cli", twin_help="check expected times and energies with drawn failures",
+        ),
     },
     "Look into models": {
         "blocks": Verb(
