@@ -1,8 +1,8 @@
 """The hardware database: processors, networks and disks by name, from TOML files with the source of every entry.
 
 An entry lists in ``assumed`` the keys whose values are not published.  Users' own files have the same form: top-level
-tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price; processors
-and networks have watts; a system file gives the power of the rest of a node (``base_w``).  Rates of failures, watts of
+tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price; processors and
+networks have watts; a system file gives the power of the rest of a node (``base_w``).  Rates of failures, watts of
 networks and effects of hardware threads are left out where nobody has published them.
 """
 
@@ -27,15 +27,7 @@ _KEYS = {
     "": tuple(KINDS),
     "cpu": (*_OF_PROCESSORS, "cores", "threads", "clock_ghz", "thread_slowdown"),
     "gpu": (*_OF_PROCESSORS, "cores", "clock_ghz"),
-    "network": (
-        *_COMMON,
-        "bandwidth_gbit_s",
-        "latency_us",
-        "options_of",
-        "adapter_w",
-        "switch_w",
-        "switch_ports",
-    ),  # fmt: skip
+    "network": (*_COMMON, "bandwidth_gbit_s", "latency_us", "options_of", "adapter_w", "switch_w", "switch_ports"),
     "disk": (*_COMMON, "read_mbyte_s", "write_mbyte_s", "read_latency_us", "write_latency_us"),
 }
 

@@ -1,8 +1,8 @@
 """Expected time and energy of an application on nodes that fail, for each strategy, and the best of several placements.
 
-The expected times are those of predictor.reliability.expected.  Of a segment of tau seconds of work and a checkpoint of
-delta seconds, which begins again after each failure with rate r, and of its restarts of R seconds, the application works
-for e^(r delta) (e^(r tau) - 1) / r on average, writes for (e^(r delta) - 1) / r, and restarts for
+The expected times are those of predictor.reliability.expected.  Of a segment of tau seconds of work and a checkpoint
+of delta seconds, which begins again after each failure with rate r, and of its restarts of R seconds, the application
+works for e^(r delta) (e^(r tau) - 1) / r on average, writes for (e^(r delta) - 1) / r, and restarts for
 (e^(r (tau + delta)) - 1) (e^(r R) - 1) / r; each has its own power.
 """
 
@@ -64,7 +64,7 @@ def expectation(run: Placed, interval_s: float, *, rate_per_s: float, restart_s:
     for number, work_s, checkpoint_s in segments:
         for i, part_s in enumerate(_segment(work_s, checkpoint_s, rate_per_s, restart_s)):
             parts[i] += number * part_s
-    return Expectation(interval_s, *parts, _energy(run, parts))
+    return Expectation(interval_s, parts[0], parts[1], parts[2], _energy(run, parts))
 
 
 def _segment(work_s: float, checkpoint_s: float, rate: float, restart_s: float) -> tuple[float, float, float]:

@@ -161,7 +161,7 @@ def test_a_wrong_option_is_one_line(files, capsys, more, words):
 
 def test_an_application_without_checkpoints_or_rates_says_what_to_give(files):
     setting = Setting(program(Compute(1e9)), system_named(str(files / "system.toml")))
-    with pytest.raises(UserError, match="no write_disk.*Give --checkpoint"):
+    with pytest.raises(UserError, match=r"no write_disk.*Give --checkpoint"):
         placed(setting, lambda one: one.machine("hardware"))
     unknown = Setting(program(Compute(1e9)), system_named("grid4x8"))
     with pytest.raises(UserError, match="Give --failure-rate"):
