@@ -125,7 +125,7 @@ def bcast_figure(model: TableModel) -> Figure:
 
 
 def collectives_figure(model: TableModel) -> Figure:
-    """Return a figure of scatter, gather and all-to-all over sizes, with a line for each of several numbers of nodes."""
+    """Return a figure of scatter, gather and all-to-all over sizes, a line for each of several numbers of nodes."""
     figure = _figure(model, 14, 4.2)
     for axes, block in zip(figure.subplots(1, 3), VARIABLES, strict=True):
         counts = _counts(model)
