@@ -1,9 +1,9 @@
 """The hardware database: processors, networks and disks by name, from TOML files with the source of every entry.
 
 An entry lists in ``assumed`` the keys whose values are not published.  Users' own files have the same form: top-level
-tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price; processors and
-networks have watts; a system file gives the power of the rest of a node (``base_w``).  Rates of failures, watts of
-networks and effects of hardware threads are left out where nobody has published them.
+tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price;
+processors and networks have watts; a system file gives the power of the rest of a node (``base_w``).  Rates of
+failures, watts of networks and effects of hardware threads are left out where nobody has published them.
 """
 
 from __future__ import annotations
