@@ -1,10 +1,11 @@
 """Costs of blocks from the hardware data of a system alone: speeds, latencies, bandwidths, watts.
 
 Processes share the cores of their unit, with the effect of hardware threads where it is known.  A message takes the
-latency of its route plus its size over the smallest bandwidth of the route.  Collectives of P processes take
-the following times, where L and B are the latency and the bandwidth of the slowest route between any two of their
-groups, and d are the bytes of the block as defined in predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
-MPICH", IJHPCA 19, 2005, section 4; one algorithm for all sizes, no computation):
+latency of its route plus its size over the smallest bandwidth of the route.  Collectives of P processes take the
+following times, where L and B are the latency and the bandwidth of the slowest route between any two of their groups,
+and d are the bytes of the block as defined in predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp,
+"Optimization of Collective Communication Operations in MPICH", IJHPCA 19, 2005, section 4; one algorithm for all sizes,
+no computation):
 
 broadcast          ceil(log2 P) (L + d / B), a binomial tree;
 scatter, gather    ceil(log2 P) L + (P - 1) / P d / B, a binomial tree that halves what it carries;
