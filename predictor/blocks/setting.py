@@ -70,7 +70,7 @@ class Setting:
             ("--power-law", power_law), ("--shapes", family), ("--p-counts", p_counts), ("--component", components)
         )  # fmt: skip
         for option, value in given:
-            if value:
+            if value is not None and value != {}:
                 shown = value if isinstance(value, str) else ",".join(value)
                 raise UserError(f"{option} {shown}", f"does not go with --model {model}", "Leave it out")
         made = HardwareMachine if model == HARDWARE else SimGridMachine

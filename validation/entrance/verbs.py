@@ -79,7 +79,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
             twin="validation.reliability.cli", twin_help="check the formulas with drawn and simulated failures",
         ),
         "checkpoints": Verb(
-            "expect failures of the hardware that an application of blocks is placed on", "predictor.checkpoints.cli",
+            "expect failures of the hardware under an application of blocks", "predictor.checkpoints.cli",
             twin="validation.checkpoints.cli", twin_help="check expected times and energies with drawn failures",
         ),
     },

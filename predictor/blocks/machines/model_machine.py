@@ -60,6 +60,8 @@ class ModelMachine:
         self._components = components or {}
         self._p_counts = p_counts
         self._given_rate_per_s = failure_rate_per_s
+        levels = {level.name for level in system.top.all_levels()}
+        self._by_level = not levels.isdisjoint(self._components)
         self._block_s = lru_cache(maxsize=None)(self._uncached_s)
 
     @cached_property
@@ -118,7 +120,7 @@ class ModelMachine:
 
     def _network(self, members: Sequence[Group]) -> str:
         """Return the name of the lowest level that contains all groups."""
-        if not self._components:  # all networks are alike
+        if not self._by_level:  # all networks are alike
             return ""
         units = dict.fromkeys(group.unit for group in members)
         return self.system.level_of([self.system.group_by_name[unit] for unit in units]).name
