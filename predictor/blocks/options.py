@@ -36,8 +36,9 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
         help="order in which units get processes: fastest (default), round-robin or cheapest",
     )  # fmt: skip
     parser.add_argument(
-        "--failure-rate", type=float, metavar="LAMBDA", help="failures per second of a node (default: the model's, or the hardware's)"
-    )
+        "--failure-rate", type=float, metavar="LAMBDA",
+        help="failures per second of a node (default: those of the model or the hardware)",
+    )  # fmt: skip
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
