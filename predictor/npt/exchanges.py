@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def rises(points: np.ndarray, knots: np.ndarray) -> np.ndarray:
     [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.5], [1.0, 1.0, 4.0]]
     """
     shares = [np.ones(len(points))]
-    for least, most in zip(knots[:-1], knots[1:], strict=True):
+    for least, most in pairwise(knots.tolist()):
         beyond = np.inf if most == knots[-1] else 1.0
         shares.append(np.clip((points - least) / (most - least), 0.0, beyond))
     return np.stack(shares, axis=1)

@@ -203,9 +203,7 @@ class _Fitter:
         design = columns(self.nt, self.data.size[kept], self.data.total[kept])
         return self._fit(design, rows, self.data.time_s[kept], list(map(str, self.nt)), where)
 
-    def _fit(
-        self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, names: Sequence[str], where: str
-    ) -> Fit:
+    def _fit(self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, names: Sequence[str], where: str) -> Fit:
         """Fit the rows that are not excluded; an error states how many were excluded."""
         left_out = int(self.excluded[rows].sum())
         where = f"{where} ({left_out} glitches left out)" if left_out else where

@@ -175,7 +175,8 @@ class NptSettings:
     @property
     def name(self) -> str:
         """Name in the paper's style, such as "NP-T/NNLS"."""
-        forms = {"nt": "N-T", "pt": "P-T", "pt-printed": "P-T printed", "npt": "NP-T", "npt-messages": "NP-T with messages"}
+        forms = {"nt": "N-T", "pt": "P-T", "pt-printed": "P-T printed", "npt": "NP-T"}
+        forms["npt-messages"] = "NP-T with messages"
         extra = [f"without {term}" for term in self.drop]
         extra += [] if self.weights == "absolute" else [f"{self.weights} weights"]
         extra += [] if self.glitch_k is None else [f"glitches below {self.glitch_k:g} left out"]
