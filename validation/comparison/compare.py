@@ -131,17 +131,48 @@ def validate(
         runner.start(_needed_runs(targets, models, settings, measured))
     broker = Broker.of(settings, targets, runner)
     for target in targets:
-        try:
-            asked, spec = _asked(models, target), settings.spec(target)
-            answers, truth = _answers_and_truth(target, asked, broker, spec, runner, measured)
-        except (UserError, SimulationError) as err:
-            yield Failure(target, err)
-            continue
-        for answer in answers:
-            result = compare(answer, truth, mapping=mapping)
-            if witness is not None:
-                witness(answer, truth, result)
-            yield result
+        yield from outcomes(
+            target, models, settings, broker, mapping=mapping, runner=runner, measured=measured, witness=witness
+        )
+
+
+def outcomes(
+    target: Target,
+    models: Sequence[Predictor] | PredictorsOf,
+    settings: Settings,
+    broker: Broker,
+    *,
+    mapping: str,
+    runner: Runner,
+    measured: MeasuredTimes | None = None,
+    witness: Callable[[Answer, RunRecord, Result], None] | None = None,
+) -> Iterator[Result | Failure]:
+    """Predict one target with every model and compare the predictions with its truth, as ``validate`` does.
+
+    Args:
+        target: The target.
+        models: The predictors, of every target or by target.
+        settings: How the runs are executed.
+        broker: Gathers the evidence, and refuses runs of its own targets.
+        mapping: Name of the mapping, for the results.
+        runner: Makes the runs.
+        measured: As for ``validate``.
+        witness: As for ``validate``.
+
+    Yields:
+        A result per model, or one failure.
+    """
+    try:
+        asked, spec = _asked(models, target), settings.spec(target)
+        answers, truth = _answers_and_truth(target, asked, broker, spec, runner, measured)
+    except (UserError, SimulationError) as err:
+        yield Failure(target, err)
+        return
+    for answer in answers:
+        result = compare(answer, truth, mapping=mapping)
+        if witness is not None:
+            witness(answer, truth, result)
+        yield result
 
 
 def _needed_runs(
