@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -113,7 +114,7 @@ def _form_of(request: Request, given: QueryParams | FormData) -> SuiteForm:
     )
 
 
-def _counted(request: Request, form: SuiteForm) -> dict[str, object]:
+def _counted(request: Request, form: SuiteForm) -> dict[str, Any]:
     """Return the size of a suite for the page, or what is wrong with it."""
     if not form.platforms and "random" not in form.others:
         return {"counted": None, "wrong": ""}

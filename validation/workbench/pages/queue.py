@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -32,7 +33,7 @@ def show_list(request: Request) -> Response:
     return page(request, "queue_part.html", **_suites(desk_of(request)))
 
 
-def _suites(desk: Desk) -> dict[str, object]:
+def _suites(desk: Desk) -> dict[str, Any]:
     return {"suites": desk.queue.suites(), "states": STATES, "trouble": desk.dispatcher.trouble}
 
 
@@ -46,7 +47,7 @@ def show_runs(request: Request) -> Response:
     return page(request, "suite_part.html", **_runs(request))
 
 
-def _runs(request: Request) -> dict[str, object]:
+def _runs(request: Request) -> dict[str, Any]:
     desk, number = desk_of(request), request.path_params["number"]
     suite = desk.queue.suite(number)
     state = request.query_params.get("state", "")
