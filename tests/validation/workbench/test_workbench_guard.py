@@ -98,10 +98,15 @@ def test_paths_outside_of_the_folder_of_platforms_do_not_exist(client, project, 
     assert "secret.xml" not in client.get("/platforms").text
 
 
-@pytest.mark.parametrize("name", ["grid.so", "grid.toml", "../../grid.xml", "a b.xml", "", ".xml", "x" * 100 + ".xml"])
+@pytest.mark.parametrize("name", ["grid.so", "grid.toml", "a b.xml", "", ".xml", "x" * 100 + ".xml"])
 def test_uploads_of_other_kinds_and_names_are_refused(send, project, name):
     assert send("/platforms/upload", files={"file": (name, b"<platform/>")}).status_code == 400
     assert list(project.folder.rglob("*grid*")) == []
+
+
+def test_the_folders_in_the_name_of_an_upload_are_left_out(send, project):
+    send("/platforms/upload", files={"file": ("../../grid.xml", b"<platform/>")})
+    assert list(project.folder.parent.rglob("*.xml")) == [project.platforms / "grid.xml"]
 
 
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(send, monkeypatch):
