@@ -21,9 +21,11 @@ TITLES = {
     "platform": "platform", "network": "network", "app": "kernel", "class": "class", "ranks": "ranks",
     "mapping": "mapping", "efficiency": "efficiency", "predictor": "predictor", "predicted_s": "predicted, s",
     "simulated_s": "simulated, s", "error_pct": "error, %", "abs_error_pct": "|error|, %",
-    "evidence_share": "cost, of the run", "flags": "cautions",
+    "evidence_share": "cost, % of the run", "flags": "cautions",
 }  # fmt: skip
-_SIMPLE = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "ranks", "efficiencies", "predictors"}
+_NUMBERS = {"ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"}
+# The keys of a suite that the row of a result tells; with others the result cannot be repeated alone.
+_TOLD = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "ranks", "efficiencies", "predictors"}
 
 
 def show(request: Request) -> Response:
@@ -47,7 +49,8 @@ def _table(request: Request) -> dict[str, Any]:
     chosen = next((suite for suite in suites if suite.id == view.suite), None)
     return {
         "view": view, "rows": view.rows(tables), "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
-        "titles": TITLES, "choices": view.choices(tables), "chosen": dict(view.filters), "suites": suites,
+        "titles": TITLES, "numbers": _NUMBERS, "choices": view.choices(tables), "chosen": dict(view.filters),
+        "suites": suites,
         "suite": chosen, "command": None if chosen is None else suite_command(desk_of(request), chosen.id),
         "unchanged": chosen is not None and is_unchanged(desk_of(request), chosen.id),
     }  # fmt: skip
@@ -104,8 +107,8 @@ def is_unchanged(desk: Desk, number: int) -> bool:
 def run_command(desk: Desk, found: Mapping[str, Any]) -> str | None:
     """Return the command that repeats one result alone, in the project folder; None: only the suite can."""
     table = tomllib.loads(desk.text_of(found["suite"]))
-    if set(table) - _SIMPLE:
-        return None  # a key that decides the run, and that the row does not tell
+    if set(table) - _TOLD:
+        return None
     run = desk.queue.run(found["run"])
     files = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("platforms", [])}
     scenarios = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("scenarios", []) if "/" in name}

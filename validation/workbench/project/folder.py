@@ -72,7 +72,7 @@ def open_project(
         allow_programs: Suites may name code of the user.
 
     Raises:
-        UserError: The folder cannot be made or written.
+        UserError: The folder or that of the store cannot be made.
     """
     path = Path(folder)
     kept = cache_folder() / "store" if store is None else Path(store).absolute()

@@ -13,7 +13,7 @@ from validation.workbench.queue.tables import Tables
 
 PAGE = 100  # rows
 COLUMNS = (
-    *("platform", "network", "app", "class", "ranks", "mapping", "efficiency", "predictor", "predicted_s"),
+    *("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor", "predicted_s"),
     *("simulated_s", "error_pct", "abs_error_pct", "evidence_share", "flags"),
 )
 FILTERS = ("platform", "app", "class", "ranks", "mapping", "predictor")

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from platforms.errors import printable
-from platforms.terminal.quantities import significant
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import FIELD, Tokens
 
@@ -73,12 +72,12 @@ def _templates() -> jinja2.Environment:
     return made
 
 
-def _value(value: object) -> str:
-    """Return a value for a cell: numbers with five digits, a dash where there is none."""
+def _value(value: object, digits: int = 5) -> str:
+    """Return a value for a cell: numbers with so many digits, a dash where there is none."""
     if value is None or value == "":
         return _UNKNOWN
     if isinstance(value, float):
-        return significant(value, 5)
+        return f"{value:.{digits}g}"
     return str(value)
 
 
