@@ -1,4 +1,4 @@
-"""What pages ask of a workbench: platforms and suites to be read, suites to be queued."""
+"""The desk of a workbench, which pages ask to read platforms and suites and to queue suites."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ COLUMNS = (
 )
 FILTERS = ("platform", "app", "class", "ranks", "mapping", "predictor")
 MOST_CHOICES = 200  # of a filter
+_STEP = 500  # results that are read at a time
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,12 @@ class ResultsView:
     def whole(self, tables: Tables) -> Iterator[dict[str, Any]]:
         """Yield all fields of the results on all pages; their order is that of results.csv."""
         where, values = self._where
-        step, offset = 1000, 0
-        while True:
-            query = f"SELECT fields FROM results {where} ORDER BY {self._order} LIMIT {step} OFFSET {offset}"
-            rows = tables.rows(query, values)
-            yield from (json.loads(row["fields"]) for row in rows)
-            if len(rows) < step:
-                return
-            offset += step
+        order = [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
+        for start in range(0, len(order), _STEP):
+            part = order[start : start + _STEP]
+            query = f"SELECT result, fields FROM details WHERE result IN ({', '.join('?' * len(part))})"
+            found = {row["result"]: row["fields"] for row in tables.rows(query, part)}
+            yield from (json.loads(found[number]) for number in part)
 
     def choices(self, tables: Tables) -> dict[str, list[str]]:
         """Return the values that each filter can have in the suite."""
@@ -113,7 +112,7 @@ def one_result(tables: Tables, number: int) -> dict[str, Any]:
     Raises:
         UserError: There is none of this number.
     """
-    rows = tables.rows("SELECT id, run, suite, fields FROM results WHERE id = ?", (number,))
+    rows = tables.rows("SELECT id, run, suite, fields FROM results JOIN details ON result = id WHERE id = ?", (number,))
     if not rows:
         raise UserError(f"result {number}", "there is no such result", "Choose one from the results")
     row = rows[0]

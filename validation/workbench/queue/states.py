@@ -150,11 +150,14 @@ class Queue:
                 (FAILED if reason else DONE, reason[:MOST_REASON], time.time(), run, RUNNING),
             ).rowcount
             if done:
-                connection.executemany(
-                    f"INSERT INTO results (run, suite, {_OF_RUN}, {', '.join(_OF_RESULT)}, fields)"
-                    f" SELECT id, suite, {_OF_RUN}, {', '.join('?' * len(_OF_RESULT))}, ? FROM runs WHERE id = ?",
-                    [(*(row[key] for key in _OF_RESULT), json.dumps(dict(row)), run) for row in results],
-                )
+                columns, places = ", ".join(_OF_RESULT), ", ".join("?" * len(_OF_RESULT))
+                for row in results:
+                    added = connection.execute(
+                        f"INSERT INTO results (run, suite, {_OF_RUN}, {columns})"
+                        f" SELECT id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
+                        (*(row[key] for key in _OF_RESULT), run),
+                    ).lastrowid
+                    connection.execute("INSERT INTO details VALUES (?, ?)", (added, json.dumps(dict(row))))
         self.changes.add()
         return bool(done)
 

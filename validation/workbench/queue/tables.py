@@ -29,8 +29,9 @@ CREATE TABLE results (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, suite INTEGER NOT NULL, platform TEXT NOT NULL,
     network TEXT, app TEXT NOT NULL, class TEXT, ranks INTEGER NOT NULL, mapping TEXT NOT NULL,
     efficiency REAL, predictor TEXT NOT NULL, predicted_s REAL, simulated_s REAL, error_pct REAL, abs_error_pct REAL,
-    evidence_share REAL, flags TEXT NOT NULL, fields TEXT NOT NULL
+    evidence_share REAL, flags TEXT NOT NULL
 );
+CREATE TABLE details (result INTEGER PRIMARY KEY REFERENCES results, fields TEXT NOT NULL);
 CREATE INDEX results_by_suite ON results (suite);
 CREATE INDEX results_by_run ON results (run);
 """
