@@ -112,6 +112,7 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
     with served(folder, store) as (process, port):
         browser = Browser(port)
         assert browser.post("/panel", **suite).getheader("location") == "/queue/1"
+        assert first_event(browser).startswith(b"data: ")
         browser.wait_for("/queue/1", r">done [123]<|[123] of 3 ended")
         again = [sys.executable, "-m", "validation.workbench", "--port", "0", str(folder)]
         other = subprocess.run(again, capture_output=True, text=True, timeout=LIMIT_S)
@@ -127,6 +128,14 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=LIMIT_S)
         assert process.returncode == 130 and said == "interrupted\n"
+
+
+def first_event(browser):
+    connection = http.client.HTTPConnection(browser.host, timeout=LIMIT_S)
+    connection.request("GET", "/queue/events")
+    answer = connection.getresponse()
+    assert answer.getheader("content-type").startswith("text/event-stream")
+    return answer.readline()
 
 
 def children(pid):

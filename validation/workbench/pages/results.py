@@ -24,6 +24,7 @@ TITLES = {
     "evidence_share": "cost, % of the run", "flags": "cautions",
 }  # fmt: skip
 _NUMBERS = {"ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"}
+_PART = 1 << 16  # characters of a CSV file that are sent at a time
 # The keys of a suite that the row of a result tells; with others the result cannot be repeated alone.
 _TOLD = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "ranks", "efficiencies", "predictors"}
 
@@ -75,7 +76,7 @@ def as_csv(request: Request) -> Response:
 
 
 def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a CSV file."""
+    """Yield a CSV file in parts of many lines, because every part takes a change of threads."""
     text = io.StringIO()
     writer = None
     for row in rows:
@@ -83,9 +84,11 @@ def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
             writer = csv.DictWriter(text, list(row), lineterminator="\n", extrasaction="ignore")
             writer.writeheader()
         writer.writerow(row)
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+        if text.tell() > _PART:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
 
 
 def suite_command(desk: Desk, number: int) -> str:
