@@ -185,6 +185,14 @@ def test_the_file_of_a_suite_is_downloaded_as_it_was_queued(client, desk, result
     assert client.get(f"/queue/{results}/suite.toml").text == desk.text_of(results)
 
 
+@pytest.mark.parametrize(
+    "path", ["/queue/9", "/queue/99999999999999999999", "/results/99999999999999999999", "/results?page=0"]
+)
+def test_numbers_that_do_not_exist_are_told(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 400 and 'role="alert"' in answer.text
+
+
 def test_an_address_that_does_not_exist_is_told_on_a_page(client):
     answer = client.get("/nowhere")
     assert answer.status_code == 404 and "there is no such page" in answer.text

