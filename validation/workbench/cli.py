@@ -76,7 +76,3 @@ def _run(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
