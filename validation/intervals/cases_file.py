@@ -25,7 +25,7 @@ def cases_of(results: pd.DataFrame) -> list[Case]:
             features_of_row(row),
             math.log(float(row["simulated_s"]) / float(row["predicted_s"])),
         )
-        for row in usable.to_dict("records")
+        for row in records(usable)
     ]
 
 

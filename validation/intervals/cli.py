@@ -18,8 +18,6 @@ from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, known_names
 from platforms.files.reading import input_text
 from platforms.files.writing import check_writable, write_text
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import significant
 from platforms.terminal.width import add_wide_argument
 from predictor.intervals.cases import read_cases
 from validation.comparison.dataframes import records
@@ -89,6 +87,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from validation.intervals.cases_file import cases_text
     from validation.intervals.coverage import coverage, with_intervals
+    from validation.intervals.text import coverage_text
 
     by = [] if args.by is None else list(dict.fromkeys(args.by.split(",")))
     for name in by:
@@ -105,34 +104,13 @@ def _run(args: argparse.Namespace) -> int:
     table = coverage(results, by)
     if args.out is not None:
         write_text("--out", args.out, table.to_csv(index=False))
-    print(json.dumps({"coverage": records(table)}) if args.json else "\n".join(_lines(table, by, wide=args.wide)))
+    print(json.dumps({"coverage": records(table)}) if args.json else coverage_text(table, by, wide=args.wide))
     return 0
 
 
 def _command(args: argparse.Namespace) -> str:
     words = ["python -m validation.intervals", *map(shlex.quote, args.results)]
     return " ".join([*words, "--write-cases", shlex.quote(args.write_cases)])
-
-
-def _lines(table: pd.DataFrame, by: Sequence[str], *, wide: bool) -> list[str]:
-    """Return the table as text."""
-    # Imported here for a quick start: it is slow to import.
-    from validation.presentation.tables import table_of
-
-    told = table[table["intervals"] > 0]
-    without = list(dict.fromkeys(table[table["intervals"] == 0]["predictor"]))
-    lines = ["90 % intervals: how many hold the true time, and their width over the true time", ""]
-    columns = {name: told[name].map(str) for name in ("predictor", *by)}
-    columns["inside"] = told["inside"].map(str) + " of " + told["intervals"].map(str)
-    columns["coverage %"] = [f"{100 * one:.0f}" for one in told["coverage"]]
-    ends = zip(told["coverage_low"], told["coverage_high"], strict=True)
-    columns["its 95 % interval"] = [f"{100 * low:.0f} to {100 * high:.0f}" for low, high in ends]
-    columns["too low"], columns["too high"] = told["above"].map(str), told["below"].map(str)
-    columns["median width %"] = told["median_width_pct"].map(significant)
-    lines = [*lines, *table_of(columns, left=("predictor", *by), wide=wide)] if len(told) else []
-    if without:
-        lines += ["", *prose_lines(f"no intervals: {', '.join(without)}")]
-    return lines
 
 
 def main(argv: Sequence[str] | None = None) -> int:

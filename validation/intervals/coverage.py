@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from platforms.wording import number_of
-from predictor.intervals.calibration import Calibration
 from predictor.intervals.cases import Case, by_predictor
 from predictor.intervals.features import Features
 from predictor.intervals.interval import calibration_or_none, too_far
-from validation.comparison.dataframes import grouped, rows_of
+from validation.comparison.dataframes import grouped, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pandas as pd
+
+    from predictor.intervals.calibration import Calibration
 
 COVERAGE_COLUMNS = (
     *("predictor", "answers", "intervals", "inside", "coverage", "coverage_low", "coverage_high"),
@@ -26,39 +24,34 @@ _CONFIDENCE = 0.95
 
 
 def with_intervals(results: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
-    """Return results whose intervals are made from these cases, for the rows that had an interval or lacked a cause.
+    """Return results whose intervals are made from these cases instead.
 
-    A row has features wherever there is a prediction; the rows that a calibration cannot speak of keep no interval.
+    A result does not tell why a prediction had no interval, such as several ranks on a node: every prediction gets one
+    whose predictor has enough cases.
     """
     known = {name: calibration_or_none(tuple(found)) for name, found in by_predictor(cases).items()}
-    made = [_again(row, known.get(row.predictor)) for row in rows_of(results)]
+    made = [_again(row, known.get(str(row["predictor"]))) for row in records(results)]
     return results.assign(
         interval_low_s=[low_s for low_s, _ in made],
         interval_high_s=[high_s for _, high_s in made],
     )
 
 
-def _again(row: object, calibration: Calibration | None) -> tuple[float, float]:
+def _again(row: Mapping[str, Any], calibration: Calibration | None) -> tuple[float, float]:
     """Return the interval of a row of results; NaN where there is none."""
-    values = row._asdict()  # type: ignore[attr-defined]
-    if calibration is None or not values["predicted_s"] > 0:
-        return np.nan, np.nan
-    features = features_of_row(values)
+    time_s, nothing = row["predicted_s"], (math.nan, math.nan)
+    if calibration is None or time_s is None or not time_s > 0:
+        return nothing
+    features = features_of_row(row)
     if too_far(features, calibration):
-        return np.nan, np.nan
+        return nothing
     expected = calibration.expected(features)
-    return values["predicted_s"] * np.exp(expected.low), values["predicted_s"] * np.exp(expected.high)
+    return time_s * math.exp(expected.low), time_s * math.exp(expected.high)
 
 
-def features_of_row(values: dict[str, object]) -> Features:
-    """Return the features of a row of results."""
-
-    def known(name: str) -> float | None:
-        value = float(values[name])  # type: ignore[arg-type]
-        return None if np.isnan(value) else value
-
-    numbers = (known(f"feature_{name}") for name in ("compute_share", "ratio", "fit_residual"))
-    return Features(str(values["app"]), *numbers)
+def features_of_row(row: Mapping[str, Any]) -> Features:
+    """Return the features of a row of results, whose missing values are None."""
+    return Features(row["app"], row["feature_compute_share"], row["feature_ratio"], row["feature_fit_residual"])
 
 
 def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -83,7 +76,7 @@ def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[first, *by, *others])
 
 
-def _of_part(part: pd.DataFrame) -> dict[str, float]:
+def _of_part(part: pd.DataFrame) -> dict[str, Any]:
     # Imported here for a quick start: it is slow to import.
     from scipy.stats import binomtest
 
@@ -91,7 +84,7 @@ def _of_part(part: pd.DataFrame) -> dict[str, float]:
     below = int((told["simulated_s"] < told["interval_low_s"]).sum())
     above = int((told["simulated_s"] > told["interval_high_s"]).sum())
     n, inside = len(told), len(told) - below - above
-    found: dict[str, float] = {
+    found: dict[str, Any] = {
         "answers": int(part["predicted_s"].notna().sum()),
         "intervals": n,
         "inside": inside,
@@ -104,15 +97,3 @@ def _of_part(part: pd.DataFrame) -> dict[str, float]:
         found |= {"coverage": inside / n, "coverage_low": interval.low, "coverage_high": interval.high}
         found["median_width_pct"] = 100 * float(width.median())
     return found
-
-
-def interval_sentence(results: pd.DataFrame) -> str | None:
-    """Return a sentence on how many true times lie in their 90 % interval, by predictor; None: no intervals."""
-    told = results[results["interval_low_s"].notna()]
-    if told.empty:
-        return None
-    found = coverage(told)
-    each = [f"{row.predictor} {row.inside} of {row.intervals}" for row in rows_of(found)]
-    without = len(results[results["predicted_s"].notna()]) - len(told)
-    rest = f"; {number_of(without, 'prediction')} had none" if without else ""
-    return f"True times inside the 90 % intervals: {', '.join(each)}{rest}."
