@@ -47,10 +47,15 @@ def inside(calibration, cases):
 
 
 def test_intervals_of_fresh_draws_cover_nine_of_ten():
-    calibration, fresh = Calibration(drawn(1)), drawn(2, grids=100)
-    assert 0.85 <= inside(calibration, fresh) <= 0.95
-    others = [replace(case, features=replace(case.features, app="other")) for case in fresh]
-    assert 0.85 <= inside(calibration, others) <= 0.95
+    known, others = [], []
+    for seed in range(1, 5):
+        calibration, fresh = Calibration(drawn(seed)), drawn(seed + 100)
+        known.append(inside(calibration, fresh))
+        others.append(
+            inside(calibration, [replace(case, features=replace(case.features, app="other")) for case in fresh])
+        )
+    assert 0.87 <= np.mean(known) <= 0.94  # of 800 cases; one calibration deviates by 2 or 3 points
+    assert 0.87 <= np.mean(others) <= 0.94
 
 
 def test_they_are_wide_where_the_errors_are_and_about_their_median():
@@ -82,7 +87,9 @@ def test_features_are_the_predictions_own_or_those_of_the_largest_run(target, re
     half = Target(target.problem, target.platform, target.placement[:4])
     few = Target(target.problem, target.platform, target.placement[:2])
     evidence = [
-        Evidence(EvidenceRequest("run", half), record_of(half, 2.0, 1.0, compute_s=(0.5, 1.0, 0.5, 0.5)), "half", Cost()),
+        Evidence(
+            EvidenceRequest("run", half), record_of(half, 2.0, 1.0, compute_s=(0.5, 1.0, 0.5, 0.5)), "half", Cost()
+        ),
         Evidence(EvidenceRequest("run", few), record_of(few, 3.0, 1.0, compute_s=(3.0, 3.0)), "few", Cost()),
     ]
     found = features_of(Prediction(1.0), target, evidence)
