@@ -7,9 +7,9 @@ Two steps make the interval of ln(true / predicted):
    a median and a spread to either side of it (localised: L. Guan, "Localized conformal prediction", Biometrika 110,
    2023).
 2. The spread is stretched by the factor that would have covered the wanted share of the cases themselves, each with all
-   cases of its grid left out, or, for a program that has no cases, with all of its program left out as well (normalised
-   split conformal prediction: V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", 2005; groups
-   left out as wholes, because cases of one grid or program resemble each other).
+   cases of its kind of grids left out (of its grid, if all are of one kind), because a target's grid is of another
+   kind; for a program that has no cases, with all of its program left out as well (normalised conformal prediction: V.
+   Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", 2005).
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ class Calibration:
         return max((case.features.ratio or 1.0 for case in self.cases), default=1.0)
 
     @cached_property
+    def _groups(self) -> list[str]:
+        """The kind of grids of each case, or its grid if all are of one kind."""
+        kinds = [case.kind for case in self.cases]
+        return kinds if len(set(kinds)) > 1 else [case.grid for case in self.cases]
+
+    @cached_property
     def _errors(self) -> np.ndarray:
         return np.array([case.log_error for case in self.cases])
 
@@ -86,9 +92,12 @@ class Calibration:
         return self._stretches[known]
 
     def _score(self, i: int, known: bool) -> float:
-        """Return the stretch that just covers case i, without the cases of its grid and, unless known, program."""
+        """Return the stretch that just covers case i, without the cases of its group and, unless known, program."""
         own = self.cases[i]
-        kept = [case.grid != own.grid and (known or case.features.app != own.features.app) for case in self.cases]
+        kept = [
+            group != self._groups[i] and (known or case.features.app != own.features.app)
+            for case, group in zip(self.cases, self._groups, strict=True)
+        ]
         if not any(kept):
             return math.inf
         middle, below, above = self._local(own.features, np.array(kept))

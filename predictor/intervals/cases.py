@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,11 @@ class Case:
     grid: str  # name of the platform; cases of one grid resemble each other
     features: Features
     log_error: float  # ln(true time / predicted time)
+
+    @property
+    def kind(self) -> str:
+        """The kind of its grid: random grids of one seed share the ranges from which they are drawn."""
+        return re.sub(r"^random-(\d+)-\d+$", r"random-\1", self.grid)
 
 
 def case_of_row(row: Mapping[str, str]) -> Case:

@@ -18,7 +18,7 @@ from predictor.intervals.features import Features, features_of
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
 
-LEAST_CASES = 20  # of a predictor; fewer make no calibration
+LEAST_CASES = 50  # of a predictor; fewer make no calibration
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 
 

@@ -78,6 +78,18 @@ def test_a_program_without_cases_gets_a_wider_interval_where_programs_differ():
     assert other.high - other.low > 2 * (known.high - known.low)
 
 
+def test_cases_of_a_kind_of_grids_are_left_out_together():
+    # Two kinds of grids whose errors differ by 1: a grid of a third kind may be as far away, one of these is not.
+    def case(number):
+        kind, error = 11 + number % 2, 0.01 * math.sin(number) + number % 2
+        return Case("p", f"random-{kind}-{number}", Features("a", 0.5, 2.0, None), error)
+
+    cases = [case(number) for number in range(60)]
+    alone = [replace(one, grid=f"site{number}") for number, one in enumerate(cases)]
+    assert {one.kind for one in cases} == {"random-11", "random-12"}
+    assert Calibration(cases).stretch(known=True) > 2 * Calibration(alone).stretch(known=True)
+
+
 def test_a_feature_that_is_unknown_is_no_obstacle():
     found = Calibration(drawn(1)).expected(Features("a", None, None, None))
     assert math.isfinite(found.low) and found.low < 0.3 < found.high
@@ -100,13 +112,13 @@ def test_features_are_the_predictions_own_or_those_of_the_largest_run(target, re
 
 
 def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch):
-    same = [Case("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(30)]
+    same = [Case("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(60)]
     monkeypatch.setattr(module, "known_cases", lambda: {"p": same})
     module.calibration_of.cache_clear()
     made = with_interval(Prediction(5.0), "p", target, []).interval
     module.calibration_of.cache_clear()
     assert (made.low_s, made.high_s) == (pytest.approx(10.0), pytest.approx(10.0))  # the truth was always twice it
-    assert (made.level, made.cases, made.made_of) == (0.9, 30, ("cg",))
+    assert (made.level, made.cases, made.made_of) == (0.9, 60, ("cg",))
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_coverage_by_a_column_has_a_row_for_each_value():
 
 
 def test_cases_that_are_written_make_the_intervals_anew(tmp_path):
-    table = results(40)
+    table = results(60)
     path = tmp_path / "cases.csv"
     path.write_text(cases_text(table, "the command"))
     assert read_cases(path) == cases_of(table)
