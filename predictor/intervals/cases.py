@@ -43,6 +43,9 @@ def case_of_row(row: Mapping[str, str]) -> Case:
     error = _number(row, "log_error")
     if error is None or not all(row.get(name) for name in ("predictor", "app", "grid")):
         raise ValueError(f"columns predictor, app, grid and log_error need values: {dict(row)}")
+    ratio = _number(row, "ratio")
+    if ratio is not None and ratio <= 0:
+        raise ValueError(f"ratio is {ratio:g}")
     features = Features(row["app"], *(_number(row, name) for name in ("compute_share", "ratio", "fit_residual")))
     return Case(row["predictor"], row["grid"], features, error)
 

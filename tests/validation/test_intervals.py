@@ -74,16 +74,16 @@ def test_a_self_check_is_no_case():
 
 
 def test_the_command_reads_files_and_folders(tmp_path, capsys):
-    results(wrong=(1,)).to_csv(tmp_path / "results.csv", index=False)
+    results(60, wrong=(1,)).to_csv(tmp_path / "results.csv", index=False)
     assert main([str(tmp_path), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["coverage"]
-    assert (row["inside"], row["intervals"]) == (39, 40)
+    assert (row["inside"], row["intervals"]) == (59, 60)
     written = tmp_path / "cases.csv"
     assert main([str(tmp_path / "results.csv"), "--by", "app", "--write-cases", str(written)]) == 0
-    assert "39 of 40" in capsys.readouterr().out
-    assert len(read_cases(written)) == 40
+    assert "59 of 60" in capsys.readouterr().out
+    assert len(read_cases(written)) == 60
     assert main([str(tmp_path), "--cases", str(written), "--out", str(tmp_path / "coverage.csv")]) == 0
-    assert pd.read_csv(tmp_path / "coverage.csv")["intervals"].to_list() == [40]
+    assert pd.read_csv(tmp_path / "coverage.csv")["intervals"].to_list() == [60]
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,11 @@ def test_results_whose_numbers_are_words_are_refused(tmp_path, capsys):
     results(3).assign(predicted_s="soon").to_csv(tmp_path / "results.csv", index=False)
     assert main([str(tmp_path)]) == 2
     assert "column predicted_s has values that are no numbers" in capsys.readouterr().err
+    results(3).assign(feature_ratio=0.0).to_csv(tmp_path / "results.csv", index=False)
+    assert main([str(tmp_path)]) == 2
+    assert "column feature_ratio has values that are not positive" in capsys.readouterr().err
+    results(3).to_csv(tmp_path / "results.csv", index=False)
+    assert main([str(tmp_path), "--by", "mapping"]) == 2
+    assert "the results have no column 'mapping'" in capsys.readouterr().err
     assert main([str(tmp_path / "results.csv"), "--by", "colour"]) == 2
     assert "no column 'colour'" in capsys.readouterr().err

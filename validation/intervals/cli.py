@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 from collections.abc import Sequence
 from io import StringIO
@@ -74,6 +75,10 @@ def read_results(path: str | Path) -> pd.DataFrame:
         raise UserError(str(file), f"column {odd[0]} has values that are no numbers", _REMEDY)
     if table.empty:
         raise UserError(str(file), "no results", _REMEDY)
+    for name in ("simulated_s", "feature_ratio"):
+        known = table[name].dropna()
+        if not ((known > 0) & (known < math.inf)).all():
+            raise UserError(str(file), f"column {name} has values that are not positive", _REMEDY)
     return table
 
 
@@ -97,6 +102,9 @@ def _run(args: argparse.Namespace) -> int:
         if file is not None:
             check_writable(option, file)
     results = pd.concat([read_results(path) for path in args.results], ignore_index=True)
+    for name in by:
+        if name not in results:
+            raise UserError(f"--by {args.by}", f"the results have no column {name!r}", _REMEDY)
     if args.cases is not None:
         results = with_intervals(results, read_cases(args.cases))
     if args.write_cases is not None:
