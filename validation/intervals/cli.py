@@ -83,6 +83,8 @@ def read_results(path: str | Path) -> pd.DataFrame:
 
 
 def _one_line(err: Exception) -> str:
+    if isinstance(err, OSError) and err.strerror:
+        return err.strerror
     return str(err).strip().splitlines()[-1] if str(err).strip() else "cannot be read"
 
 
