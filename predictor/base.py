@@ -139,6 +139,22 @@ class ErrorRange:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """Interval that holds the true time with probability ``level``, from known errors (predictor/intervals)."""
+
+    low_s: float
+    high_s: float
+    level: float
+    cases: int  # number of calibration cases behind it
+    made_of: tuple[str, ...]  # the properties of the prediction by which the cases were weighted
+
+    @property
+    def width(self) -> float:
+        """Upper end over lower end."""
+        return self.high_s / self.low_s
+
+
+@dataclass(frozen=True)
 class Prediction:
     """The predicted run time of a target.
 
@@ -153,6 +169,9 @@ class Prediction:
     high_s: float | None = None
     error_range: ErrorRange | None = None  # errors of similar predictions in the validity map
     no_error_range: str | None = None  # why error_range is None
+    interval: Interval | None = None  # calibrated interval for the true time; answers fill it in for all models
+    no_interval: str | None = None  # why interval is None
+    fit_residual: float | None = None  # largest |fitted - measured| / measured of a fitted law; None: nothing to tell
     loads: Mapping[str, HostLoad] | None = None  # of the hosts in use; None: the model predicts the time only
     # Time over which energy is integrated: from the start of the first rank to the end of the last; None: time_s.
     span_s: float | None = None
@@ -161,6 +180,14 @@ class Prediction:
     energy_high_j: float | None = None
     evidence: tuple[str, ...] = ()  # ids of the evidence that was used
     cost: Cost = Cost()
+
+    @property
+    def compute_share(self) -> float | None:
+        """Share of computation in the predicted time; None where the model does not give it."""
+        compute_s = self.parts.get("compute_s")
+        if compute_s is None or not self.time_s > 0:
+            return None
+        return min(1.0, max(0.0, compute_s / self.time_s))
 
     @property
     def energy_span_s(self) -> float:

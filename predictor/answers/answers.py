@@ -13,6 +13,7 @@ from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
 from predictor.base import TAKE_SHARES, Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
+from predictor.intervals.interval import with_interval
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def predict(
                 raise made
             prediction = with_error_range(with_energy(made, target), model.name, target)
             prediction = with_changes(prediction, target)
+            prediction = with_interval(prediction, model.name, target, evidence)
         except OutOfRange as err:
             refusal = str(err)
         wall_s += time.perf_counter() - started

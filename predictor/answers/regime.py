@@ -80,21 +80,13 @@ def holds_from(predictor: str, app: str, *, error_pct: float = TOLERATED_PCT, of
     return least
 
 
-def own_compute_share(prediction: Prediction) -> float | None:
-    """Return the share of computation in the predicted time; None where the model does not give it."""
-    compute_s = prediction.parts.get("compute_s")
-    if compute_s is None or not prediction.time_s > 0:
-        return None
-    return min(1.0, max(0.0, compute_s / prediction.time_s))
-
-
 def with_error_range(prediction: Prediction, predictor: str, target: Target) -> Prediction:
     """Return the prediction with its range of errors in the map, or with the reason why there is none.
 
     A prediction without an interval of its own gets the interval of the true times that such errors allow.
     """
     app = target.problem.name
-    share = own_compute_share(prediction)
+    share = prediction.compute_share
     if target.problem.program is not None or share is None or (predictor, app) not in known_map():
         return replace(prediction, no_error_range=f"no map of {predictor} on {_program(target)}")
     outside = _outside(known_map()[predictor, app], share, target)

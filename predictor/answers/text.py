@@ -11,7 +11,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, range_text, significant
 from predictor.answers.answers import Answer
 from predictor.answers.regime import true_times
-from predictor.base import Prediction
+from predictor.base import Interval, Prediction
 
 _SAME_ENERGY = 1e-9  # relative width up to which an interval of energy counts as a single value
 _INDENT = "    "
@@ -63,6 +63,8 @@ def _is_measured(answer: Answer) -> bool:
 
 def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
     yield from _range(prediction)
+    if prediction.no_interval is not None:
+        yield f"no 90 % interval: {prediction.no_interval}"
     if prediction.parts:
         parts = (f"{name.removesuffix('_s')} {_time(value, prediction)}" for name, value in prediction.parts.items())
         yield f"of it {', '.join(parts)}"
@@ -81,7 +83,9 @@ def _time(time_s: float, prediction: Prediction) -> str:
 
 
 def _expected(prediction: Prediction) -> tuple[float, float] | None:
-    """Return the range of the true time that is printed beside the prediction: the map's, else the model's own."""
+    """Return the range of the true time to print: the calibrated interval, else the map's, else the model's own."""
+    if prediction.interval is not None:
+        return prediction.interval.low_s, prediction.interval.high_s
     if prediction.error_range is not None:
         return true_times(prediction.time_s, prediction.error_range)
     if prediction.low_s is None or prediction.high_s is None:
@@ -111,7 +115,9 @@ def _range(prediction: Prediction) -> Iterator[str]:
     range_ = range_text(*(_time(end_s, prediction) for end_s in found))
     errors = prediction.error_range
     own = _time(prediction.time_s, prediction)
-    if errors is None:
+    if prediction.interval is not None:
+        yield _calibrated(prediction, prediction.interval, range_)
+    elif errors is None:
         said = f"the model's own time of {own} lies outside" if _is_biased(prediction) else f"true time {range_}"
         yield f"{said}, by the model itself; error not known: {prediction.no_error_range}"
     elif _is_biased(prediction):
@@ -121,6 +127,16 @@ def _range(prediction: Prediction) -> Iterator[str]:
     else:
         usual = f"{_signed(errors.low_pct)} to {_signed(errors.high_pct)} %"
         yield f"true time {range_}: errors of {usual} are usual at this compute share"
+
+
+def _calibrated(prediction: Prediction, interval: Interval, range_: str) -> str:
+    """Return the line about a calibrated interval."""
+    level, features = f"{100 * interval.level:.0f} %", ", ".join(interval.made_of)
+    said = f"true time {range_}"
+    if _is_biased(prediction):
+        side = "high" if prediction.time_s > interval.high_s else "low"
+        said = f"the model's own time is {_time(prediction.time_s, prediction)}, too {side} in cases like this one"
+    return f"{said} ({level} interval, from the errors of {interval.cases} cases weighted by likeness: {features})"
 
 
 def _signed(percent: float) -> str:

@@ -55,9 +55,17 @@ class LawModel:
             parts={f"{term}_s": value_s for term, value_s in parts.items()},
             flags=(*time_flags(time_s), *extrapolation_flags(target, ranks)),
             remarks=(f"T = {law} s",),
+            fit_residual=_residual(law, ranks, times_s),
             evidence=tuple(one.id for one in evidence),
             cost=sum((one.cost for one in evidence), Cost()),
         )
+
+
+def _residual(law: Law, ranks: Sequence[int], times_s: Sequence[float]) -> float | None:
+    """Return the largest relative residual; None where there are no more runs than coefficients."""
+    if len(ranks) < FEW.stop - 1:
+        return None
+    return max(abs(sum(law.parts(P).values()) / time_s - 1) for P, time_s in zip(ranks, times_s, strict=True))
 
 
 @dataclass(frozen=True)

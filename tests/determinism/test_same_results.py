@@ -37,7 +37,7 @@ def test_results_do_not_depend_on_order_jobs_store_or_surroundings(repeat, other
     repeat(other, "validation.run", arguments(APPS[:1], PREDICTORS[:1], store), stopped=False)
     second = repeat(other, "validation.run", arguments(APPS[::-1], PREDICTORS[::-1], store), stopped=False)
     found = differences(first, second)
-    assert found.keys() == {"results.csv", "summary.csv", "league.csv", "pareto.csv", "decisions.csv"}
+    assert found.keys() == {"results.csv", "summary.csv", "league.csv", "pareto.csv", "decisions.csv", "intervals.csv"}
     assert not any(found.values()), found
 
 

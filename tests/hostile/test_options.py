@@ -56,6 +56,7 @@ COMMANDS = {
     ("validation.league.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.measured.cli", ""): f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",
     ("validation.optimize.cli", ""): CHOICE,
+    ("validation.intervals.cli", ""): f"{CORPUS}/results.csv",
     ("validation.regimes.cli", ""): "--no-store",
     ("validation.reliability.cli", ""): FAILURES,
     ("predictor.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",

@@ -14,7 +14,6 @@ from predictor.answers.regime import (
     Row,
     error_range,
     holds_from,
-    own_compute_share,
     read_map,
     true_times,
     with_error_range,
@@ -118,8 +117,8 @@ def test_without_a_map_nothing_is_flagged_but_it_is_said(small_map, predictor, a
 
 
 def test_a_prediction_that_does_not_tell_its_computation_has_no_share():
-    assert own_compute_share(Prediction(1.0, {"T_a_s": 1.0})) is None
-    assert own_compute_share(saying(0.25)) == 0.25
+    assert Prediction(1.0, {"T_a_s": 1.0}).compute_share is None
+    assert saying(0.25).compute_share == 0.25
 
 
 def test_the_command_says_range_and_true_time(small_map):

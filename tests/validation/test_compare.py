@@ -14,7 +14,7 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import probe_placement
 from platforms.read.read import materialise
 from predictor.answers.answers import Answer
-from predictor.base import Cost, ErrorRange, Evidence, EvidenceRequest, Prediction
+from predictor.base import Cost, ErrorRange, Evidence, EvidenceRequest, Interval, Prediction
 from validation.comparison.compare import COLUMNS, Failure, Result, compare, validate
 from validation.comparison.truth import read_measured
 
@@ -45,6 +45,8 @@ def answer(record_of, target):
         flags=("a first caution", "a second caution"),
         error_range=ErrorRange(low_pct=-10.0, high_pct=30.0, samples=20),
         energy_j=600.0,
+        interval=Interval(low_s=3.5, high_s=4.5, level=0.9, cases=20, made_of=("cg",)),
+        fit_residual=0.125,
     )
     return Answer("model", target, prediction, None, evidence, wall_s=0.0625)
 
@@ -102,6 +104,12 @@ def test_a_row_by_hand(answer, truth, target):
         "range_low_pct": -10.0,
         "range_high_pct": 30.0,
         "in_range": True,  # -10 <= 25 <= 30
+        "interval_low_s": 3.5,
+        "interval_high_s": 4.5,
+        "in_interval": True,
+        "feature_compute_share": 0.25,
+        "feature_ratio": 1.0,  # the probe has 4 ranks, as the target
+        "feature_fit_residual": 0.125,
         "simulated_node_s": 16.0,
         "clusters": "c1 c2",
     }
@@ -116,6 +124,8 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         *("probe_cp_s", "probe_cm_s", "predicted_s", "error_pct", "abs_error_pct", "energy_predicted_j"),
         *("energy_error_pct", "edp_predicted_js", "predicted_compute_share", "range_low_pct", "range_high_pct"),
         "in_range",
+        *("interval_low_s", "interval_high_s", "in_interval"),
+        *("feature_compute_share", "feature_ratio", "feature_fit_residual"),
         "true_low_s",
         "true_high_s",
         "in_repeats",

@@ -19,11 +19,11 @@ from platforms.errors import UserError
 from platforms.model.placement import probe_placement
 from platforms.terminal.progress import doing
 from predictor.answers.answers import Answer, answers_or_reasons
-from predictor.answers.regime import own_compute_share
 from predictor.base import Evidence, Prediction, Predictor, takes
 from predictor.defaults.choice import PredictorsOf
 from predictor.evidence.broker import Broker
 from predictor.hcf import Probe, read_probe
+from predictor.intervals.features import features_of
 from validation.comparison.truth import MeasuredTimes
 
 _AHEAD = 16  # most targets whose answers wait for their truths; answers may hold large recordings
@@ -78,6 +78,14 @@ class Result:
     range_low_pct: float | None
     range_high_pct: float | None
     in_range: bool | None  # whether error_pct lies in this range
+    # Calibrated interval of the true time (predictor/intervals); None: the predictor or the target has no calibration.
+    interval_low_s: float | None
+    interval_high_s: float | None
+    in_interval: bool | None  # whether simulated_s lies in it
+    # Features of the prediction on which the interval rests (predictor/intervals/features.py).
+    feature_compute_share: float | None
+    feature_ratio: float | None
+    feature_fit_residual: float | None
     simulated_node_s: float  # node-seconds of the full run
     clusters: str  # names of the clusters that have ranks, separated by blanks
 
@@ -321,6 +329,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         range_low_pct=predicted.range_low_pct,
         range_high_pct=predicted.range_high_pct,
         in_range=_in_range(error_pct, predicted),
+        **_interval(answer, truth),
         simulated_node_s=truth.node_seconds,
         clusters=" ".join(dict.fromkeys(target.platform.cluster_of(host).name for host in target.placement)),
     )
@@ -346,7 +355,7 @@ def _predicted(prediction: Prediction | None) -> _Predicted:
     return _Predicted(
         time_s=prediction.time_s,
         energy_j=prediction.energy_j,
-        compute_share=own_compute_share(prediction),
+        compute_share=prediction.compute_share,
         range_low_pct=None if expected is None else expected.low_pct,
         range_high_pct=None if expected is None else expected.high_pct,
         flags=prediction.flags,
@@ -388,6 +397,21 @@ def _in_range(error_pct: float | None, predicted: _Predicted) -> bool | None:
     if error_pct is None or low_pct is None or high_pct is None:
         return None
     return low_pct <= error_pct <= high_pct
+
+
+def _interval(answer: Answer, truth: RunRecord) -> dict[str, Any]:
+    """Return the columns about the interval and its features."""
+    made = answer.prediction
+    interval = None if made is None else made.interval
+    features = None if made is None else features_of(made, answer.target, answer.evidence)
+    return {
+        "interval_low_s": None if interval is None else interval.low_s,
+        "interval_high_s": None if interval is None else interval.high_s,
+        "in_interval": None if interval is None else interval.low_s <= truth.time_s <= interval.high_s,
+        "feature_compute_share": None if features is None else features.compute_share,
+        "feature_ratio": None if features is None else features.ratio,
+        "feature_fit_residual": None if features is None else features.fit_residual,
+    }
 
 
 def _probe(answer: Answer) -> Probe | None:

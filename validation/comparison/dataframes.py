@@ -13,7 +13,10 @@ Column: TypeAlias = "Sequence[Any] | pd.Series[Any]"
 
 
 # Numbers that all rows may lack, which pandas would not know as numbers then.
-_MAYBE_NOWHERE = ("true_low_s", "true_high_s")
+_MAYBE_NOWHERE = (
+    *("true_low_s", "true_high_s", "interval_low_s", "interval_high_s"),
+    *("feature_compute_share", "feature_ratio", "feature_fit_residual"),
+)
 
 
 def numbers_known(table: _Table) -> _Table:

@@ -59,6 +59,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
         "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),
         "map": Verb("find where predictors are valid: their error by compute share", "validation.regimes.cli"),
+        "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
     },
     "Choose and plan": {
         "choose": Verb(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The columns that a notebook shows; the DataFrame has all columns of results.csv.
 SHOWN = (
     *("app", "class", "scenario", "ranks", "predictor", "predicted_s", "simulated_s", "error_pct"),
+    *("interval_low_s", "interval_high_s"),
     *("evidence_node_s", "simulated_node_s", "flags"),
 )
 

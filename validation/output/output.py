@@ -155,10 +155,13 @@ class Output:
 
             parts.append(league_text(league, wide=self._wide))
         if self._decision_costs is None and self._rows:
-            # Imported here for a quick start: it is slow to import.
+            # Imported here for a quick start: they are slow to import.
+            from validation.intervals.text import interval_sentence
             from validation.ranking.sentences import closing_sentences
 
-            parts.append("\n".join(line for said in closing_sentences(results) for line in prose_lines(said)))
+            covered = None if league else interval_sentence(results)  # the league has a table
+            sentences = [*closing_sentences(results), *([] if covered is None else [covered])]
+            parts.append("\n".join(line for said in sentences for line in prose_lines(said)))
         return "\n\n".join(filter(None, parts))
 
     def _write(

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import write_csv
+from validation.intervals.coverage import coverage
+from validation.intervals.text import coverage_text
 from validation.ranking.deciding import decisions
 from validation.ranking.front import pareto
 from validation.ranking.plots import write_figures
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def league_tables(results: pd.DataFrame, costs: EvidenceCosts | None = None) -> dict[str, pd.DataFrame]:
-    """Return the tables ``league``, ``pareto`` and ``decisions`` of results by the names of their files.
+    """Return the tables ``league``, ``pareto``, ``decisions`` and ``intervals`` of results by their files' names.
 
     Args:
         results: The results, with the columns of validation.comparison.compare.Result.
@@ -29,7 +31,7 @@ def league_tables(results: pd.DataFrame, costs: EvidenceCosts | None = None) -> 
     league, choices = ranking(results), decisions(results)
     if costs is not None and not choices.empty:
         choices = choices.merge(costs.table(), how="left", on=["app", "predictor"])
-    return {"league": league, "pareto": pareto(league), "decisions": choices}
+    return {"league": league, "pareto": pareto(league), "decisions": choices, "intervals": coverage(results)}
 
 
 def league_text(tables: Mapping[str, pd.DataFrame], *, wide: bool = False) -> str:
@@ -39,6 +41,8 @@ def league_text(tables: Mapping[str, pd.DataFrame], *, wide: bool = False) -> st
         parts.append(pareto_text(tables["pareto"]))
     if not tables["decisions"].empty:
         parts.append(decisions_text(tables["decisions"], wide=wide))
+    if (tables["intervals"]["intervals"] > 0).any():
+        parts.append(coverage_text(tables["intervals"], wide=wide))
     return "\n\n".join(parts)
 
 

@@ -1,0 +1,131 @@
+"""The errors to expect of a prediction, from the errors of calibration cases like it.
+
+Two steps make the interval of ln(true / predicted):
+
+1. The errors of the predictor's cases are weighted by likeness: exp(-d^2 / (2 h^2)), where d is the distance between
+   the features (features.py) and h the smallest width that leaves cases worth ``ENOUGH``.  The weighted quantiles give
+   a median and a spread to either side of it (localised: L. Guan, "Localized conformal prediction", Biometrika 110,
+   2023).
+2. The spread is stretched by the factor that would have covered the wanted share of the cases themselves, each with all
+   cases of its kind of grids left out (of its grid, if all are of one kind), because a target's grid is of another
+   kind; for a program that has no cases, with all of its program left out as well (normalised conformal prediction: V.
+   Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World", 2005).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from predictor.intervals.cases import Case
+from predictor.intervals.features import Features
+
+LEVEL = 0.9
+ENOUGH = 20.0  # effective number of cases that the weights must leave
+OTHER_PROGRAM = 3.0  # distance between two programs
+UNKNOWN = 1.0  # distance between a feature that is known and one that is not
+LEAST_SPREAD = 0.02  # share of the spread of all cases below which the local spread does not fall
+_WIDTHS = 0.4 * 1.3 ** np.arange(0, 34)  # of the weights, ascending
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The interval of ln(true / predicted)."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The calibration of one predictor."""
+
+    cases: Sequence[Case]
+    level: float = LEVEL
+    _stretches: dict[bool, float] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def apps(self) -> frozenset[str]:
+        """Programs that have cases."""
+        return frozenset(case.features.app for case in self.cases)
+
+    @cached_property
+    def largest_ratio(self) -> float:
+        """Largest extrapolation in the number of ranks."""
+        return max((case.features.ratio or 1.0 for case in self.cases), default=1.0)
+
+    @cached_property
+    def _groups(self) -> list[str]:
+        """The kind of grids of each case, or its grid if all are of one kind."""
+        kinds = [case.kind for case in self.cases]
+        return kinds if len(set(kinds)) > 1 else [case.grid for case in self.cases]
+
+    @cached_property
+    def _errors(self) -> np.ndarray:
+        return np.array([case.log_error for case in self.cases])
+
+    @cached_property
+    def _coordinates(self) -> np.ndarray:
+        return np.array([case.features.coordinates() for case in self.cases])
+
+    @cached_property
+    def _spread_of_all(self) -> float:
+        low, high = np.quantile(self._errors, [(1 - self.level) / 2, (1 + self.level) / 2])
+        return float(high - low)
+
+    def expected(self, features: Features) -> Expected:
+        """Return the interval of ln(true / predicted) for a prediction with these features."""
+        middle, below, above = self._local(features, np.ones(len(self.cases), bool))
+        stretch = self.stretch(known=features.app in self.apps)
+        return Expected(middle - stretch * below, middle + stretch * above)
+
+    def stretch(self, *, known: bool) -> float:
+        """Return the factor by which spreads are stretched, for programs that have cases or for others."""
+        if known not in self._stretches:
+            scores = sorted(self._score(i, known) for i in range(len(self.cases)))
+            rank = math.ceil(self.level * (len(scores) + 1))
+            self._stretches[known] = scores[min(rank, len(scores)) - 1]
+        return self._stretches[known]
+
+    def _score(self, i: int, known: bool) -> float:
+        """Return the stretch that just covers case i, without the cases of its group and, unless known, program."""
+        own = self.cases[i]
+        kept = [
+            group != self._groups[i] and (known or case.features.app != own.features.app)
+            for case, group in zip(self.cases, self._groups, strict=True)
+        ]
+        if not any(kept):
+            return math.inf
+        middle, below, above = self._local(own.features, np.array(kept))
+        error = own.log_error
+        return (middle - error) / below if error < middle else (error - middle) / above
+
+    def _local(self, features: Features, kept: np.ndarray) -> tuple[float, float, float]:
+        """Return the median of the errors like this one, and their spread below and above it."""
+        weights = self._weights(features, kept)
+        order = np.argsort(self._errors, kind="stable")
+        errors, shares = self._errors[order], weights[order] / weights.sum()
+        places = np.cumsum(shares) - shares / 2
+        low, middle, high = np.interp([(1 - self.level) / 2, 0.5, (1 + self.level) / 2], places, errors)
+        least = max(LEAST_SPREAD * self._spread_of_all, 1e-9)
+        return float(middle), max(float(middle - low), least), max(float(high - middle), least)
+
+    def _weights(self, features: Features, kept: np.ndarray) -> np.ndarray:
+        """Return the weights of all cases, 0 for those that are not kept."""
+        own = np.array(features.coordinates())
+        apart = np.abs(self._coordinates - own)
+        one_unknown = np.isnan(self._coordinates) != np.isnan(own)
+        apart = np.where(one_unknown, UNKNOWN, np.nan_to_num(apart, nan=0.0))
+        other = np.array([case.features.app != features.app for case in self.cases])
+        squares = (apart**2).sum(axis=1) + OTHER_PROGRAM**2 * other
+        squares = np.where(kept, squares - squares[kept].min(), np.inf)
+        enough = min(ENOUGH, 0.8 * kept.sum())
+        for width in _WIDTHS:
+            weights: np.ndarray = np.exp(-squares / (2 * width**2))
+            if weights.sum() ** 2 >= enough * (weights**2).sum():
+                break
+        return weights

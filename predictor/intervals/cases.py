@@ -1,0 +1,96 @@
+"""The calibration cases: predictions whose true times are known."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platforms.errors import UserError
+from platforms.files.commented_csv import numbered_rows
+from platforms.files.reading import input_text
+from predictor.intervals.features import Features
+
+CASES_FILE = Path(__file__).with_name("cases.csv")
+CASE_COLUMNS = ("predictor", "app", "grid", "compute_share", "ratio", "fit_residual", "log_error")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A prediction and its truth."""
+
+    predictor: str
+    grid: str  # name of the platform; cases of one grid resemble each other
+    features: Features
+    log_error: float  # ln(true time / predicted time)
+
+    @property
+    def kind(self) -> str:
+        """The kind of its grid: random grids of one seed share the ranges from which they are drawn."""
+        return re.sub(r"^random-(\d+)-\d+$", r"random-\1", self.grid)
+
+
+def case_of_row(row: Mapping[str, str]) -> Case:
+    """Return the case of a row of a file with CASE_COLUMNS.
+
+    Raises:
+        ValueError: A value is missing or no number.
+    """
+    error = _number(row, "log_error")
+    if error is None or not all(row.get(name) for name in ("predictor", "app", "grid")):
+        raise ValueError(f"columns predictor, app, grid and log_error need values: {dict(row)}")
+    ratio = _number(row, "ratio")
+    if ratio is not None and ratio <= 0:
+        raise ValueError(f"ratio is {ratio:g}")
+    features = Features(row["app"], *(_number(row, name) for name in ("compute_share", "ratio", "fit_residual")))
+    return Case(row["predictor"], row["grid"], features, error)
+
+
+def _number(row: Mapping[str, str], name: str) -> float | None:
+    text = row.get(name)
+    if not text:
+        return None
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {text}")
+    return value
+
+
+def read_cases(path: str | Path) -> list[Case]:
+    """Return the cases of a file.
+
+    Raises:
+        UserError: The file is no file of calibration cases.
+    """
+    try:
+        columns, rows = numbered_rows(input_text(path))
+    except (OSError, csv.Error) as err:
+        raise UserError(str(path), str(err), "Name a file that --write-cases has written") from err
+    if not set(CASE_COLUMNS) <= set(columns):
+        missing = ", ".join(name for name in CASE_COLUMNS if name not in columns)
+        raise UserError(str(path), f"no columns {missing}", "Name a file that --write-cases has written")
+    cases = []
+    for number, row in rows:
+        try:
+            cases.append(case_of_row(row))
+        except ValueError as err:
+            raise UserError(f"{path}:{number}", str(err), "Write the file again with --write-cases") from err
+    return cases
+
+
+def by_predictor(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return the cases of each predictor."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.predictor, []).append(case)
+    return found
+
+
+@functools.cache
+def known_cases() -> Mapping[str, list[Case]]:
+    """Return the cases that come with the project, by predictor."""
+    return by_predictor(read_cases(CASES_FILE))

@@ -1,0 +1,176 @@
+"""Intervals of predictions: features, calibration, and the reasons why there is none."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.answers.answers import Answer
+from predictor.answers.text import answer_lines
+from predictor.base import Cost, Evidence, EvidenceRequest, Interval, Prediction
+from predictor.intervals import interval as module
+from predictor.intervals.calibration import Calibration
+from predictor.intervals.cases import CASE_COLUMNS, Case, known_cases, read_cases
+from predictor.intervals.features import Features, features_of
+from predictor.intervals.interval import calibration_of, with_interval
+from predictor.registry import SELF_CHECKS
+
+
+@pytest.fixture
+def target():
+    platform = materialise(named_grid("grid4x2"))
+    return Target(problem("cg", "S"), platform, block(platform, 8))
+
+
+def drawn(seed, *, grids=40, each=5, apps=("a", "b", "c"), sigma=lambda share: 0.4 * (1 - share)):
+    """Cases whose errors are normal about the program's own mean, with a deviation that the compute share decides."""
+    draw = np.random.default_rng(seed)
+    cases = []
+    for grid in range(grids):
+        for number in range(each):
+            app, share = apps[(grid + number) % len(apps)], float(draw.uniform(0.05, 0.95))
+            error = float(draw.normal(0.3, sigma(share)))
+            cases.append(Case("p", f"grid-{grid}", Features(app, share, 2.0, None), error))
+    return cases
+
+
+def inside(calibration, cases):
+    expected = [calibration.expected(case.features) for case in cases]
+    return np.mean([one.low <= case.log_error <= one.high for one, case in zip(expected, cases, strict=True)])
+
+
+def test_intervals_of_fresh_draws_cover_nine_of_ten():
+    known, others = [], []
+    for seed in range(1, 5):
+        calibration, fresh = Calibration(drawn(seed)), drawn(seed + 100)
+        known.append(inside(calibration, fresh))
+        others.append(
+            inside(calibration, [replace(case, features=replace(case.features, app="other")) for case in fresh])
+        )
+    assert 0.87 <= np.mean(known) <= 0.94  # of 800 cases; one calibration deviates by 2 or 3 points
+    assert 0.87 <= np.mean(others) <= 0.94
+
+
+def test_they_are_wide_where_the_errors_are_and_about_their_median():
+    # By hand: 2 x 1.645 standard deviations, 0.4 (1 - share), hold 90 % of a normal distribution.
+    calibration = Calibration(drawn(1, grids=80))
+    for share in (0.2, 0.8):
+        found = calibration.expected(Features("a", share, 2.0, None))
+        assert found.high - found.low == pytest.approx(2 * 1.645 * 0.4 * (1 - share), rel=0.3)
+        assert (found.low + found.high) / 2 == pytest.approx(0.3, abs=0.1)
+
+
+def test_a_program_without_cases_gets_a_wider_interval_where_programs_differ():
+    apps = [f"app{number}" for number in range(8)]
+    cases = [
+        replace(case, log_error=case.log_error + 0.5 * apps.index(case.features.app))
+        for case in drawn(3, apps=apps, sigma=lambda share: 0.05)
+    ]
+    calibration = Calibration(cases)
+    known, other = (calibration.expected(Features(app, 0.5, 2.0, None)) for app in ("app3", "new"))
+    assert other.high - other.low > 2 * (known.high - known.low)
+
+
+def test_cases_of_a_kind_of_grids_are_left_out_together():
+    # Two kinds of grids whose errors differ by 1: a grid of a third kind may be as far away, one of these is not.
+    def case(number):
+        kind, error = 11 + number % 2, 0.01 * math.sin(number) + number % 2
+        return Case("p", f"random-{kind}-{number}", Features("a", 0.5, 2.0, None), error)
+
+    cases = [case(number) for number in range(60)]
+    alone = [replace(one, grid=f"site{number}") for number, one in enumerate(cases)]
+    assert {one.kind for one in cases} == {"random-11", "random-12"}
+    assert Calibration(cases).stretch(known=True) > 2 * Calibration(alone).stretch(known=True)
+
+
+def test_a_feature_that_is_unknown_is_no_obstacle():
+    found = Calibration(drawn(1)).expected(Features("a", None, None, None))
+    assert math.isfinite(found.low) and found.low < 0.3 < found.high
+
+
+def test_features_are_the_predictions_own_or_those_of_the_largest_run(target, record_of):
+    half = Target(target.problem, target.platform, target.placement[:4])
+    few = Target(target.problem, target.platform, target.placement[:2])
+    evidence = [
+        Evidence(
+            EvidenceRequest("run", half), record_of(half, 2.0, 1.0, compute_s=(0.5, 1.0, 0.5, 0.5)), "half", Cost()
+        ),
+        Evidence(EvidenceRequest("run", few), record_of(few, 3.0, 1.0, compute_s=(3.0, 3.0)), "few", Cost()),
+    ]
+    found = features_of(Prediction(1.0), target, evidence)
+    assert (found.compute_share, found.ratio) == (0.5, 2.0)  # 1 s of 2 s; 8 ranks of 4
+    assert features_of(Prediction(1.0, evidence=("few",)), target, evidence).ratio == 4.0
+    assert features_of(Prediction(1.0, {"compute_s": 0.25}), target, evidence).compute_share == 0.25
+    assert features_of(Prediction(1.0), target, []) == Features("cg", None, None, None)
+
+
+def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch):
+    same = [Case("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(60)]
+    monkeypatch.setattr(module, "known_cases", lambda: {"p": same})
+    module.calibration_of.cache_clear()
+    made = with_interval(Prediction(5.0), "p", target, []).interval
+    module.calibration_of.cache_clear()
+    assert (made.low_s, made.high_s) == (pytest.approx(10.0), pytest.approx(10.0))  # the truth was always twice it
+    assert (made.level, made.cases, made.made_of) == (0.9, 60, ("cg",))
+
+
+@pytest.mark.parametrize(
+    ("predictor", "time_s", "ranks", "reason"),
+    [
+        ("mine", 1.0, 8, "no calibration of mine"),
+        (SELF_CHECKS[0], 1.0, 8, f"no calibration of {SELF_CHECKS[0]}"),
+        ("fit-log", -1.0, 8, "the predicted time is not positive"),
+        ("hcf", 1.0, 16, "calibrated with one rank on a node, not 16 ranks on 8 nodes"),
+    ],
+)
+def test_where_nothing_is_calibrated_the_reason_is_told(target, predictor, time_s, ranks, reason):
+    placed = tuple(host for host in target.placement for _ in range(ranks // 8))
+    made = with_interval(Prediction(time_s), predictor, replace(target, placement=placed), [])
+    assert (made.interval, made.no_interval) == (None, reason)
+
+
+def test_an_extrapolation_beyond_the_calibrated_ones_has_none(target, record_of):
+    few = Target(target.problem, target.platform, target.placement[:1])
+    platform = materialise(named_grid("grid3x16"))
+    wide = Target(target.problem, platform, block(platform, 48))
+    evidence = [Evidence(EvidenceRequest("run", few), record_of(few, 3.0, 1.0), "few", Cost())]
+    made = with_interval(Prediction(1.0), "hcf", wide, evidence)
+    assert made.no_interval.startswith("48 times the ranks of the evidence, calibrated up to")
+
+
+def test_the_line_says_the_interval_and_its_making(target):
+    interval = Interval(8.0, 12.5, 0.9, 200, ("cg", "compute share 30 %"))
+    said = " ".join(answer_lines(Answer("p", target, Prediction(10.0, interval=interval), None, (), 0.0)))
+    assert "true time 8.00 to 12.5 s (90 % interval, from the errors of 200 cases weighted" in " ".join(said.split())
+    biased = answer_lines(Answer("p", target, Prediction(20.0, interval=interval), None, (), 0.0))
+    assert biased[0].endswith("8.00 to 12.5 s")
+    assert "own time is 20.0 s, too high in cases like this one" in " ".join(" ".join(biased).split())
+
+
+def test_the_cases_of_the_project_can_be_read_and_leave_the_self_check_out():
+    assert not set(SELF_CHECKS) & set(known_cases())
+    assert calibration_of("structural") is not None and calibration_of("hcf") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a,b\n1,2\n", "no columns predictor"),
+        (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,2,,oops\n", "could not convert"),
+        (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,nan,,0.1\n", "ratio is nan"),
+        (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,0,,0.1\n", "ratio is 0"),
+        (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,2,,\n", "need values"),
+    ],
+)
+def test_a_file_that_holds_no_cases_is_refused(tmp_path, text, problem):
+    path = tmp_path / "cases.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=problem):
+        read_cases(path)

@@ -1,0 +1,59 @@
+"""The file of calibration cases: predictions, their features and their errors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from platforms.simgrid.installed import simgrid_version
+from predictor.intervals.cases import CASE_COLUMNS, Case
+from predictor.registry import SELF_CHECKS
+from validation.comparison.dataframes import records
+from validation.intervals.coverage import features_of_row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def cases_of(results: pd.DataFrame) -> list[Case]:
+    """Return the cases of results: every prediction with a positive time, except those of self-checks."""
+    usable = results[(results["predicted_s"] > 0) & ~results["predictor"].isin(SELF_CHECKS)]
+    return [
+        Case(
+            str(row["predictor"]),
+            str(row["scenario"]),
+            features_of_row(row),
+            math.log(float(row["simulated_s"]) / float(row["predicted_s"])),
+        )
+        for row in records(usable)
+    ]
+
+
+def cases_text(results: pd.DataFrame, command: str) -> str:
+    """Return the contents of a file of cases: comments on its origin, then the rows.
+
+    Args:
+        results: The results of campaigns.
+        command: The command that made the file.
+    """
+    # Imported here for a quick start: it is slow to import.
+    import pandas as pd
+
+    programs = dict.fromkeys(f"{row['app']} {row['class']}" for row in records(results[["app", "class"]]))
+    rows = [
+        (case.predictor, case.features.app, case.grid, *_numbers(case), f"{case.log_error:.6g}")
+        for case in cases_of(results)
+    ]
+    lines = [
+        "# Calibration cases of intervals: features of predictions, and ln(simulated time / predicted time).",
+        f"# Made by: {command}",
+        f"# From the simulated runs of {', '.join(programs)}; SimGrid {simgrid_version()}.",
+        pd.DataFrame(rows, columns=list(CASE_COLUMNS)).to_csv(index=False).rstrip("\n"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _numbers(case: Case) -> tuple[str, ...]:
+    features = case.features
+    values = (features.compute_share, features.ratio, features.fit_residual)
+    return tuple("" if value is None else f"{value:.5g}" for value in values)

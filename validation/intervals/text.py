@@ -1,0 +1,52 @@
+"""The coverage of intervals as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import significant
+from platforms.wording import number_of
+from validation.comparison.dataframes import Column, rows_of
+from validation.intervals.coverage import coverage
+from validation.presentation.tables import table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def coverage_text(table: pd.DataFrame, by: Sequence[str] = (), *, wide: bool = False) -> str:
+    """Return a table of ``coverage`` as text, and the predictors without intervals below it.
+
+    Args:
+        table: The table.
+        by: The columns beside ``predictor`` that tell its rows apart.
+        wide: Allow lines of any length.
+    """
+    told = table[table["intervals"] > 0]
+    heads = ("predictor", *by)
+    columns: dict[str, Column] = {name: [str(value) for value in told[name]] for name in heads}
+    columns["inside"] = [f"{row.inside} of {row.intervals}" for row in rows_of(told)]
+    columns["%"] = [f"{100 * one:.0f}" for one in told["coverage"]]
+    ends = zip(told["coverage_low"], told["coverage_high"], strict=True)
+    columns["95 % interval"] = [f"{100 * low:.0f} to {100 * high:.0f}" for low, high in ends]
+    columns["below"], columns["above"] = told["below"].map(str), told["above"].map(str)
+    columns["median width %"] = told["median_width_pct"].map(significant)
+    head = "True times inside the 90 % intervals of the predictions, below and above them; width: % of the true time"
+    lines = [*prose_lines(head), "", *table_of(columns, left=heads, wide=wide)] if len(told) else []
+    without = [name for name in dict.fromkeys(table["predictor"]) if name not in set(told["predictor"])]
+    if without:
+        lines += ["", *prose_lines(f"No intervals: {', '.join(without)}.")]
+    return "\n".join(lines).lstrip("\n")
+
+
+def interval_sentence(results: pd.DataFrame) -> str | None:
+    """Return a sentence on how many true times lie in their intervals, by predictor; None: there are no intervals."""
+    told = results[results["interval_low_s"].notna()]
+    if told.empty:
+        return None
+    each = [f"{row.inside} of {row.intervals} ({row.predictor})" for row in rows_of(coverage(told))]
+    without = int(results["predicted_s"].notna().sum()) - len(told)
+    rest = f"; {number_of(without, 'prediction')} had none" if without else ""
+    return f"True times inside the 90 % intervals: {', '.join(each)}{rest}."
