@@ -286,6 +286,28 @@ def test_a_program_is_built_with_flags_and_its_output_kept(spec, tmp_path, capsy
     assert "none.c" in capsys.readouterr().err
 
 
+FIXED_FORM = """      program main
+      include 'mpif.h'
+      integer ierr, n, twice
+      call MPI_Init(ierr)
+      call MPI_Comm_size(MPI_COMM_WORLD, n, ierr)
+      if (twice(n) .ne. 4) stop 3
+      call MPI_Finalize(ierr)
+      end
+"""
+
+
+def test_a_build_of_fixed_form_fortran_names_its_files_as_compilers_do(spec, tmp_path):
+    spec(in_c("MPI_Barrier(MPI_COMM_WORLD);"))
+    (tmp_path / "main.f").write_text(FIXED_FORM)
+    (tmp_path / "twice.F").write_text("      integer function twice(n)\n      integer n\n      twice = 2 * n\n      end\n")
+    asked = ["--program", "a.out", *SMALL, "--program-build"]
+    assert run.main([*asked, "smpif90 -c main.f twice.F && {mpif90} main.o twice.o && {mpif90} -cpp -E main.f >main.i"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"a.out", "main.o", "twice.o"}
+    assert "call MPI_Init" in (tmp_path / "main.i").read_text()
+    assert run.main([*asked, "smpif90 -c main.f none.f"]) == 1
+
+
 def test_options_of_the_simulator_reach_the_recording(spec):
     asked = spec(in_c("MPI_Barrier(MPI_COMM_WORLD);"))
     told = replace(asked, options=(("contexts/stack-size", "16384"), ("smpi/async-small-thresh", "10")))
