@@ -250,7 +250,10 @@ def test_a_library_of_the_user_has_its_globals_for_each_rank(spec, tmp_path):
     asked = spec(in_c(body, "int *own(void);"))
     command = ["smpicc", "p.c", "-o", "p", "-L.", "-lown", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    assert simulate(RunSpec(Target(own_problem(read_program("p")), asked.target.platform, asked.target.placement)))
+    asked = RunSpec(Target(own_problem(read_program("p")), asked.target.platform, asked.target.placement))
+    assert simulate(asked)
+    # Libraries that are opened before the ranks' copies are not taken for the program's.
+    assert record_events(asked, 1).asks == ()
 
 
 def test_a_binary_whose_main_is_the_end_of_another_name_is_accepted(tmp_path):
