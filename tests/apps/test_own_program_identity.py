@@ -165,7 +165,7 @@ def test_a_library_that_appears_on_the_path_of_the_loader_counts(tmp_path, monke
     first = read_program(binary).content_hash
     (tmp_path / "libwork.so").unlink()
     missing = read_program(binary).content_hash
-    with pytest.raises(SimulationError, match="the loader does not find libwork.so, which the program needs"):
+    with pytest.raises(SimulationError, match=r"the loader does not find libwork\.so, which the program needs"):
         time_s(binary)
     other = tmp_path / "other"
     other.mkdir()
