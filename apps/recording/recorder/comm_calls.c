@@ -70,7 +70,8 @@ static int cart_color(MPI_Comm comm, const int *remain)
 {
   enum { MOST = 64 };
   int n, color = 0, dims[MOST], periods[MOST], place[MOST];
-  MPI_Cartdim_get(comm, &n);
+  if (MPI_Cartdim_get(comm, &n) != MPI_SUCCESS)
+    fail("lacking: MPI_Cart_sub of a communicator without a grid");
   if (n > MOST)
     fail("unsupported: MPI_Cart_sub of more than 64 dimensions");
   MPI_Cart_get(comm, n, dims, periods, place);
