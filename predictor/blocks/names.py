@@ -6,4 +6,6 @@ COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "di
 COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in
 HARDWARE, SIMGRID = "hardware", "simgrid"  # models based on the system's own data; all others are block models
 POWER_LAWS = ("monotone", "printed")
+POWER_RULES = ("idle-waiting", "active-waiting", "paper")  # of predictor.blocks.machines.power
+P_COUNTS = ("nodes", "processes")  # readings of P in Table 1
 ERRORS = ("mpe", "mse")  # that fits minimise: mean percentage error, mean squared error

@@ -9,7 +9,7 @@ from math import ceil
 
 from platforms.errors import UserError
 from platforms.system import System
-from platforms.system.scheduler import Schedule
+from platforms.system.scheduler import Load, Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.application import (
     AllToAll,
@@ -50,6 +50,12 @@ def block_program(application: Application, system: System, schedule: Schedule) 
     return _Writer(application, system, schedule).program()
 
 
+def _stretch(load: Load) -> float:
+    """Return the time of computations with this load, relative to SimGrid's time."""
+    unit = load.group.unit
+    return unit.slowdown(load.threads) / max(1.0, load.threads / unit.cores)
+
+
 @dataclass(frozen=True)
 class _Process:
     """A process whose instructions are written."""
@@ -57,6 +63,7 @@ class _Process:
     label: str
     index: int  # within the label
     scope: Mapping[str, Value]  # the application's numbers, loop variables and index
+    stretch: float = 1.0  # factor on computations, for hardware threads, which SimGrid does not have
 
 
 @dataclass
@@ -90,12 +97,15 @@ class _Writer:
         programs: dict[str, int] = {}
         of_rank = []
         for label in self.application.labels:
-            same = not _looks_at_itself(label.program, label.name)
+            stretches = self._stretches(label.name)
+            same = not _looks_at_itself(label.program, label.name) and not stretches
             text = ""
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
-                    process = _Process(label.name, index, {**self.numbers, "index": index})
+                    process = _Process(
+                        label.name, index, {**self.numbers, "index": index}, stretches[index] if stretches else 1.0
+                    )  # fmt: skip
                     text = "\n".join((*self._steps(label.program, process, where), "end"))
                 of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
@@ -106,6 +116,24 @@ class _Writer:
             disks=tuple(self.disks),
             largest_bytes=self.largest_bytes,
         )
+
+    def _stretches(self, label: str) -> list[float]:
+        """Return the factor of each process of a label; empty if all are 1, as on units without hardware threads.
+
+        SimGrid divides a unit's cores among its processes, without the gain of hardware threads.
+        """
+        loads = self.schedule.loads()
+        if all(_stretch(load) == 1 for load in loads if load.threads):
+            return []
+        found = []
+        for index in range(self.counts[label]):
+            group, number = self.schedule.place(label, index)
+            found += [
+                _stretch(load)
+                for load in loads
+                if load.group is group and load.first <= number < load.first + load.units
+            ]
+        return found
 
     def _steps(self, steps: Sequence[Step], process: _Process, where: str) -> Iterator[str]:
         """Yield the instructions of some steps; ``where`` is the text before a step's number in error messages."""
@@ -121,7 +149,7 @@ class _Writer:
         scope = process.scope
         if step.size is not None:
             scope = {**scope, "size": _value(step.size, scope, where)}
-        yield f"compute {_value(step.operations, scope, where):.17g}"
+        yield f"compute {_value(step.operations, scope, where) * process.stretch:.17g}"
 
     def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterator[str]:
         what = "read" if isinstance(step, ReadDisk) else "write"

@@ -10,6 +10,8 @@ from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.machines.power import Ends, check_rule, energies
+from predictor.blocks.names import POWER_RULES
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,9 @@ class LabelResult:
 class Result:
     """Time, energy and success of an application on a machine.  For a model of whole nodes, units are nodes.
 
-    The energy is that of the nodes in use, from the start to the overall end.  A unit with n processes, whose
-    computation times add up to C seconds, takes P(0) T + (P(n) - P(0)) C / n in T seconds: the power of n computing
-    processes for the mean computation time of a process, and the idle power for the rest.  Communication counts as
-    idle.  If labels share a unit, its idle power is divided in proportion to their processes.  The total is the sum
-    over the labels and over the units without a process on nodes in use.
+    The energy is that of the nodes in use, by the power rule (predictor/blocks/machines/power.py).  If labels share a
+    unit, its idle power is divided in proportion to their processes.  The total is the sum over the labels and over the
+    units without a process on nodes in use.
     """
 
     application: str
@@ -44,6 +44,7 @@ class Result:
     others_idle_j: float | None  # energy of the units without a process, on nodes in use
     success: float | None  # exp(-lambda time nodes); None: the failure rate is unknown
     unknown: tuple[str, ...] = ()  # reasons why results are None
+    power: str = POWER_RULES[0]  # rule of the energies
 
     @property
     def energy_j(self) -> float | None:
@@ -53,20 +54,27 @@ class Result:
         return fsum(known) if len(known) == len(parts) else None
 
 
-def evaluate(application: Application, machine: Machine) -> Result:
+def evaluate(application: Application, machine: Machine, *, power: str = POWER_RULES[0]) -> Result:
     """Evaluate an application on a machine.
+
+    Args:
+        application: The application.
+        machine: The machine that it runs on.
+        power: The power rule, one of predictor.blocks.names.POWER_RULES.
 
     Raises:
         UserError: If the application has no processes, does not end, or leaves a message unreceived.
         OutOfRange: If the machine does not know the time of a block.
     """
+    check_rule(power)
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
     done = Execution(application, machine)
     done.run()
     time_s = max(one.clock.most() for one in done.ended)
     unknown: list[str] = []
-    energies_j = _energies(machine, done.compute_s, time_s, unknown)
+    found = _energies(power, machine, done, time_s, unknown)
+    energies_j = None if found is None else found[0]
     labels = tuple(
         _label_result(label.name, done, energies_j) for label in application.labels if _groups(machine, label.name)
     )
@@ -80,9 +88,10 @@ def evaluate(application: Application, machine: Machine) -> Result:
         labels=labels,
         time_s=time_s,
         nodes=nodes,
-        others_idle_j=None if energies_j is None else machine.others_idle_w * time_s,
+        others_idle_j=None if found is None else found[1],
         success=None if rate is None else exp(-rate * time_s * nodes),
         unknown=tuple(unknown),
+        power=power,
     )
 
 
@@ -106,19 +115,15 @@ def _label_result(label: str, done: Execution, energies_j: dict[Group, float] | 
 
 
 def _energies(
-    machine: Machine, compute_s: dict[Group, float], time_s: float, unknown: list[str]
-) -> dict[Group, float] | None:
-    """Return the energy of each group's share of its units, J; None, with the reason in ``unknown``, if unknown."""
-    found = {}
+    rule: str, machine: Machine, done: Execution, time_s: float, unknown: list[str]
+) -> tuple[dict[Group, float], float] | None:
+    """Return the energies of power.energies; None, with the reason in ``unknown``, if the machine knows no power."""
+    ends = (Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
     try:
-        for group, busy_s in compute_s.items():
-            idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
-            share = group.count / group.threads  # of units (or nodes), each divided among all its processes
-            found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
+        return energies(rule, machine, compute_s=done.compute_s, ends=ends, time_s=time_s)
     except OutOfRange as err:
         unknown.append(f"energy: {err.where}: {err.problem}")
         return None
-    return found
 
 
 def _nodes(machine: Machine) -> int:
