@@ -56,6 +56,9 @@ def called_as(call: Call) -> Iterator[None]:
         _CALL.reset(token)
 
 
+_ANY_WORD = ("--program-args", "--program-flags")  # options whose values may begin with a dash
+
+
 class CommandParser(argparse.ArgumentParser):
     """An argument parser that accepts no abbreviated options and reports errors in one line.
 
@@ -91,11 +94,26 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the values of the options; an option that does not exist ends the command."""
-        found, unknown = self.parse_known_args(args, namespace)
+        words = self._with_any_words(sys.argv[1:] if args is None else list(args))
+        found, unknown = self.parse_known_args(words, namespace)
         if unknown:
             asked = _did_you_mean_option(unknown, self)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{'. ' + asked if asked else ''}")
         return found
+
+    def _with_any_words(self, words: list[str]) -> list[str]:
+        """Return the words of a command line, with values that argparse would take for options tied to theirs."""
+        tied: list[str] = []
+        for word in words:
+            tie = bool(tied) and tied[-1] in _ANY_WORD and word.startswith("-") and not self._is_option(word)
+            if tie:
+                tied[-1] += f"={word}"
+            else:
+                tied.append(word)
+        return tied
+
+    def _is_option(self, word: str) -> bool:
+        return word.partition("=")[0] in self._option_string_actions
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

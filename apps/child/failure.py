@@ -25,6 +25,7 @@ _NO_MEMORY = re.compile(
 _NO_PROCESS = re.compile(r"Cannot fork|fork: Resource temporarily unavailable|no thread to|pthread_create failed")
 _STACK = re.compile(r"try increasing the stack size\s+--cfg=contexts/stack-size:XXX \(current size is (\d+) KiB\)")
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+_NOT_FOUND = re.compile(r"dlopen failed: (\S+): cannot open shared object file")
 _DEADLOCK = "Deadlock detected"
 _NO_DATE = re.compile(r"^\[(?:[^]]*\) )?-?(?:inf|nan)\]", re.MULTILINE)  # SimGrid's clock at the beginning of a line
 INFINITE = "the simulated time is infinite: a host is too slow, or the work too much"
@@ -122,6 +123,11 @@ def _ended_badly(done: Finished) -> Failure:
             return Failure(f"rank {who['rank']} ({who['host']}) ended with status {who['status']}{_said(done.log)}")
         return Failure(f"the simulation ended with status {done.status}: {telling_line(done.log)}", by_platform=True)
     name = signal.Signals(number).name
+    unfound = _NOT_FOUND.search(done.log)
+    if unfound is not None:
+        return Failure(
+            f"the loader does not find {unfound[1]}, which the program needs. Name its folder in LD_LIBRARY_PATH"
+        )
     if number == signal.SIGABRT:  # SimGrid ends itself by it, too
         return Failure(f"the simulation aborted: {telling_line(done.log)}", by_platform=True)
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):

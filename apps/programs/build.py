@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.terminal.progress import doing
 
 _SIMULATED = {"{mpicc}": "smpicc", "{mpicxx}": "smpicxx", "{mpif90}": "smpif90"}
+_OWN = Path(__file__).parent / "compilers"  # scripts that stand before SimGrid's compilers
 _REAL = {"{mpicc}": "mpicc", "{mpicxx}": "mpicxx", "{mpif90}": "mpif90"}
 
 
@@ -33,9 +36,19 @@ def build(program: str | Path, command: str, *, real_mpi: bool = False) -> None:
         command = command.replace(name, compiler)
     with doing(f"building {Path(program).name}"):
         done = subprocess.run(
-            [*die_with_parent(), "sh", "-c", command], cwd=folder, env=clean_environment(),
+            [*die_with_parent(), "sh", "-c", command], cwd=folder, env=_environment(real_mpi=real_mpi),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors="replace", check=False,
         )  # fmt: skip
     if done.returncode != 0:
         raise SimulationError(f"{where}: ended with status {done.returncode} in {folder}", "", done.stdout)
+
+
+def _environment(*, real_mpi: bool) -> dict[str, str]:
+    """Return the environment of a build, in which the project's smpif90 is found before SimGrid's."""
+    environment = clean_environment()
+    fortran = shutil.which("smpif90")
+    if real_mpi or fortran is None:
+        return environment
+    path = os.pathsep.join([str(_OWN), environment.get("PATH", os.defpath)])
+    return {**environment, "PATH": path, "SMPIF90": fortran}

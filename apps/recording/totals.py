@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from apps.results.record import RunRecord
 
 _MESSAGES = "messages"
+_SAME = 1e-3  # relative: computation that differs by less is equal
+_SAME_S = 1e-6  # and s, per second of computation: what rounding leaves of a difference of times
 _Counts = dict[str, tuple[int, int]]  # by kind of calls: calls and bytes
 
 
@@ -51,6 +53,31 @@ def totals_of_moments(moments: Sequence[npt.NDArray[np.void]]) -> Totals:
     return _totals(_of_moments(rows[0], rows[-1]) for rows in moments)
 
 
+def computing_apart(recording: Recording, moments: Sequence[npt.NDArray[np.void]], speed_flops: float) -> str | None:
+    """Return how the computation of two runs differs most, in words; None where all ranks compute alike.
+
+    Args:
+        recording: One run, recorded whole.
+        moments: The moments of the other run's ranks.
+        speed_flops: The speed of the other run's hosts.
+    """
+    found = []
+    for events, rows in zip(recording.events, moments, strict=True):
+        had = events[_timed(events)]
+        flops = float(rows[-1]["flops"] - rows[0]["flops"])
+        computed_s = float(rows[-1]["compute_s"] - rows[0]["compute_s"])
+        least_s = _SAME_S * max(1.0, computed_s)
+        for kind, unit, another, least in (
+            (Kind.COMPUTE, "flops", flops, least_s * speed_flops),
+            (Kind.ELAPSE, "s without flops", computed_s - flops / speed_flops, least_s),
+        ):
+            one = float(had["amount"][had["kind"] == kind].sum())
+            apart, most = abs(one - another), max(one, another)
+            if apart > max(least, _SAME * most):
+                found.append((apart / most, f"{one:.3g} and {another:.3g} {unit}"))
+    return max(found)[1] if found else None
+
+
 def totals_of_record(record: RunRecord) -> Totals:
     """Return the totals of a run's record."""
     kinds = {_MESSAGES: (sum(record.messages), sum(record.bytes))}
@@ -68,9 +95,7 @@ def _of_moments(first: np.void, last: np.void) -> _Counts:
 
 def _of_events(events: npt.NDArray[np.void], communicators: Sequence[Sequence[int]], iterations: int) -> _Counts:
     marks = np.flatnonzero(events["kind"] == Kind.MARK)
-    ends = marks[np.isin(events["op"][marks], (Mark.START, Mark.STOP))]
-    inside = slice(ends[0], ends[-1]) if len(ends) == 2 else slice(None)
-    counts = _counted(events[inside], communicators)
+    counts = _counted(events[_timed(events)], communicators)
     marked = marks[events["op"][marks] == Mark.ITERATION]
     missing = iterations - len(marked)
     if len(marked) < 2 or missing <= 0:
@@ -81,6 +106,12 @@ def _of_events(events: npt.NDArray[np.void], communicators: Sequence[Sequence[in
         kind: (had[0] + missing * more[0], had[1] + missing * more[1])
         for kind, had, more in ((kind, counts.get(kind, nothing), body.get(kind, nothing)) for kind in counts)
     }
+
+
+def _timed(events: npt.NDArray[np.void]) -> slice:
+    """Return where the events of the timed section are."""
+    ends = np.flatnonzero((events["kind"] == Kind.MARK) & np.isin(events["op"], (Mark.START, Mark.STOP)))
+    return slice(ends[0], ends[-1]) if len(ends) == 2 else slice(None)
 
 
 def _counted(events: npt.NDArray[np.void], communicators: Sequence[Sequence[int]]) -> _Counts:

@@ -29,8 +29,8 @@ def on_its_course(
     """Return the recording of all iterations of a user's program, with its cautions.
 
     A program that looks for messages, or reads the simulated clock more than twice, runs once more, on a slower
-    network: what it sends there must be the same.  Of a program that looks for messages, that run is recorded with all
-    looks, because on a fast network it hardly looks in vain.
+    network, and on slower hosts if it does not look: what it sends and computes there must be the same.  Of a program
+    that looks for messages, that run is recorded with all looks, because on a fast network it hardly looks in vain.
 
     Args:
         plain: The run that was recorded, on the neutral platform.
@@ -42,13 +42,13 @@ def on_its_course(
         return recording
     if not inputs.polls and not inputs.clocks:
         return recording
-    slower = _slower(plain)
+    slower = _slower(plain, slow_hosts=not looks(inputs))
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
     depends: tuple[str, ...] = ()
     if difference is not None:
         asked = (*inputs.clocks, *inputs.polls)[0]
         depends = (
-            f"the program's course depends on the time, for which it asks by {asked}: on two networks it has "
+            f"the program's course depends on the time, for which it asks by {asked}: on two platforms it has "
             f"{difference}",
         )
     seen = _is_exact(plain) and not _one_sided(other)
@@ -74,8 +74,8 @@ def _of_looks(inputs: Inputs, *, seen: bool) -> Iterator[str]:
         )
 
 
-def _slower(plain: RunSpec) -> RunSpec:
-    platform = neutral_platform(plain.target.nranks, slow=True)
+def _slower(plain: RunSpec, *, slow_hosts: bool) -> RunSpec:
+    platform = neutral_platform(plain.target.nranks, slow=True, slow_hosts=slow_hosts)
     return replace(plain, target=Target(plain.target.problem, platform, tuple(host.name for host in platform.hosts)))
 
 
@@ -84,12 +84,12 @@ def _on_slower(
 ) -> tuple[Recording, str | None]:
     """Return the recording ``with_looks`` of the slower network, else the given one; and the difference of both.
 
-    The difference is that of their totals, in words; None: there is none.
+    The difference is that of their totals, or of what they compute, in words; None: there is none.
     """
     # Imported here for a quick start: they are slow to import.
     from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
     from apps.recording.iterations import without_marks
-    from apps.recording.totals import totals_of_moments, totals_of_recording
+    from apps.recording.totals import computing_apart, totals_of_moments, totals_of_recording
 
     target, iterations = slower.target, slower.target.iterations
     what = f"{target.problem.on(target.nranks)} on a slower network"
@@ -103,7 +103,10 @@ def _on_slower(
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}") from err
     whole = iterations if target.problem.iterative else 0
-    return other, totals_of_recording(recording, whole).difference(totals_of_moments(moments))
+    difference = totals_of_recording(recording, whole).difference(totals_of_moments(moments))
+    if difference is None and _is_exact(slower):
+        difference = computing_apart(recording, moments, target.platform.host(target.placement[0]).speed_flops)
+    return other, difference
 
 
 def _note(slower: RunSpec, notes: Path, *, what: str, time_limit_s: float | None, with_looks: bool) -> None:

@@ -16,6 +16,7 @@ from platforms.model.platform import Platform
 from platforms.simgrid.repairs import simgrid_identity
 
 NEUTRAL_SPEED_FLOPS = 1e9
+_SLOW_SPEED_FLOPS = 0.57e9
 
 
 def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
@@ -64,10 +65,10 @@ def kept_options(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, value in spec.options if not key.startswith("tracing"))
 
 
-def neutral_platform(nranks: int, *, slow: bool = False) -> Platform:
+def neutral_platform(nranks: int, *, slow: bool = False, slow_hosts: bool = False) -> Platform:
     """Return a platform with one host of NEUTRAL_SPEED_FLOPS per rank and a network that takes little time.
 
-    ``slow``: the network takes a thousand times as long.
+    ``slow``: the network takes a thousand times as long; ``slow_hosts``: the hosts have a part of that speed.
 
     The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
     """
@@ -78,10 +79,11 @@ def neutral_platform(nranks: int, *, slow: bool = False) -> Platform:
 
     slower = 1e3 if slow else 1.0
     node, backbone = Wire(1e11 / slower, 1e-6 * slower), Wire(1e14, 1e-6)
-    cluster = GridCluster("c1", nranks, NEUTRAL_SPEED_FLOPS, node, backbone)
+    speed_flops = _SLOW_SPEED_FLOPS if slow_hosts else NEUTRAL_SPEED_FLOPS
+    cluster = GridCluster("c1", nranks, speed_flops, node, backbone)
     return materialise(
         Grid(
-            f"neutral{nranks}{'slow' if slow else ''}",
+            f"neutral{nranks}{'slow' if slow else ''}{'hosts' if slow_hosts else ''}",
             "neutral",
             (cluster,),
             "mesh",

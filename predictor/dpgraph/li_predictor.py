@@ -23,6 +23,7 @@ from apps.programs.problem import Problem
 from apps.recording.events import Kind, Mode, Op, Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.dpgraph.left_out import left_out
 from predictor.dpgraph.scaling import Curve, Process, ScaledProcess, Work, work_of
 from predictor.network.survey import layout
 from predictor.sends import tables as li_tables
@@ -276,7 +277,7 @@ class LiModel:
             *_platform_flags(speeds, slowest, sums),
             *line_flags(chosen.comm),
             *_fit_flags(chosen, counts),
-            *program_flags(works.values(), any(e.recording.measured for e in used)),
+            *program_flags(works.values(), [e.recording for e in used]),
         ]
         used += [table[target] for table in (self.messages, self.modes) if target in table]
         return Prediction(
@@ -350,14 +351,14 @@ def _fit_flags(chosen: Sum, counts: Sequence[int]) -> list[str]:
     return flags
 
 
-def program_flags(works: Iterable[Work], measured: bool) -> list[str]:
-    """Return the cautions about recorded programs; ``measured``: their computation was timed."""
+def program_flags(works: Iterable[Work], recordings: Sequence[Recording]) -> list[str]:
+    """Return the cautions about recorded programs."""
     flags = []
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
-    if measured:
+    if any(one.measured for one in recordings):
         flags.append("computation times were measured and vary from run to run")
-    return flags
+    return [*flags, *left_out(recordings)]
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class HierarchicalModel:
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=_flags(target, of, self.name, inside=on.inside_is_network),
+            flags=(*_flags(target, of, self.name, inside=on.inside_is_network), *_left_out(found)),
             remarks=found["recording"].recording.remarks if "recording" in found else (),
             evidence=tuple(one.id for one in evidence),
             cost=sum((one.cost for one in evidence), Cost()),
@@ -153,6 +153,15 @@ def _by_recording(target: Target, recorded: Evidence, on: Speeds) -> tuple[float
 
     times = recorded_path(recorded.recording, target, on)
     return times.compute_s, times.chain_s + times.bytes_s - times.compute_s
+
+
+def _left_out(found: Mapping[str, Evidence]) -> Sequence[str]:
+    if "recording" not in found:
+        return ()
+    # Imported here for a quick start: it is slow to import.
+    from predictor.dpgraph.left_out import left_out
+
+    return left_out([found["recording"].recording])
 
 
 def _flags(target: Target, of: Shape, name: str, *, inside: bool) -> tuple[str, ...]:

@@ -110,13 +110,14 @@ class LiSizeModel:
         seconds = self._by_path(target, works, used) if self.duplex else self._slowest(target)
         times = [seconds(rank, process) for rank, process in enumerate(processes)]
         longest = max(times, key=lambda one: one.time_s)
-        measured = any(e.recording.measured for e in used.values())
         evidence = [*used.values(), *(t[target] for t in (self.lines.messages, self.lines.modes) if target in t)]
         return Prediction(
             time_s=longest.time_s,
             parts={"compute_s": longest.compute_s, "comm_s": longest.comm.time_s},
-            flags=tuple(
-                [*self._platform_flags(target), *line_flags(longest.comm), *program_flags(works.values(), measured)]
+            flags=(
+                *self._platform_flags(target),
+                *line_flags(longest.comm),
+                *program_flags(works.values(), [e.recording for e in used.values()]),
             ),
             evidence=tuple(e.id for e in evidence),
             cost=sum((e.cost for e in evidence), Cost()),

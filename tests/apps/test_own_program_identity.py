@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from apps.errors import SimulationError
 from apps.programs.own_program import executable, read_program
 from apps.programs.problem import own_problem
 from apps.runs.simulate import simulate
@@ -164,6 +165,8 @@ def test_a_library_that_appears_on_the_path_of_the_loader_counts(tmp_path, monke
     first = read_program(binary).content_hash
     (tmp_path / "libwork.so").unlink()
     missing = read_program(binary).content_hash
+    with pytest.raises(SimulationError, match=r"the loader does not find libwork\.so, which the program needs"):
+        time_s(binary)
     other = tmp_path / "other"
     other.mkdir()
     built_with_library(other, "8e9")

@@ -107,8 +107,9 @@ ORDERED = """static void left(void *a, void *b, int *n, MPI_Datatype *type)
             "MPI_Allreduce(mine, all, 10, MPI_DOUBLE, op, MPI_COMM_WORLD);",
             ORDERED,
         ),
+        ("for (double t = MPI_Wtime(); MPI_Wtime() - t < 1e-3;); MPI_Barrier(MPI_COMM_WORLD);", ""),
     ],
-    ids=["seconds", "communicators", "ordered"],
+    ids=["seconds", "communicators", "ordered", "clock"],
 )
 def test_the_predicted_time_is_the_simulated_one(spec, body, before):
     asked = spec(in_c(body, before))
@@ -127,6 +128,15 @@ LOOP = """double began = MPI_Wtime();
     [
         (LOOP % "more = MPI_Wtime() - began < 1e-4;", "course depends on the time, for which it asks by MPI_Wtime"),
         (
+            "for (double t = MPI_Wtime(); MPI_Wtime() - t < 1e-3;) smpi_execute_flops(1e5);",
+            "two platforms it has 1e+06 and ",
+        ),
+        (
+            "double t = MPI_Wtime(), end; MPI_Bcast(mine, 50000, MPI_DOUBLE, 0, MPI_COMM_WORLD);"
+            "for (end = 2 * MPI_Wtime() - t; MPI_Wtime() < end;);",
+            " s without flops",
+        ),
+        (
             "MPI_Request r; int there = 0; MPI_Ibarrier(MPI_COMM_WORLD, &r);"
             "while (!there) MPI_Request_get_status(r, &there, MPI_STATUS_IGNORE);"
             "for (int at = 0, n = 0; n != MPI_UNDEFINED && !n;) MPI_Testsome(1, &r, &n, &at, MPI_STATUSES_IGNORE);",
@@ -141,7 +151,7 @@ LOOP = """double began = MPI_Wtime();
             "looks for messages by MPI_Testany",
         ),
     ],
-    ids=["clock", "collective", "one-sided"],
+    ids=["clock", "flops", "seconds", "collective", "one-sided"],
 )
 def test_a_course_that_depends_on_the_time_is_cautioned(spec, body, said):
     assert any(said in one for one in record_events(spec(in_c(body)), 1).cautions)
@@ -250,7 +260,10 @@ def test_a_library_of_the_user_has_its_globals_for_each_rank(spec, tmp_path):
     asked = spec(in_c(body, "int *own(void);"))
     command = ["smpicc", "p.c", "-o", "p", "-L.", "-lown", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    assert simulate(RunSpec(Target(own_problem(read_program("p")), asked.target.platform, asked.target.placement)))
+    asked = RunSpec(Target(own_problem(read_program("p")), asked.target.platform, asked.target.placement))
+    assert simulate(asked)
+    # Libraries that are opened before the ranks' copies are not taken for the program's.
+    assert record_events(asked, 1).asks == ()
 
 
 def test_a_binary_whose_main_is_the_end_of_another_name_is_accepted(tmp_path):
@@ -284,6 +297,33 @@ def test_a_program_is_built_with_flags_and_its_output_kept(spec, tmp_path, capsy
     assert run.main([*asked, "{mpicc} -DN=1 ../p.c -o q.x"]) == 0
     assert run.main([*asked, "{mpicc} ../none.c -o q.x"]) == 1
     assert "none.c" in capsys.readouterr().err
+
+
+FIXED_FORM = """      program main
+      include 'mpif.h'
+      integer ierr, n, twice
+      call MPI_Init(ierr)
+      call MPI_Comm_size(MPI_COMM_WORLD, n, ierr)
+      if (twice(n) .ne. 4) stop 3
+      call MPI_Finalize(ierr)
+      end
+"""
+
+
+def test_a_build_of_fixed_form_fortran_names_its_files_as_compilers_do(spec, tmp_path):
+    spec(in_c("MPI_Barrier(MPI_COMM_WORLD);"))
+    (tmp_path / "main.f").write_text(FIXED_FORM)
+    (tmp_path / "twice.F").write_text(
+        "      integer function twice(n)\n      integer n\n      twice = 2 * n\n      end\n"
+    )
+    asked = ["--program", "a.out", *SMALL, "--program-build"]
+    assert (
+        run.main([*asked, "smpif90 -c main.f twice.F && {mpif90} main.o twice.o && {mpif90} -cpp -E main.f >main.i"])
+        == 0
+    )
+    assert {path.name for path in tmp_path.iterdir()} >= {"a.out", "main.o", "twice.o"}
+    assert "call MPI_Init" in (tmp_path / "main.i").read_text()
+    assert run.main([*asked, "smpif90 -c main.f none.f"]) == 1
 
 
 def test_options_of_the_simulator_reach_the_recording(spec):

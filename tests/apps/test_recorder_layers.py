@@ -32,7 +32,7 @@ def recorded(path, ranks, arguments=""):
     return record_events(spec, spec.target.iterations)
 
 
-def test_graphs_neighbourhoods_and_matched_probes_do_what_mpi_says():
+def test_graphs_parts_of_grids_neighbourhoods_and_matched_probes_do_what_mpi_says():
     # The program checks every result itself; under Open MPI 4.1 it ends well too.
     assert simulate(spec_of(DATA / "lacking.c", 6)).time_s > 0
 

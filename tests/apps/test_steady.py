@@ -141,6 +141,17 @@ def test_too_few_iterations_are_continued_like_the_last_without_a_bound(template
     assert found.extrapolation.bound_rel is None
 
 
+def test_an_iteration_takes_at_least_what_its_busiest_rank_computes(template):
+    # One iteration: rank 0 computes for 3 s, rank 1 for 0.5 s and sends ahead.
+    begun = replace(
+        made_up(template, [3.0], offsets=(0.0, 0.0)), time_s=3.0, compute_s=(3.0, 0.5), comm_s=(0.0, 0.5),
+        iteration_s=((3.0,), (1.0,)), iteration_compute_s=((3.0,), (0.5,)),
+    )  # fmt: skip
+    found = extrapolate(begun, 10)
+    assert found.compute_s == pytest.approx([30.0, 5.0])
+    assert found.comm_s == pytest.approx([0.0, 23.0])  # 9 iterations of 3 s after the first, of which it computes 0.5 s
+
+
 def test_slow_settling_is_waited_for(template):
     record, tries = settling(template, [3.0, 2.5, 2.2, 2.1, 2.05, 2.01] + [2.0] * 94)
     assert tries == [5, 10, 20]

@@ -41,6 +41,16 @@ def test_options_have_their_whole_names(capsys):
     assert said(capsys, "list", "name", "--job", "3") == line
 
 
+def test_arguments_of_programs_may_begin_with_a_dash():
+    parser = CommandParser(prog="python -m some.command")
+    parser.add_argument("--program-args")
+    parser.add_argument("--json", action="store_true")
+    assert parser.parse_args(["--program-args", "-s", "--json"]).program_args == "-s"
+    assert parser.parse_args(["--program-args", "--steps=5"]).program_args == "--steps=5"
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--program-args", "--json"])
+
+
 def ended(raised, capsys):
     def run():
         raise raised

@@ -9,7 +9,7 @@ import pytest
 from apps.probes.network.measure import LateReceive, Measurement, measure
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
-from apps.recording.events import EVENT, Kind, Mark, Mode, Op, Recording
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording
 from apps.runs.record_events import record_events
 from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
@@ -21,6 +21,7 @@ from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, OutOfRange
+from predictor.dpgraph.left_out import left_out
 from predictor.dpgraph.li_predictor import (
     DPGRAPH_LI,
     DPGRAPH_LI_DUPLEX,
@@ -204,6 +205,23 @@ def test_messages_to_oneself_are_not_counted():
     ]
     work = work_of(Recording((np.array(rows, EVENT),), (np.empty(0, np.int64),), ((0,),)), 1)
     assert (work.self_bytes, dict(work.processes[0].messages)) == (80, {})
+
+
+def test_seconds_and_looks_that_the_sums_leave_out_are_cautioned():
+    rows = [
+        (Kind.ELAPSE, 0, Elapse.ASLEEP, -1, -1, -1, -1, 0, 1.5, 0, 0),
+        (Kind.ELAPSE, 0, Elapse.ON_CORE, -1, -1, -1, -1, 0, 0.5, 0, 0),
+        (Kind.LOOK, 0, 0, -1, -1, -1, 0, 1, 0, 0, 0),
+    ]
+
+    def said(*ranks):
+        events = tuple(np.array(own, EVENT) for own in ranks)
+        return " ".join(left_out([Recording(events, (np.empty(0, np.int64),) * len(ranks), ((0, 1),))]))
+
+    assert "up to 2 s of a rank" in said(rows[:2], rows[:1])
+    assert "MPI_Test" not in said(rows[:2], rows[:1])
+    assert said([], rows[2:]).startswith("looks for messages (MPI_Test")
+    assert said([], []) == ""
 
 
 # --- lines ---

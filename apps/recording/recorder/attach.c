@@ -146,18 +146,43 @@ static void give_arguments(void *program)
     own(arguments.count, arguments.words);
 }
 
-void *dlopen(const char *file, int flags)
+static struct link_map *last; /* of the objects that are bound, or were loaded before the first one was opened */
+
+static void *opened(const char *file, int flags)
 {
   static void *(*theirs)(const char *, int);
   if (!theirs)
     theirs = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-  /* Objects loaded before are already bound, or their symbols were looked up in an order with the recorder first. */
-  static struct link_map *last;
-  struct link_map *object = NULL, *start = NULL;
-  void *program = theirs(NULL, RTLD_LAZY | RTLD_NOLOAD);
-  if (!last && program && !dlinfo(program, RTLD_DI_LINKMAP, &last))
+  return theirs(file, flags);
+}
+
+static void to_the_end(void)
+{
+  void *program = opened(NULL, RTLD_LAZY | RTLD_NOLOAD);
+  if (program && !dlinfo(program, RTLD_DI_LINKMAP, &last))
     while (last->l_next)
       last = last->l_next;
+}
+
+/* SimGrid opens and closes libraries that each rank has a copy of: what `last` stands for may be gone. */
+int dlclose(void *handle)
+{
+  static int (*theirs)(void *);
+  if (!theirs)
+    theirs = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+  int result = theirs(handle);
+  if (last)
+    to_the_end();
+  return result;
+}
+
+void *dlopen(const char *file, int flags)
+{
+  /* Objects loaded before are already bound, or their symbols were looked up in an order with the recorder first. */
+  struct link_map *object = NULL, *start = NULL;
+  void *program = opened(NULL, RTLD_LAZY | RTLD_NOLOAD);
+  if (!last)
+    to_the_end();
   /* The program's own symbols must come first; otherwise a program's global `error` would be the C library's function.
    * SimGrid 3.32 requests this with privatisation, 4.1 never does.  Libraries that a program loads itself are loaded
    * with the flags that it gives. */
@@ -166,7 +191,7 @@ void *dlopen(const char *file, int flags)
     flags |= RTLD_DEEPBIND;
     inputs_begin();
   }
-  void *handle = theirs(file, flags);
+  void *handle = opened(file, flags);
   if (by_simgrid)
     give_arguments(handle);
   if (!handle || !program || dlinfo(program, RTLD_DI_LINKMAP, &start))

@@ -1,5 +1,6 @@
 /* The calls that make and free communicators. */
 #include "recorder.h"
+#include "under.h"
 
 /* SMPI broadcasts the number of a new communicator to its members. */
 static void comm_is_made(Rank *r, MPI_Comm parent, MPI_Comm made)
@@ -64,30 +65,29 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
   return result;
 }
 
-/* The color of a split along the dimensions that remain: the place in the others. */
-static void note_cart_split(Rank *r, MPI_Comm comm, const int *remain)
+/* Returns the color of a split along the dimensions that remain: the place in the others. */
+static int cart_color(MPI_Comm comm, const int *remain)
 {
   enum { MOST = 64 };
-  int n, color = 0, rank, kept = 0, dims[MOST], periods[MOST], place[MOST];
-  PMPI_Cartdim_get(comm, &n);
+  int n, color = 0, dims[MOST], periods[MOST], place[MOST];
+  if (MPI_Cartdim_get(comm, &n) != MPI_SUCCESS)
+    fail("lacking: MPI_Cart_sub of a communicator without a grid");
   if (n > MOST)
     fail("unsupported: MPI_Cart_sub of more than 64 dimensions");
-  PMPI_Cart_get(comm, n, dims, periods, place);
-  PMPI_Comm_rank(comm, &rank);
-  for (int i = 0; i < n; i++) {
-    kept += remain[i] != 0;
+  MPI_Cart_get(comm, n, dims, periods, place);
+  for (int i = 0; i < n; i++)
     color = remain[i] ? color : color * dims[i] + place[i];
-  }
-  if (kept)
-    note_split(r, comm, color, rank);
+  return color;
 }
 
 int MPI_Cart_sub(MPI_Comm comm, const int *remain, MPI_Comm *made)
 {
   Rank *r = enter();
+  int rank, color = cart_color(comm, remain);
+  PMPI_Comm_rank(comm, &rank);
   if (r)
-    note_cart_split(r, comm, remain);
-  int result = SURE(PMPI_Cart_sub(comm, remain, made));
+    note_split(r, comm, color, rank);
+  int result = SURE(cart_split(comm, remain, color, made));
   if (r)
     comm_is_made(r, comm, *made);
   leave(r);

@@ -7,11 +7,11 @@
 typedef struct Graph {
   size_t slot; /* of the rank */
   MPI_Comm comm;
-  int kind; /* MPI_GRAPH, MPI_DIST_GRAPH, or MPI_CART in copies made for one call */
+  int kind; /* MPI_GRAPH, MPI_DIST_GRAPH, or MPI_CART: a part of a grid (cartesian.c), or a copy made for one call */
   bool weighted;
   int nsources, ndestinations;
   int *sources, *source_weights, *destinations, *destination_weights;
-  int nnodes, nedges; /* of MPI_Graph_create, with the program's arrays */
+  int nnodes, nedges; /* of MPI_Graph_create, with the program's arrays; of a part of a grid, its dimensions */
   int *index, *edges;
   struct Graph *next;
 } Graph;

@@ -17,8 +17,8 @@ _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
 # Files that know simulation alone; those in the folder real stand in their place.
 _SIMULATION = (
-    "attach.c", "clocks.c", "compute.c", "files.c", "graphs.c", "inputs.c", "lacking.c", "matched.c", "neighbours.c",
-    "onesided.c", "power.c", "smpi.c", "thread_clock.c",
+    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "inputs.c", "lacking.c", "matched.c",
+    "neighbours.c", "onesided.c", "power.c", "smpi.c", "thread_clock.c",
 )  # fmt: skip
 
 

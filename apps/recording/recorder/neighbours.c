@@ -10,7 +10,7 @@ enum { TAG = 0x3ff00000 }; /* of the messages; those of a Cartesian communicator
 static Graph *known_graph(MPI_Comm comm, const char *call)
 {
   Graph *g = find_graph(comm);
-  if (!g)
+  if (!g || g->kind == MPI_CART)
     fail("lacking: %s of a communicator without a graph", call);
   return g;
 }
@@ -164,7 +164,7 @@ int MPI_Topo_test(MPI_Comm comm, int *kind)
 {
   int dimensions;
   const Graph *g = find_graph(comm);
-  *kind = g ? g->kind : PMPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS ? MPI_CART : MPI_UNDEFINED;
+  *kind = g ? g->kind : MPI_Cartdim_get(comm, &dimensions) == MPI_SUCCESS ? MPI_CART : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
@@ -174,12 +174,12 @@ int MPI_Topo_test(MPI_Comm comm, int *kind)
 static Graph cartesian(MPI_Comm comm, const char *call)
 {
   int dimensions;
-  if (PMPI_Cartdim_get(comm, &dimensions) != MPI_SUCCESS)
+  if (MPI_Cartdim_get(comm, &dimensions) != MPI_SUCCESS)
     fail("lacking: %s of a communicator without a topology", call);
   Graph g = {.kind = MPI_CART, .nsources = 2 * dimensions, .ndestinations = 2 * dimensions};
   g.sources = list_of(NULL, 2 * dimensions);
   for (int i = 0; i < dimensions; i++)
-    PMPI_Cart_shift(comm, i, 1, &g.sources[2 * i], &g.sources[2 * i + 1]);
+    MPI_Cart_shift(comm, i, 1, &g.sources[2 * i], &g.sources[2 * i + 1]);
   g.destinations = list_of(g.sources, 2 * dimensions);
   return g;
 }

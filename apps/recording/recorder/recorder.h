@@ -124,6 +124,7 @@ typedef struct {
   Reserved *reserved;
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
+  double reading_s;   /* that those since the last event have taken */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */

@@ -4,6 +4,7 @@
 #ifndef APPS_RECORDER_UNDER_H
 #define APPS_RECORDER_UNDER_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,5 +19,6 @@ bool sends_anew(void);            /* each start of a persistent send has to be a
 int threads_granted(int asked, int provided); /* levels of threads; `provided` is that of the library */
 bool handles_are_shared(void);    /* among operations that are complete at once */
 int ranks_of_process(int nranks); /* that live in the calling process, of all that there are */
+int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made); /* the work of MPI_Cart_sub */
 
 #endif

@@ -36,6 +36,39 @@ static void cartesian(void)
   MPI_Comm_free(&torus);
 }
 
+/* Parts of a 3 x 2 grid that is periodic in its first dimension: three ranks in a ring, two in a line, and one alone. */
+static void parts(void)
+{
+  int dims[2] = {3, 2}, periods[2] = {1, 0}, first[2] = {1, 0}, second[2] = {0, 1}, none[2] = {0, 0}, got[2] = {-9, -9};
+  int before, after, n, size, rank, many[2], wrap[2], place[2], negative = -1;
+  MPI_Comm grid, ring, copy, line, alone;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+  MPI_Cart_sub(grid, first, &ring);
+  MPI_Cart_sub(grid, second, &line);
+  MPI_Cart_sub(ring, none, &alone);
+  MPI_Comm_free(&grid);
+  MPI_Comm_dup(ring, &copy);
+  MPI_Comm_free(&ring);
+  MPI_Cartdim_get(copy, &n);
+  MPI_Cart_get(copy, 1, many, wrap, place);
+  MPI_Cart_shift(copy, 0, 1, &before, &after);
+  expect(n == 1 && many[0] == 3 && wrap[0] == 1 && place[0] == me / 2, "the ring");
+  expect(before == (me / 2 + 2) % 3 && after == (me / 2 + 1) % 3, "neighbours in the ring");
+  MPI_Sendrecv(&me, 1, MPI_INT, after, 0, got, 1, MPI_INT, before, 0, copy, MPI_STATUS_IGNORE);
+  expect(got[0] == (me + 4) % 6, "the one before in the ring");
+  MPI_Neighbor_allgather(&me, 1, MPI_INT, got, 1, MPI_INT, copy);
+  expect(got[0] == (me + 4) % 6 && got[1] == (me + 2) % 6, "neighbor_allgather in the ring");
+  MPI_Cart_rank(copy, &negative, &rank);
+  MPI_Cart_coords(copy, 1, 1, place);
+  expect(rank == 2 && place[0] == 1, "ranks in the ring");
+  MPI_Cart_shift(line, 0, 1, &before, &after);
+  expect(before == (me % 2 ? 0 : MPI_PROC_NULL) && after == (me % 2 ? MPI_PROC_NULL : 1), "neighbours in the line");
+  MPI_Comm_size(alone, &size);
+  MPI_Cartdim_get(alone, &n);
+  MPI_Topo_test(alone, &rank);
+  expect(size == 1 && n == 0 && rank == MPI_CART, "one alone");
+}
+
 /* A line of ranks: an edge from each rank to the next one, and one from rank 0 to itself. */
 static void line(MPI_Comm comm)
 {
@@ -124,6 +157,7 @@ int main(int argc, char **argv)
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   cartesian();
+  parts();
   graphs();
   matched();
   MPI_Finalize();
