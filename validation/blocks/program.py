@@ -35,7 +35,7 @@ def block_program(application: Application, system: System, schedule: Schedule) 
 class _Writer:
     """Writes the instructions, and collects the disks that they refer to."""
 
-    stream: stream.Stream
+    expanded: stream.Stream
     system: System
     schedule: Schedule
     disks: dict[DiskOf, int] = field(default_factory=dict)
@@ -47,19 +47,20 @@ class _Writer:
         programs: dict[str, int] = {}
         of_rank = []
         uses_disk = [
-            any(isinstance(one, stream.Disk) for one, _ in stream.executed(program)) for program in self.stream.programs
+            any(isinstance(one, stream.Disk) for one, _ in stream.executed(program))
+            for program in self.expanded.programs
         ]
-        for rank, number in enumerate(self.stream.program_of):
+        for rank, number in enumerate(self.expanded.program_of):
             disk = self._disk(rank) if uses_disk[number] else None
             if (number, disk) not in texts:
-                texts[number, disk] = "\n".join((*self._lines(self.stream.programs[number], disk), "end"))
+                texts[number, disk] = "\n".join((*self._lines(self.expanded.programs[number], disk), "end"))
             text = texts[number, disk]
             of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
-            name=self.stream.application.name,
+            name=self.expanded.application.name,
             programs=tuple(programs),
             program_of_rank=tuple(of_rank),
-            groups=self.stream.groups,
+            groups=self.expanded.groups,
             disks=tuple(self.disks),
             largest_bytes=self.largest_bytes,
         )
@@ -87,7 +88,7 @@ class _Writer:
         return f"receive {one.first} {one.count}"
 
     def _collective(self, one: stream.Collective) -> str:
-        blocks = len(self.stream.groups[one.group]) if one.block in ("scatter", "gather", "alltoall") else 1
+        blocks = len(self.expanded.groups[one.group]) if one.block in ("scatter", "gather", "alltoall") else 1
         return f"{one.block} {one.group} {self._bytes(one.size_bytes, one.where, blocks)} {one.root}"
 
     def _bytes(self, size_bytes: int, where: str, blocks: int = 1) -> int:
@@ -99,7 +100,7 @@ class _Writer:
 
     def _disk(self, rank: int) -> int:
         """Return the number of a process's disk."""
-        unit_group, number = self.schedule.place(self.stream.labels[rank], self.stream.indices[rank])
+        unit_group, number = self.schedule.place(self.expanded.labels[rank], self.expanded.indices[rank])
         found = self.system.disks_for(unit_group)
         if found is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
