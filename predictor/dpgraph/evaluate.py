@@ -12,7 +12,7 @@ from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
-from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.cores import share_cores, with_flows
 from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.instructions import COMPUTE, Instructions
 from predictor.dpgraph.network import NetworkModel
@@ -59,6 +59,9 @@ def execute(
     messages, paths = network.carry(program, placement)
     instructions = _on_cores(program, np.asarray(s_per_flop, float))
     loop = program.loop
+    if network.own_ways:
+        which, flows = network.own_flows(program, paths)
+        instructions, messages, loop = with_flows(instructions, messages, loop, which, flows)
     if cores is not None:
         instructions, messages, paths, loop = share_cores(
             instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores, loop=loop

@@ -16,9 +16,10 @@ from apps.recording.events import Kind, Recording
 from platforms.errors import UserError
 from platforms.system import System
 from platforms.system.scheduler import Schedule
+from predictor.blocks.graph.disks import Disks
 from predictor.blocks.graph.events import Events, events_of
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.stream.instructions import Compute, Disk, Stream, executed
+from predictor.blocks.stream.instructions import Compute, Stream, executed
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
@@ -43,32 +44,25 @@ class GraphRun:
         return float(self.operations[[first + member for member in group.members]].sum())
 
 
-def represents(stream: Stream) -> str | None:
-    """Return a reason why a graph cannot represent the instructions; None if it can."""
-    for program in stream.programs:
-        for one, _ in executed(program):
-            if isinstance(one, Disk):
-                return f"{one.where} uses a disk"
-    return None
-
-
 def run_graph(stream: Stream, system: System, schedule: Schedule) -> GraphRun:
     """Return the ends of all processes.
 
     Args:
-        stream: Instructions without disks.
+        stream: The instructions.
         system: The system.
         schedule: Placement of the processes on the system's units.
 
     Raises:
         UserError: If a message is never received, or a process waits forever.
-        OutOfRange: If the graph does not represent an option of the system.
+        OutOfRange: If the graph does not represent an option of the system, or the system has no disks to use.
     """
-    events = events_of(stream)
+    disks = Disks(stream, system, schedule)
+    events = events_of(stream, disks)
     _check_received(stream, events)
     sections = Sections(Recording(events.of_process, (), ()))
     placement = schedule.placement()
-    network = _network(system, {(placement[a], placement[b]) for a, b in sections.partners})
+    pairs = {(placement[a], placement[b]) for a, b in sections.partners} | disks.pairs()
+    network = disks.joined(_network(system, pairs))
     units = [system.find(host)[0].unit for host in placement]
     found = estimate(
         sections, events.turns, network, placement, [1 / unit.speed_flops for unit in units],

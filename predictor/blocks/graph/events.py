@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.recording.events import EVENT, Kind, Mark, Mode, Op
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op
+from predictor.blocks.graph.disks import PAUSE, Disks
 from predictor.blocks.stream.instructions import (
     Collective,
     Compute,
+    Disk,
     Instruction,
     Loop,
     Program,
@@ -24,6 +26,7 @@ from predictor.blocks.stream.instructions import (
     Stream,
     executed,
 )
+from predictor.dpgraph.instructions import OWN
 from predictor.network.collectives import Call, steps
 
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
@@ -42,13 +45,14 @@ class Events:
     turns: int  # of the loop of iterations; 0: there is none
 
 
-def events_of(stream: Stream) -> Events:
-    """Return the events of a stream without disks.
+def events_of(stream: Stream, disks: Disks) -> Events:
+    """Return the events of a stream; the ways of its disk blocks are added to ``disks``.
 
     Raises:
         UserError: If MPI has no algorithm for a collective.
+        OutOfRange: If a process uses a disk and the system has none.
     """
-    return _Writing(stream).events()
+    return _Writing(stream, disks).events()
 
 
 def number_of_events(stream: Stream) -> int:
@@ -111,6 +115,7 @@ class _Writing:
     """Writes the events of one process after the other."""
 
     stream: Stream
+    disks: Disks
     places: dict[str, int] = field(default_factory=dict)
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
@@ -120,9 +125,9 @@ class _Writing:
         self.loops, self.turns = _iterations(self.stream)
 
     def events(self) -> Events:
-        """Return the events of all processes; those of equal programs without collectives are written once."""
+        """Return the events of all processes; many processes of equal programs have equal events."""
         known: dict[int, np.ndarray] = {}
-        shared = [not any(isinstance(one, Collective) for one, _ in executed(p)) for p in self.stream.programs]
+        shared = [not any(isinstance(one, Collective | Disk) for one, _ in executed(p)) for p in self.stream.programs]
         rows = []
         for process, number in enumerate(self.stream.program_of):
             self.process = process
@@ -160,6 +165,11 @@ class _Writing:
             return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, one.operations, 0.0, site)]
         if isinstance(one, Collective):
             return self._collective(one, site)
+        if isinstance(one, Disk):
+            return [
+                (Kind.ELAPSE, 0, Elapse.ASLEEP if way == PAUSE else OWN + way, 0, -1, 0, 0, 0, amount, 0.0, site)
+                for way, amount in self.disks.moves(self.process, one)
+            ]
         rows: list[_Row] = []
         if isinstance(one, Send):
             mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
