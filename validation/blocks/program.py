@@ -26,7 +26,9 @@ from predictor.blocks.application import (
     Step,
     WriteDisk,
     members_of,
+    numbered,
 )
+from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.program import StepActions
 from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.processes.progression import Progression
@@ -47,6 +49,7 @@ def block_program(application: Application, system: System, schedule: Schedule) 
     if ranks > MOST_RANKS:
         problem = f"{ranks} processes, but a simulation has one rank for each"
         raise UserError(application.where, problem, f"Simulate at most {MOST_RANKS}: --count LABEL=N")
+    check_constants(application)
     return _Writer(application, system, schedule).program()
 
 
@@ -96,7 +99,7 @@ class _Writer:
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
                     process = _Process(label.name, index, {**self.numbers, "index": index})
-                    text = "\n".join((*self._steps(label.program, process, where), "end"))
+                    text = "\n".join((*self._steps(None, label.program, process, where), "end"))
                 of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
             name=self.application.name,
@@ -107,14 +110,14 @@ class _Writer:
             largest_bytes=self.largest_bytes,
         )
 
-    def _steps(self, steps: Sequence[Step], process: _Process, where: str) -> Iterator[str]:
-        """Yield the instructions of some steps; ``where`` is the text before a step's number in error messages."""
-        for number, step in enumerate(steps, 1):
-            for line in self._actions.do(process, step, f"{where}{number}"):
+    def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[str]:
+        """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
+        for step, place in numbered(owner, steps, where):
+            for line in self._actions.do(process, step, place):
                 self.lines += 1
                 if self.lines > MOST_LINES:
                     problem = f"more than {MOST_LINES} instructions"
-                    raise UserError(f"{where}{number}", problem, "Simulate fewer processes, or fewer turns of loops")
+                    raise UserError(place, problem, "Simulate fewer processes, or fewer turns of loops")
                 yield line
 
     def _compute(self, process: _Process, step: Compute, where: str) -> Iterator[str]:
@@ -130,18 +133,18 @@ class _Writer:
 
     def _branch(self, process: _Process, step: If, where: str) -> Iterator[str]:
         if _value(step.condition, process.scope, where):
-            yield from self._steps(step.steps, process, f"{where}.")
+            yield from self._steps(step, step.steps, process, where)
         else:
-            yield from self._steps(step.otherwise, process, f"{where}.else.")
+            yield from self._steps(step, step.otherwise, process, where)
 
     def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[str]:
         """Write equal consecutive turns as a loop, and other turns one after the other."""
         times = Expression.of(step.times).whole(process.scope, where)
         if step.variable is None:
-            turns = [(list(self._steps(step.steps, process, f"{where}.")), times)] if times else []
+            turns = [(list(self._steps(step, step.steps, process, where)), times)] if times else []
         else:
             scopes = ({**process.scope, step.variable: turn} for turn in range(times))
-            made = (list(self._steps(step.steps, replace(process, scope=scope), f"{where}.")) for scope in scopes)
+            made = (list(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = [(body, len(list(alike))) for body, alike in groupby(made)]
         for body, count in turns:
             if body and count > 1:

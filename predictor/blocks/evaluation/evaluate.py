@@ -8,6 +8,7 @@ from math import exp, fsum
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
+from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.machines.machine import Group, Machine
 
@@ -62,6 +63,7 @@ def evaluate(application: Application, machine: Machine) -> Result:
     """
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
+    check_constants(application)
     done = Execution(application, machine)
     done.run()
     time_s = max(one.clock.most() for one in done.ended)
