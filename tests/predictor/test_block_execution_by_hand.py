@@ -23,8 +23,8 @@ from predictor.blocks.application import (
 from predictor.blocks.evaluation import steady
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.evaluation.program import StepActions
 from predictor.blocks.machines.machine import Group
+from predictor.blocks.steps import StepActions
 
 
 def row(label, count, first_node=0):

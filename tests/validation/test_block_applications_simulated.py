@@ -28,6 +28,7 @@ from predictor.blocks.application import (
 )
 from predictor.blocks.description import read_application
 from predictor.blocks.setting import Setting
+from predictor.blocks.stream.expand import expand
 from validation.blocks import cli
 from validation.blocks.comparison import Comparison, compare, simulate
 from validation.blocks.program import block_program
@@ -241,7 +242,7 @@ def test_messages_among_equals_leave_out_oneself():
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((Send("p", 8, 5),), "step 1: no process 5 of p, which has 2. Count from 0"),
+        ((Send("p", 8, 5),), "step 1, expression '5': process 0 of p names process 5 of p, which has 2. Count from 0"),
         ((ReadDisk(8),), "system grid4x8: it has no disks"),
     ],
 )
@@ -250,13 +251,13 @@ def test_what_no_program_can_do_is_refused(steps, words):
         program_of(Label("p", 2, steps))
 
 
-def test_programs_are_bounded(monkeypatch):
+def test_programs_are_bounded():
     with pytest.raises(UserError, match="20000 processes, but a simulation has one rank for each"):
         application = Application("a", (Label("p", 20_000, ()),))
         block_program(application, system_named("grid4x8"), None)
-    monkeypatch.setattr("validation.blocks.program.MOST_LINES", 10)
-    with pytest.raises(UserError, match=r"label p, step 1\.1: more than 10 instructions. Simulate fewer"):
-        program_of(Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)))
+    application = Application("a", (Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)),))
+    with pytest.raises(UserError, match=r"label p, step 1: more than 10 instructions. Take fewer"):
+        expand(application, most=10)
 
 
 def test_an_error_of_nothing_is_none():

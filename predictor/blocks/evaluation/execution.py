@@ -35,11 +35,12 @@ from predictor.blocks.evaluation.disks import Disks
 from predictor.blocks.evaluation.exchange import Exchange
 from predictor.blocks.evaluation.gathering import Gatherings
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.program import Instruction, StepActions, flat, follow
+from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.evaluation.steady import Standing, State, Steady
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.steps import StepActions
 
 _Position = tuple[tuple[int, ...], int]  # position in the program, and number of the group
 

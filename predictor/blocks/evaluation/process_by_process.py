@@ -32,9 +32,10 @@ from predictor.blocks.application import (
 )
 from predictor.blocks.evaluation.cohort import check_operations, checked_bytes
 from predictor.blocks.evaluation.gathering import Call, check_agreed, root_group
-from predictor.blocks.evaluation.program import Instruction, StepActions, flat, follow
+from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.processes.progression import Progression
+from predictor.blocks.steps import StepActions
 
 if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Group, Machine, Posted

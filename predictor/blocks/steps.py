@@ -1,0 +1,69 @@
+"""The dispatch over the kinds of steps, and what programs that walk through steps have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from predictor.blocks.application import (
+    Collective,
+    Compute,
+    If,
+    ReadDisk,
+    Receive,
+    Repeat,
+    Send,
+    Step,
+    WriteDisk,
+)
+from predictor.blocks.expressions import Expression
+
+_Who = TypeVar("_Who")
+_Done = TypeVar("_Done")
+_MESSAGES, _DISKS = (Send, Receive), (ReadDisk, WriteDisk)
+
+
+@dataclass(frozen=True)
+class StepActions(Generic[_Who, _Done]):
+    """The action for each kind of step.  Its arguments are who does the step, the step, and its place for errors."""
+
+    compute: Callable[[_Who, Compute, str], _Done]
+    message: Callable[[_Who, Send | Receive, str], _Done]
+    collective: Callable[[_Who, Collective, str], _Done]
+    disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
+    repeat: Callable[[_Who, Repeat, str], _Done]
+    branch: Callable[[_Who, If, str], _Done]
+
+    def do(self, who: _Who, step: Step, where: str) -> _Done:
+        """Call the action for the step, and return its result."""
+        if isinstance(step, _MESSAGES):
+            return self.message(who, step, where)
+        if isinstance(step, Compute):
+            return self.compute(who, step, where)
+        if isinstance(step, If):
+            return self.branch(who, step, where)
+        if isinstance(step, Repeat):
+            return self.repeat(who, step, where)
+        if isinstance(step, Collective):
+            return self.collective(who, step, where)
+        if isinstance(step, _DISKS):
+            return self.disk(who, step, where)
+        raise TypeError(f"{where}: {step!r} is not a step of any kind")
+
+
+def turns_are_alike(loop: Repeat) -> bool:
+    """Return whether no expression in the loop uses its variable."""
+    return loop.variable is None or not any(loop.variable in one.names for one in _expressions(loop.steps))
+
+
+def inner_steps(step: Step) -> tuple[Step, ...]:
+    """Return the steps inside a loop or a condition; a block has none."""
+    return (*getattr(step, "steps", ()), *getattr(step, "otherwise", ()))
+
+
+def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
+    """Yield all expressions in the steps and in the steps inside them."""
+    for step in steps:
+        yield from step.expressions()
+        yield from _expressions(inner_steps(step))
