@@ -23,12 +23,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.checks import check_labels, check_name, check_named_steps, place_names
+from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
 from predictor.blocks.expansion import Expansion
 from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import processes
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
+    AllGather,
+    AllReduce,
     AllToAll,
     Barrier,
     Broadcast,
@@ -42,20 +44,24 @@ from predictor.blocks.programs import (
     Number,
     ReadDisk,
     Receive,
+    ReceiveAny,
+    Reduce,
     Repeat,
+    Reply,
     Rooted,
     Scatter,
     Send,
     Step,
+    Wait,
     While,
     WriteDisk,
     numbered,
 )
 
 __all__ = [
-    "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute", "Gather", "If", "Inline",
-    "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "Repeat", "Rooted", "Scatter", "Send", "Step", "While",
-    "WriteDisk", "members_of", "numbered",
+    "AllGather", "AllReduce", "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute",
+    "Gather", "If", "Inline", "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "ReceiveAny", "Reduce", "Repeat",
+    "Reply", "Rooted", "Scatter", "Send", "Step", "Wait", "While", "WriteDisk", "members_of", "numbered",
 ]  # fmt: skip
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
@@ -137,6 +143,8 @@ class Application:
         self.numbers()
         expansion = Expansion({one.name: one for one in self.steps}, own, known)
         object.__setattr__(self, "labels", tuple(expansion.expanded(label, where) for label in self.labels))
+        for label in self.labels:
+            check_requests(label.program, f"{where}, label {label.name}")
 
     def own_variables(self) -> dict[str, Expression]:
         """Return the variables that each process has for itself: they use ``index`` or a place in a grid."""

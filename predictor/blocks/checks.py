@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
@@ -15,10 +15,12 @@ from predictor.blocks.programs import (
     If,
     NamedSteps,
     Receive,
+    ReceiveAny,
     Repeat,
     Rooted,
     Send,
     Step,
+    Wait,
     While,
     numbered,
 )
@@ -114,6 +116,34 @@ def _called(steps: Sequence[Step]) -> list[str]:
     return found
 
 
+def check_requests(program: Sequence[Step], where: str) -> None:
+    """Check that every request of a label's expanded program is waited for, and that no other is."""
+    begun, waited = set[str](), set[str]()
+    places: dict[str, str] = {}
+    for step, place in _inside(None, program, f"{where}, step "):
+        if isinstance(step, Send | Receive) and step.request:
+            begun.add(step.request)
+            places.setdefault(step.request, place)
+        elif isinstance(step, Wait):
+            waited |= set(step.requests) or {""}
+            for name in step.requests:
+                places.setdefault(name, place)
+    for name in sorted(waited - begun - {""}):
+        remedy = nearest(name, begun) if begun else 'Write for example request = "a" in a send or receive'
+        raise UserError(places[name], f"no send or receive has the request {name!r}", remedy)
+    if "" not in waited and begun - waited:
+        name = min(begun - waited)
+        raise UserError(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
+
+
+def _inside(owner: Step | None, steps: Sequence[Step], where: str) -> Iterator[tuple[Step, str]]:
+    """Yield the steps and those inside them, with their places."""
+    for step, place in numbered(owner, steps, where):
+        yield step, place
+        for inner in (getattr(step, "steps", ()), getattr(step, "otherwise", ())):
+            yield from _inside(step, inner, place)
+
+
 class _Checker:
     """Checks the steps of a program, or named steps."""
 
@@ -151,7 +181,9 @@ class _Checker:
             self.check(step, step.otherwise, known, where)
 
     def _check_labels_of(self, step: Step, where: str) -> None:
-        named = {Send: ("to",), Receive: ("sender",)}.get(type(step), ("root",) if isinstance(step, Rooted) else ())
+        named = {Send: ("to",), Receive: ("sender",), ReceiveAny: ("sender",)}.get(
+            type(step), ("root",) if isinstance(step, Rooted) else ()
+        )
         others = [getattr(step, key) for key in named if getattr(step, key)]
         among = step.among if isinstance(step, Collective) else ()
         for name in (*others, *among):
@@ -161,6 +193,10 @@ class _Checker:
             raise UserError(where, f"its root {step.root} does not take part", "Name it in `among` too")
         if self._label is not None and among and self._label not in among:
             raise UserError(where, f"{self._label} calls it but does not take part", "Name it in `among` too")
+        if isinstance(step, Collective) and step.split is not None and len(among or self._labels) > 1:
+            raise UserError(where, "split among several labels", "Name one label in `among`")
+        if isinstance(step, Rooted) and step.split is not None and step.root:
+            raise UserError(where, "a root label of split processes", "Give only `at`, counted among them")
 
     def _check_call(self, step: Call, where: str) -> None:
         if step.name not in self._named:

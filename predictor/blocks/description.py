@@ -9,6 +9,8 @@ from typing import TypeVar
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_checked
 from predictor.blocks.application import (
+    AllGather,
+    AllReduce,
     AllToAll,
     Application,
     Barrier,
@@ -21,10 +23,14 @@ from predictor.blocks.application import (
     NamedSteps,
     ReadDisk,
     Receive,
+    ReceiveAny,
+    Reduce,
     Repeat,
+    Reply,
     Scatter,
     Send,
     Step,
+    Wait,
     While,
     WriteDisk,
 )
@@ -37,17 +43,23 @@ _STEPS_KEYS = ("parameters", "do")
 _KEYS = {"": ("name", "variables", "labels", "steps", "source"), "labels": _LABEL_KEYS, "steps": _STEPS_KEYS}
 
 # A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
-_COLLECTIVE = {"among": "among"}
+_COLLECTIVE = {"among": "among", "split": "split"}
 _ROOTED = {**_COLLECTIVE, "root": "root", "at": "at"}
 _KINDS: Mapping[str, tuple[type[Step], Mapping[str, str]]] = {
     "compute": (Compute, {"compute": "operations", "size": "size", "efficiency": "efficiency"}),
-    "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered"}),
-    "receive_from": (Receive, {"receive_from": "sender", "at": "at"}),
+    "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered", "request": "request"}),
+    "receive_from": (Receive, {"receive_from": "sender", "at": "at", "request": "request"}),
+    "receive_from_any": (ReceiveAny, {"receive_from_any": "sender"}),
+    "reply": (Reply, {"reply": "bytes", "buffered": "buffered"}),
+    "wait": (Wait, {"wait": "requests"}),
     "broadcast": (Broadcast, {"broadcast": "bytes", **_ROOTED}),
     "scatter": (Scatter, {"scatter": "bytes", **_ROOTED}),
     "gather": (Gather, {"gather": "bytes", **_ROOTED}),
     "alltoall": (AllToAll, {"alltoall": "bytes", **_COLLECTIVE}),
-    "barrier": (Barrier, {"barrier": "among"}),
+    "reduce": (Reduce, {"reduce": "bytes", **_ROOTED}),
+    "allreduce": (AllReduce, {"allreduce": "bytes", **_COLLECTIVE}),
+    "allgather": (AllGather, {"allgather": "bytes", **_COLLECTIVE}),
+    "barrier": (Barrier, {"barrier": "among", "split": "split"}),
     "read_disk": (ReadDisk, {"read_disk": "bytes"}),
     "write_disk": (WriteDisk, {"write_disk": "bytes"}),
     "repeat": (Repeat, {"repeat": "times", "as": "variable", "do": "steps"}),
@@ -61,7 +73,7 @@ _EXAMPLES = {
     "as": 'as = "k"', "at_most": "at_most = 100", "grid": 'grid = ["px", "py"]',
     "do": 'do = [{ compute = "n" }]', "then": 'then = [{ compute = "n" }]',
 }  # fmt: skip
-_LABELS = ("to", "sender", "root", "variable")  # fields that hold names
+_LABELS = ("to", "sender", "root", "variable", "request")  # fields that hold names
 _PROGRAMS = ("steps", "otherwise")  # fields that hold lists of steps
 _TRUTHS = ("buffered", "condition")  # fields that may be true or false
 
@@ -188,8 +200,10 @@ def _call(value: dict[str, object], where: str) -> Call:
 def _field(name: str, key: str, value: object, where: str) -> object:
     if name in _PROGRAMS:
         return _steps(value, f"{where}.else." if key == "else" else f"{where}.")
-    if name == "among":
-        return _among(key, value, where)
+    if name in ("among", "requests"):
+        return _names(key, value, where)
+    if key == "receive_from_any" and value is True:
+        return ""
     if name in _LABELS and not isinstance(value, str):
         raise UserError(where, f"{key} = {value!r} is not a name", "Give a string")
     return value if name in _TRUTHS else _number(key, value, where)
@@ -202,13 +216,16 @@ def _number(key: str, value: object, where: str) -> object:
     return value
 
 
-def _among(key: str, value: object, where: str) -> tuple[str, ...]:
-    """Return the names of labels that take part; a barrier may have ``true`` for all labels."""
-    if key == "barrier" and value is True:
+def _names(key: str, value: object, where: str) -> tuple[str, ...]:
+    """Return the names of a list: of labels, or of requests to wait for; some keys may have ``true`` for all."""
+    if key in ("barrier", "wait") and value is True:
         return ()
+    if key == "wait" and isinstance(value, str):
+        return (value,)
     if not (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
-        also = ", or write true for all" if key == "barrier" else ""
-        raise UserError(where, f"{key} = {value!r} is not a list of labels", f"Name at least one{also}")
+        what = "requests" if key == "wait" else "labels"
+        also = ", or write true for all" if key in ("barrier", "wait") else ""
+        raise UserError(where, f"{key} = {value!r} is not a list of {what}", f"Name at least one{also}")
     return tuple(value)
 
 

@@ -49,13 +49,15 @@ class Send(Step):
     """A message to the process ``at`` of a label, or to each of its members in their order, except the sender itself.
 
     The step lasts until the message has arrived.  With ``buffered`` (which may be an expression such as
-    "bytes < 65536") the sender goes on at once, and messages to several members are in flight at the same time.
+    "bytes < 65536") the sender goes on at once, and messages to several members are in flight at the same time.  With
+    ``request``, a name for ``Wait``, it goes on at once too, and waits later; it does not wait for buffered messages.
     """
 
     to: str
     bytes: Number
     at: Number | None = None
     buffered: Number = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,15 +70,43 @@ class Receive(Step):
 
     sender: str
     at: Number | None = None
+    request: str = ""  # a name for Wait: the receive is posted, and the process goes on at once
+
+
+@dataclass(frozen=True)
+class ReceiveAny(Step):
+    """The first message to come from any process of a label, or of all labels."""
+
+    sender: str = ""  # a label; empty: all labels
+
+
+@dataclass(frozen=True)
+class Reply(Step):
+    """A message to the process whose message the latest ``ReceiveAny`` has received; as ``Send`` otherwise."""
+
+    bytes: Number
+    buffered: Number = False
+
+
+@dataclass(frozen=True)
+class Wait(Step):
+    """Wait for all sends and receives with these requests (empty: with any); there may be none."""
+
+    requests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Collective(Step):
-    """A collective operation of all members of the labels ``among`` (empty: all labels), which leave it together."""
+    """A collective operation of all members of the labels ``among`` (empty: all labels), which leave it together.
 
-    block = ""  # a name in predictor.blocks.model.COLLECTIVES
+    With ``split``, it is one of those processes of a single label for which the number is the same as for the caller;
+    the root ``at`` is then counted among them.
+    """
+
+    block = ""  # a name in predictor.blocks.names.COLLECTIVES or REDUCTIONS
 
     among: tuple[str, ...] = ()
+    split: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +121,24 @@ class AllToAll(Collective):
     """Each process sends ``bytes`` to each other process."""
 
     block = "alltoall"
+
+    bytes: Number = 0
+
+
+@dataclass(frozen=True)
+class AllReduce(Collective):
+    """The vectors of ``bytes`` of all processes are combined; each has the result."""
+
+    block = "allreduce"
+
+    bytes: Number = 0
+
+
+@dataclass(frozen=True)
+class AllGather(Collective):
+    """The equal parts of ``bytes`` that the processes have are put together; each has the whole."""
+
+    block = "allgather"
 
     bytes: Number = 0
 
@@ -129,6 +177,13 @@ class Gather(Rooted):
     """Each process sends an equal part of ``bytes`` to the root."""
 
     block = "gather"
+
+
+@dataclass(frozen=True)
+class Reduce(Rooted):
+    """The vectors of ``bytes`` of all processes are combined; the root has the result."""
+
+    block = "reduce"
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,19 @@ from predictor.blocks.application import (
     If,
     ReadDisk,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Send,
     Step,
+    Wait,
     WriteDisk,
 )
 from predictor.blocks.expressions import Expression
 
 _Who = TypeVar("_Who")
 _Done = TypeVar("_Done")
-_MESSAGES, _DISKS = (Send, Receive), (ReadDisk, WriteDisk)
+_MESSAGES, _DISKS, _LOOSE = (Send, Receive), (ReadDisk, WriteDisk), (ReceiveAny, Reply, Wait)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class StepActions(Generic[_Who, _Done]):
     disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
     repeat: Callable[[_Who, Repeat, str], _Done]
     branch: Callable[[_Who, If, str], _Done]
+    loose: Callable[[_Who, ReceiveAny | Reply | Wait, str], _Done]  # messages whose partner or end is decided later
 
     def do(self, who: _Who, step: Step, where: str) -> _Done:
         """Call the action for the step, and return its result."""
@@ -49,6 +53,8 @@ class StepActions(Generic[_Who, _Done]):
             return self.collective(who, step, where)
         if isinstance(step, _DISKS):
             return self.disk(who, step, where)
+        if isinstance(step, _LOOSE):
+            return self.loose(who, step, where)
         raise TypeError(f"{where}: {step!r} is not a step of any kind")
 
 

@@ -74,6 +74,7 @@ class Execution:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            loose=self._loose,
         )
         self.ended: list[Ended] = []
         self.skipped = 0  # periods of identical turns that were not evaluated one by one

@@ -101,6 +101,7 @@ class ProcessByProcess:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            loose=self._loose,
         )
         self.compute_s = dict.fromkeys(self._processes, 0.0)
 
