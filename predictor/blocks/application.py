@@ -55,13 +55,14 @@ from predictor.blocks.programs import (
     Wait,
     While,
     WriteDisk,
+    all_steps,
     numbered,
 )
 
 __all__ = [
     "AllGather", "AllReduce", "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute",
     "Gather", "If", "Inline", "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "ReceiveAny", "Reduce", "Repeat",
-    "Reply", "Rooted", "Scatter", "Send", "Step", "Wait", "While", "WriteDisk", "members_of", "numbered",
+    "Reply", "Rooted", "Scatter", "Send", "Step", "Wait", "While", "WriteDisk", "all_steps", "members_of", "numbered",
 ]  # fmt: skip
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label

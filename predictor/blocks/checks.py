@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
@@ -22,6 +22,7 @@ from predictor.blocks.programs import (
     Step,
     Wait,
     While,
+    all_steps,
     numbered,
 )
 
@@ -120,7 +121,7 @@ def check_requests(program: Sequence[Step], where: str) -> None:
     """Check that every request of a label's expanded program is waited for, and that no other is."""
     begun, waited = set[str](), set[str]()
     places: dict[str, str] = {}
-    for step, place in _inside(None, program, f"{where}, step "):
+    for step, place in all_steps(None, program, f"{where}, step "):
         if isinstance(step, Send | Receive) and step.request:
             begun.add(step.request)
             places.setdefault(step.request, place)
@@ -134,14 +135,6 @@ def check_requests(program: Sequence[Step], where: str) -> None:
     if "" not in waited and begun - waited:
         name = min(begun - waited)
         raise UserError(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
-
-
-def _inside(owner: Step | None, steps: Sequence[Step], where: str) -> Iterator[tuple[Step, str]]:
-    """Yield the steps and those inside them, with their places."""
-    for step, place in numbered(owner, steps, where):
-        yield step, place
-        for inner in (getattr(step, "steps", ()), getattr(step, "otherwise", ())):
-            yield from _inside(step, inner, place)
 
 
 class _Checker:

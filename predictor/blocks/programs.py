@@ -292,3 +292,11 @@ def numbered(step: Step | None, steps: Sequence[Step], where: str) -> Iterator[t
     elif step is not None:
         where = f"{where}.else." if isinstance(step, If) and steps is step.otherwise else f"{where}."
     yield from ((inner, f"{where}{number}") for number, inner in enumerate(steps, 1))
+
+
+def all_steps(owner: Step | None, steps: Sequence[Step], where: str) -> Iterator[tuple[Step, str]]:
+    """Yield the steps and those inside them, with their places."""
+    for step, place in numbered(owner, steps, where):
+        yield step, place
+        for inner in (getattr(step, "steps", ()), getattr(step, "otherwise", ())):
+            yield from all_steps(step, inner, place)

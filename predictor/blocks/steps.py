@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
+from platforms.errors import UserError
 from predictor.blocks.application import (
+    Application,
     Collective,
     Compute,
     If,
@@ -19,6 +21,7 @@ from predictor.blocks.application import (
     Step,
     Wait,
     WriteDisk,
+    all_steps,
 )
 from predictor.blocks.expressions import Expression
 
@@ -73,3 +76,34 @@ def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
     for step in steps:
         yield from step.expressions()
         yield from _expressions(inner_steps(step))
+
+
+def only_one_by_one(application: Application) -> str | None:
+    """Return the first step that cohorts do not represent, with its reason; None if there is none."""
+    for label in application.labels:
+        for step, where in all_steps(None, label.program, f"{application.where}, label {label.name}, step "):
+            if isinstance(step, ReceiveAny | Reply | Wait) or (isinstance(step, Send | Receive) and step.request):
+                return f"{where} waits for messages in an order of its own"
+            if isinstance(step, Collective) and step.split is not None:
+                return f"{where} is a collective of split processes"
+    return None
+
+
+def check_together(application: Application) -> None:
+    """Refuse an application whose messages have to be followed one by one.
+
+    Raises:
+        UserError: If a step cannot be evaluated for equal processes together; the error names it.
+    """
+    single = only_one_by_one(application)
+    if single is not None:
+        raise UserError(application.where, single, "Evaluate it with --model simgrid and without --evaluator")
+
+
+def refuse_loose(who: object, step: Step, where: str) -> NoReturn:
+    """Refuse a step that ``check_together`` has refused before.
+
+    Raises:
+        TypeError: Always.
+    """
+    raise TypeError(f"{where}: {step!r} has no meaning here")

@@ -26,6 +26,7 @@ class Estimate:
     """The time of a whole program."""
 
     time_s: float
+    ends_s: np.ndarray  # by rank: end of its timed section since the start of the first rank's, s
     iterations: int  # evaluated iterations: as many as it took to see that they repeat, or all
     span_s: float  # from the start of the first rank to the end of the last one
     # For each host that was asked for: the time during which at least one of its ranks computes, s.
@@ -131,16 +132,15 @@ def estimate(
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
             busy_s = {host: one.total_s() for host, one in busy.items()}
-            return Estimate(
-                float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s, run.others
-            )
-        ends_s, missing = run.iteration_s.tolist(), iterations - tried
-        period = find_period(ends_s)
-        more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]
+            ends_s = run.stop_s - run.start_s.min()
+            return Estimate(float(elapsed_s.max()), ends_s, tried, float(ends_s.max()), busy_s, run.others)
+        turns_s, missing = run.iteration_s.tolist(), iterations - tried
+        period = find_period(turns_s)
+        more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
         time_s = float((elapsed_s + more_s).max())
         if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
             periods = missing // period.iterations
-            span_s = float((run.stop_s + more_s).max() - run.start_s.min())
+            ends_s = run.stop_s + more_s - run.start_s.min()
             busy_s = {host: one.total_s() + periods * one.period_s(period.iterations) for host, one in busy.items()}
-            return Estimate(time_s, tried, span_s, busy_s)
+            return Estimate(time_s, ends_s, tried, float(ends_s.max()), busy_s)
         tried = next_try(tried, missing, period.iterations)

@@ -10,7 +10,7 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
-from predictor.blocks.stream import instructions as code
+from predictor.blocks.stream import instructions as stream
 from predictor.blocks.stream.expand import expand
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 
@@ -36,7 +36,7 @@ def block_program(application: Application, system: System, schedule: Schedule) 
 class _Writer:
     """Writes the instructions, and collects the disks that they refer to."""
 
-    stream: code.Stream
+    expanded: stream.Stream
     system: System
     schedule: Schedule
     disks: dict[DiskOf, int] = field(default_factory=dict)
@@ -48,61 +48,62 @@ class _Writer:
         programs: dict[str, int] = {}
         of_rank = []
         uses_disk = [
-            any(isinstance(one, code.Disk) for one, _ in code.executed(program)) for program in self.stream.programs
+            any(isinstance(one, stream.Disk) for one, _ in stream.executed(program))
+            for program in self.expanded.programs
         ]
-        for rank, number in enumerate(self.stream.program_of):
+        for rank, number in enumerate(self.expanded.program_of):
             disk = self._disk(rank) if uses_disk[number] else None
             if (number, disk) not in texts:
-                texts[number, disk] = "\n".join((*self._lines(self.stream.programs[number], disk), "end"))
+                texts[number, disk] = "\n".join((*self._lines(self.expanded.programs[number], disk), "end"))
             text = texts[number, disk]
             of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
-            name=self.stream.application.name,
+            name=self.expanded.application.name,
             programs=tuple(programs),
             program_of_rank=tuple(of_rank),
-            labels=tuple(self.stream.application.counts().values()),
-            groups=self.stream.groups,
+            labels=tuple(self.expanded.application.counts().values()),
+            groups=self.expanded.groups,
             disks=tuple(self.disks),
             largest_bytes=self.largest_bytes,
         )
 
-    def _lines(self, program: code.Program, disk: int | None) -> Iterator[str]:
+    def _lines(self, program: stream.Program, disk: int | None) -> Iterator[str]:
         """Yield the lines of a program whose process uses the disk of this number."""
         for one in program:
-            if isinstance(one, code.Loop):
+            if isinstance(one, stream.Loop):
                 yield f"repeat {one.times}"
                 yield from self._lines(one.body, disk)
                 yield "again"
-            elif isinstance(one, code.Disk):
+            elif isinstance(one, stream.Disk):
                 yield f"{'write' if one.writes else 'read'} {disk} {one.size_bytes}"
             else:
                 yield _LINES[type(one)](self, one)
 
-    def _compute(self, one: code.Compute) -> str:
+    def _compute(self, one: stream.Compute) -> str:
         return f"compute {one.operations:.17g}"
 
-    def _send(self, one: code.Send) -> str:
+    def _send(self, one: stream.Send) -> str:
         size_bytes = self._bytes(one.size_bytes, one.where)
-        if one.request != code.NONE:
+        if one.request != stream.NONE:
             return f"begin-send {one.first} {one.count} {size_bytes} {one.request}"
         return f"{'send' if one.waits else 'post'} {one.first} {one.count} {size_bytes}"
 
-    def _receive(self, one: code.Receive) -> str:
-        if one.request != code.NONE:
+    def _receive(self, one: stream.Receive) -> str:
+        if one.request != stream.NONE:
             return f"begin-receive {one.first} {one.count} {one.request}"
         return f"receive {one.first} {one.count}"
 
-    def _receive_any(self, one: code.ReceiveAny) -> str:
+    def _receive_any(self, one: stream.ReceiveAny) -> str:
         return f"receive-any {one.label}"
 
-    def _reply(self, one: code.Reply) -> str:
+    def _reply(self, one: stream.Reply) -> str:
         return f"{'reply' if one.waits else 'post-reply'} {self._bytes(one.size_bytes, one.where)}"
 
-    def _wait(self, one: code.Wait) -> str:
+    def _wait(self, one: stream.Wait) -> str:
         return " ".join(map(str, ("wait", len(one.requests), *one.requests)))
 
-    def _collective(self, one: code.Collective) -> str:
-        blocks = len(self.stream.groups[one.group]) if one.block in _IN_BLOCKS else 1
+    def _collective(self, one: stream.Collective) -> str:
+        blocks = len(self.expanded.groups[one.group]) if one.block in _IN_BLOCKS else 1
         return f"{one.block} {one.group} {self._bytes(one.size_bytes, one.where, blocks)} {one.root}"
 
     def _bytes(self, size_bytes: int, where: str, blocks: int = 1) -> int:
@@ -114,7 +115,7 @@ class _Writer:
 
     def _disk(self, rank: int) -> int:
         """Return the number of a process's disk."""
-        unit_group, number = self.schedule.place(self.stream.labels[rank], self.stream.indices[rank])
+        unit_group, number = self.schedule.place(self.expanded.labels[rank], self.expanded.indices[rank])
         found = self.system.disks_for(unit_group)
         if found is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
@@ -126,12 +127,12 @@ class _Writer:
         return self.disks.setdefault(made, len(self.disks))
 
 
-_LINES: dict[type[code.Instruction], Callable[..., str]] = {
-    code.Compute: _Writer._compute,
-    code.Send: _Writer._send,
-    code.Receive: _Writer._receive,
-    code.ReceiveAny: _Writer._receive_any,
-    code.Reply: _Writer._reply,
-    code.Wait: _Writer._wait,
-    code.Collective: _Writer._collective,
+_LINES: dict[type[stream.Instruction], Callable[..., str]] = {
+    stream.Compute: _Writer._compute,
+    stream.Send: _Writer._send,
+    stream.Receive: _Writer._receive,
+    stream.ReceiveAny: _Writer._receive_any,
+    stream.Reply: _Writer._reply,
+    stream.Wait: _Writer._wait,
+    stream.Collective: _Writer._collective,
 }

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, fsum
+
+import numpy as np
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.constants import check_constants
+from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
+from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.machines.simgrid_machine import SimGridMachine
+from predictor.blocks.steps import only_one_by_one
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,9 @@ class Result:
     others_idle_j: float | None  # energy of the units without a process, on nodes in use
     success: float | None  # exp(-lambda time nodes); None: the failure rate is unknown
     unknown: tuple[str, ...] = ()  # reasons why results are None
+    evaluator: str = ""  # one of evaluation.choice.EVALUATORS
+    evaluated: str = ""  # why this evaluator, and what it has evaluated
+    cautions: tuple[str, ...] = ()
 
     @property
     def energy_j(self) -> float | None:
@@ -54,19 +65,34 @@ class Result:
         return fsum(known) if len(known) == len(parts) else None
 
 
-def evaluate(application: Application, machine: Machine) -> Result:
+@dataclass(frozen=True)
+class _Done:
+    """A finished evaluation."""
+
+    ends_s: Mapping[str, tuple[float, float]]  # by label: end of its first process and of its last one, s
+    compute_s: Mapping[Group, float]  # computation time, summed over the group's processes
+    evaluated: str
+
+
+def evaluate(application: Application, machine: Machine, *, evaluator: str | None = None) -> Result:
     """Evaluate an application on a machine.
 
+    Args:
+        application: The application.
+        machine: The machine.
+        evaluator: One of evaluation.choice.EVALUATORS; None: the cheapest that is exact is chosen.
+
     Raises:
-        UserError: If the application has no processes, does not end, or leaves a message unreceived.
+        UserError: If the application has no processes, does not end, or leaves a message unreceived, or if the
+            evaluator does not fit.
         OutOfRange: If the machine does not know the time of a block.
     """
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
     check_constants(application)
-    done = Execution(application, machine)
-    done.run()
-    time_s = max(one.clock.most() for one in done.ended)
+    choice = chosen(application, machine, evaluator)
+    done = _by_graph(application, machine, choice) if choice.evaluator == GRAPH else _by_cohorts(application, machine)
+    time_s = max(last_s for _, last_s in done.ends_s.values())
     unknown: list[str] = []
     energies_j = _energies(machine, done.compute_s, time_s, unknown)
     labels = tuple(
@@ -85,30 +111,66 @@ def evaluate(application: Application, machine: Machine) -> Result:
         others_idle_j=None if energies_j is None else machine.others_idle_w * time_s,
         success=None if rate is None else exp(-rate * time_s * nodes),
         unknown=tuple(unknown),
+        evaluator=choice.evaluator,
+        evaluated=f"{choice.reason}{done.evaluated}",
+        cautions=() if choice.caution is None else (choice.caution,),
     )
+
+
+def _by_cohorts(application: Application, machine: Machine) -> _Done:
+    done = Execution(application, machine)
+    done.run()
+    clocks: dict[str, list[Profile]] = {}
+    for one in done.ended:
+        clocks.setdefault(one.group.label, []).append(one.clock)
+    ends_s = {
+        label: (min(clock.least() for clock in own), max(clock.most() for clock in own))
+        for label, own in clocks.items()
+    }
+    return _Done(ends_s, done.compute_s, "")
+
+
+def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Done:
+    stream = choice.stream
+    if stream is None or not isinstance(machine, SimGridMachine):
+        raise ValueError("a graph needs instructions and the network of a machine")
+    try:
+        run = run_graph(stream, machine.system, machine.schedule)
+    except UserError:
+        if only_one_by_one(application) is None:
+            Execution(application, machine).run()  # it names the step at which a process waits forever
+        raise
+    labels = np.array(stream.labels)
+    ends_s = {
+        str(label): (float(own.min()), float(own.max()))
+        for label, own in ((label, run.ended_s[labels == label]) for label in dict.fromkeys(stream.labels))
+    }
+    compute_s = {g: machine.compute_s(g, run.operations_of(stream, g)) for g in machine.groups if g.count}
+    turns = f", {run.evaluated} of {run.turns} turns" if run.turns > run.evaluated else ""
+    return _Done(ends_s, compute_s, turns)
 
 
 def _groups(machine: Machine, label: str) -> list[Group]:
     return [group for group in machine.groups if group.label == label and group.count]
 
 
-def _label_result(label: str, done: Execution, energies_j: dict[Group, float] | None) -> LabelResult:
+def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None) -> LabelResult:
     groups = [group for group in done.compute_s if group.label == label and group.count]
-    clocks = [one.clock for one in done.ended if one.group.label == label]
+    first_s, last_s = done.ends_s[label]
     units = {(group.unit, group.first_unit, group.units) for group in groups}
     return LabelResult(
         label=label,
         processes=sum(group.count for group in groups),
         units=sum(count for _, _, count in units),
-        first_s=min(clock.least() for clock in clocks),
-        last_s=max(clock.most() for clock in clocks),
+        first_s=first_s,
+        last_s=last_s,
         compute_s=fsum(done.compute_s[group] for group in groups),
         energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
     )
 
 
 def _energies(
-    machine: Machine, compute_s: dict[Group, float], time_s: float, unknown: list[str]
+    machine: Machine, compute_s: Mapping[Group, float], time_s: float, unknown: list[str]
 ) -> dict[Group, float] | None:
     """Return the energy of each group's share of its units, J; None, with the reason in ``unknown``, if unknown."""
     found = {}

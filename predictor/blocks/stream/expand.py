@@ -53,6 +53,10 @@ from predictor.blocks.stream.instructions import (
 MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
 
 
+class TooManyInstructions(UserError):
+    """Error of an application whose processes have too many instructions."""
+
+
 def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream:
     """Return the instructions of an application's processes.
 
@@ -61,8 +65,8 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
         most: Largest number of instructions of all distinct processes together.
 
     Raises:
-        UserError: If an expression has no valid value, a process named in a step does not exist, or there are too many
-            instructions.
+        UserError: If an expression has no valid value, or a process named in a step does not exist.
+        TooManyInstructions: If there are more.
     """
     check_constants(application)
     return _Expansion(application, most).stream()
@@ -129,7 +133,8 @@ class _Expansion:
                 self.made += 1
                 if self.made > self.most:
                     problem = f"more than {self.most} instructions"
-                    raise UserError(place, problem, "Take fewer processes, or fewer turns of loops")
+                    remedy = "Take fewer processes, or fewer turns of loops"
+                    raise TooManyInstructions(place, problem, remedy)
                 yield one
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
