@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
+from platforms.errors import UserError
 from predictor.blocks.application import (
+    Application,
     Collective,
     Compute,
     If,
     ReadDisk,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Send,
     Step,
+    Wait,
     WriteDisk,
+    all_steps,
 )
 from predictor.blocks.expressions import Expression
 
 _Who = TypeVar("_Who")
 _Done = TypeVar("_Done")
-_MESSAGES, _DISKS = (Send, Receive), (ReadDisk, WriteDisk)
+_MESSAGES, _DISKS, _LOOSE = (Send, Receive), (ReadDisk, WriteDisk), (ReceiveAny, Reply, Wait)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class StepActions(Generic[_Who, _Done]):
     disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
     repeat: Callable[[_Who, Repeat, str], _Done]
     branch: Callable[[_Who, If, str], _Done]
+    loose: Callable[[_Who, ReceiveAny | Reply | Wait, str], _Done]  # messages whose partner or end is decided later
 
     def do(self, who: _Who, step: Step, where: str) -> _Done:
         """Call the action for the step, and return its result."""
@@ -49,6 +56,8 @@ class StepActions(Generic[_Who, _Done]):
             return self.collective(who, step, where)
         if isinstance(step, _DISKS):
             return self.disk(who, step, where)
+        if isinstance(step, _LOOSE):
+            return self.loose(who, step, where)
         raise TypeError(f"{where}: {step!r} is not a step of any kind")
 
 
@@ -67,3 +76,34 @@ def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
     for step in steps:
         yield from step.expressions()
         yield from _expressions(inner_steps(step))
+
+
+def only_one_by_one(application: Application) -> str | None:
+    """Return the first step that cohorts do not represent, with its reason; None if there is none."""
+    for label in application.labels:
+        for step, where in all_steps(None, label.program, f"{application.where}, label {label.name}, step "):
+            if isinstance(step, ReceiveAny | Reply | Wait) or (isinstance(step, Send | Receive) and step.request):
+                return f"{where} waits for messages in an order of its own"
+            if isinstance(step, Collective) and step.split is not None:
+                return f"{where} is a collective of split processes"
+    return None
+
+
+def check_together(application: Application) -> None:
+    """Refuse an application whose messages have to be followed one by one.
+
+    Raises:
+        UserError: If a step cannot be evaluated for equal processes together; the error names it.
+    """
+    single = only_one_by_one(application)
+    if single is not None:
+        raise UserError(application.where, single, "Evaluate it with --model simgrid and without --evaluator")
+
+
+def refuse_loose(who: object, step: Step, where: str) -> NoReturn:
+    """Refuse a step that ``check_together`` has refused before.
+
+    Raises:
+        TypeError: Always.
+    """
+    raise TypeError(f"{where}: {step!r} has no meaning here")

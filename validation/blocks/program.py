@@ -14,6 +14,7 @@ from predictor.blocks.stream import instructions as stream
 from predictor.blocks.stream.expand import expand
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 
+_IN_BLOCKS = ("scatter", "gather", "allgather", "alltoall")  # collectives whose size is that of one process's part
 MOST_RANKS = 16_384  # most ranks that SMPI starts
 
 
@@ -60,6 +61,7 @@ class _Writer:
             name=self.expanded.application.name,
             programs=tuple(programs),
             program_of_rank=tuple(of_rank),
+            labels=tuple(self.expanded.application.counts().values()),
             groups=self.expanded.groups,
             disks=tuple(self.disks),
             largest_bytes=self.largest_bytes,
@@ -82,13 +84,26 @@ class _Writer:
 
     def _send(self, one: stream.Send) -> str:
         size_bytes = self._bytes(one.size_bytes, one.where)
+        if one.request != stream.NONE:
+            return f"begin-send {one.first} {one.count} {size_bytes} {one.request}"
         return f"{'send' if one.waits else 'post'} {one.first} {one.count} {size_bytes}"
 
     def _receive(self, one: stream.Receive) -> str:
+        if one.request != stream.NONE:
+            return f"begin-receive {one.first} {one.count} {one.request}"
         return f"receive {one.first} {one.count}"
 
+    def _receive_any(self, one: stream.ReceiveAny) -> str:
+        return f"receive-any {one.label}"
+
+    def _reply(self, one: stream.Reply) -> str:
+        return f"{'reply' if one.waits else 'post-reply'} {self._bytes(one.size_bytes, one.where)}"
+
+    def _wait(self, one: stream.Wait) -> str:
+        return " ".join(map(str, ("wait", len(one.requests), *one.requests)))
+
     def _collective(self, one: stream.Collective) -> str:
-        blocks = len(self.expanded.groups[one.group]) if one.block in ("scatter", "gather", "alltoall") else 1
+        blocks = len(self.expanded.groups[one.group]) if one.block in _IN_BLOCKS else 1
         return f"{one.block} {one.group} {self._bytes(one.size_bytes, one.where, blocks)} {one.root}"
 
     def _bytes(self, size_bytes: int, where: str, blocks: int = 1) -> int:
@@ -109,5 +124,8 @@ _LINES: dict[type[stream.Instruction], Callable[..., str]] = {
     stream.Compute: _Writer._compute,
     stream.Send: _Writer._send,
     stream.Receive: _Writer._receive,
+    stream.ReceiveAny: _Writer._receive_any,
+    stream.Reply: _Writer._reply,
+    stream.Wait: _Writer._wait,
     stream.Collective: _Writer._collective,
 }

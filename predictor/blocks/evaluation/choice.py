@@ -12,13 +12,21 @@ from dataclasses import dataclass
 
 from platforms.errors import UserError
 from platforms.wording import number_of
-from predictor.blocks.application import Application, Compute, If, Receive, Repeat, Send, Step
+from predictor.blocks.application import (
+    Application,
+    Compute,
+    If,
+    Receive,
+    Repeat,
+    Send,
+    Step,
+)
 from predictor.blocks.expressions import Expression
 from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
-from predictor.blocks.steps import inner_steps
+from predictor.blocks.steps import inner_steps, only_one_by_one
 from predictor.blocks.stream.expand import TooManyInstructions, expand
 from predictor.blocks.stream.instructions import Stream
 
@@ -51,20 +59,29 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
     """
     if evaluator not in (None, *EVALUATORS):
         raise UserError(f"--evaluator {evaluator}", "no such evaluator", f"Known: {', '.join(EVALUATORS)}")
+    single = only_one_by_one(application)
     if evaluator == COHORTS:
+        if single is not None:
+            raise UserError("--evaluator cohorts", f"{single}, which differs by process", "Leave it out")
         return Choice(COHORTS, "asked for")
     if not isinstance(machine, SimGridMachine):
+        if single is not None:
+            problem = f"{single}, which model {machine.name} cannot evaluate"
+            raise UserError(application.where, problem, "Use --model simgrid, or python -m validation.blocks")
         if evaluator == GRAPH:
             problem = f"model {machine.name} gives the times of whole blocks, which a graph has no use for"
             raise UserError("--evaluator graph", problem, "Use --model simgrid, or --evaluator cohorts")
         return Choice(COHORTS, f"model {machine.name} gives the times of whole blocks")
     if evaluator is None and _one_at_a_time(application, machine):
         return Choice(COHORTS, "never two messages at the same time")
-    return _graph_if_possible(application, asked=evaluator == GRAPH)
+    return _graph_if_possible(application, asked=evaluator == GRAPH, single=single)
 
 
-def _graph_if_possible(application: Application, *, asked: bool) -> Choice:
-    """Return the graph, or cohorts where it would be too large; an error is raised if it was ``asked`` for."""
+def _graph_if_possible(application: Application, *, asked: bool, single: str | None) -> Choice:
+    """Return the graph, or cohorts where it would be too large; an error is raised if it was ``asked`` for.
+
+    Cohorts are no choice either if ``single`` names a step that they do not represent.
+    """
     processes = sum(application.counts().values())
     if processes > MOST_PROCESSES:
         problem = f"{processes} processes are more than the {MOST_PROCESSES} that it evaluates one by one"
@@ -79,6 +96,9 @@ def _graph_if_possible(application: Application, *, asked: bool) -> Choice:
             problem = f"{err.where}: {err.problem}"
     if asked:
         raise UserError("--evaluator graph", problem, "Leave it out, or take fewer processes or turns")
+    if single is not None:
+        remedy = "Take fewer processes or turns, or simulate it: python -m validation.blocks"
+        raise UserError(application.where, f"{single}, but {problem}", remedy)
     caution = "messages of different cohorts do not slow one another here: the time may be far too short"
     return Choice(COHORTS, f"no graph: {problem}", caution=caution)
 

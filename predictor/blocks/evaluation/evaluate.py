@@ -11,12 +11,14 @@ import numpy as np
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
+from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
+from predictor.blocks.steps import only_one_by_one
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def evaluate(application: Application, machine: Machine, *, evaluator: str | Non
     """
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
+    check_constants(application)
     choice = chosen(application, machine, evaluator)
     done = _by_graph(application, machine, choice) if choice.evaluator == GRAPH else _by_cohorts(application, machine)
     time_s = max(last_s for _, last_s in done.ends_s.values())
@@ -134,7 +137,8 @@ def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Do
     try:
         run = run_graph(stream, machine.system, machine.schedule)
     except UserError:
-        Execution(application, machine).run()  # it names the step at which a process waits forever
+        if only_one_by_one(application) is None:
+            Execution(application, machine).run()  # it names the step at which a process waits forever
         raise
     labels = np.array(stream.labels)
     ends_s = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from predictor.blocks.application import Application, Compute, If, Repeat, Step
+from predictor.blocks.application import Application, Compute, If, Repeat, Step, numbered
 from predictor.blocks.expressions import Value
 from predictor.blocks.steps import inner_steps, turns_are_alike
 
@@ -77,29 +77,30 @@ def _count(walker: Walker, step: Step | None, turn: int) -> None:
 def flat(application: Application, label: str) -> list[Instruction]:
     """Return the program of a label; a process ends after the last instruction."""
     code: list[Instruction] = []
-    _append(code, application.label(label).program, f"{application.where}, label {label}, step ")
+    _append(code, None, application.label(label).program, f"{application.where}, label {label}, step ")
     return code
 
 
-def _append(code: list[Instruction], steps: Sequence[Step], where: str) -> None:
-    for number, step in enumerate(steps, 1):
-        here = f"{where}{number}"
+def _append(code: list[Instruction], owner: Step | None, steps: Sequence[Step], where: str) -> None:
+    for step, here in numbered(owner, steps, where):
         if isinstance(step, Repeat):
             begin = len(code)
             code.append(Instruction("loop", step, here))
-            _append(code, step.steps, f"{here}.")
+            _append(code, step, step.steps, here)
             kind = {"alike": turns_are_alike(step), "lonely": turns_are_alike(step) and _only_computes(step.steps)}
             code.append(Instruction("next", step, here, begin + 1, **kind))
             code[begin] = Instruction("loop", step, here, len(code), **kind)
+        elif isinstance(step, If) and step.always:
+            _append(code, step, step.steps, here)
         elif isinstance(step, If):
             branch = len(code)
             code.append(Instruction("branch", step, here))
-            _append(code, step.steps, f"{here}.")
+            _append(code, step, step.steps, here)
             if step.otherwise:
                 jump = len(code)
                 code.append(Instruction("jump", None, here))
                 code[branch] = Instruction("branch", step, here, len(code))
-                _append(code, step.otherwise, f"{here}.else.")
+                _append(code, step, step.otherwise, here)
                 code[jump] = Instruction("jump", None, here, len(code))
             else:
                 code[branch] = Instruction("branch", step, here, len(code))

@@ -19,7 +19,7 @@ from platforms.system.scheduler import Schedule
 from predictor.blocks.graph.disks import Disks
 from predictor.blocks.graph.events import Events, events_of
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.stream.instructions import Compute, Stream, executed
+from predictor.blocks.stream.instructions import Compute, ReceiveAny, Reply, Stream, executed
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
@@ -42,6 +42,15 @@ class GraphRun:
         """Return the operations of all processes of a group."""
         first = stream.labels.index(group.label)
         return float(self.operations[[first + member for member in group.members]].sum())
+
+
+def represents(stream: Stream) -> str | None:
+    """Return a reason why a graph cannot represent the instructions; None if it can."""
+    for program in stream.programs:
+        for one, _ in executed(program):
+            if isinstance(one, ReceiveAny | Reply):
+                return f"{one.where} depends on the message that comes first"
+    return None
 
 
 def run_graph(stream: Stream, system: System, schedule: Schedule) -> GraphRun:

@@ -15,6 +15,7 @@ import numpy as np
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op
 from predictor.blocks.graph.disks import PAUSE, Disks
 from predictor.blocks.stream.instructions import (
+    NONE,
     Collective,
     Compute,
     Disk,
@@ -24,6 +25,7 @@ from predictor.blocks.stream.instructions import (
     Receive,
     Send,
     Stream,
+    Wait,
     executed,
 )
 from predictor.dpgraph.instructions import OWN
@@ -91,6 +93,9 @@ def _iterations(stream: Stream) -> tuple[list[int], int]:
         return none
     counted = [Counter(one.times for one in program if isinstance(one, Loop)) for program in used]
     alike = [t for t in counted[0] if t >= LEAST_TURNS and all(c[t] == counted[0][t] for c in counted)]
+    alike = [
+        t for t in alike if all(closed(one) for p in used for one in p if isinstance(one, Loop) and one.times == t)
+    ]
     best, found = 0, none
     for turns in alike:
         places = [[at for at, one in enumerate(p) if isinstance(one, Loop) and one.times == turns] for p in used]
@@ -110,6 +115,28 @@ def _iterations(stream: Stream) -> tuple[list[int], int]:
     return found
 
 
+def closed(loop: Loop) -> bool:
+    """Return whether each turn of a loop waits for the requests that it has begun, and for no others."""
+    return _open_after(loop.body, frozenset()) == frozenset()
+
+
+def _open_after(body: Sequence[Instruction], begun: frozenset[int]) -> frozenset[int] | None:
+    """Return the requests that are not waited for after some instructions; None: one waits for an earlier request."""
+    for one in body:
+        if isinstance(one, Send | Receive) and one.request != NONE:
+            begun |= {one.request}
+        elif isinstance(one, Wait):
+            if not begun.issuperset(one.requests):
+                return None
+            begun -= set(one.requests)
+        elif isinstance(one, Loop):
+            after = _open_after(one.body, begun)
+            if after is None:
+                return None
+            begun = after
+    return begun
+
+
 @dataclass
 class _Writing:
     """Writes the events of one process after the other."""
@@ -120,6 +147,8 @@ class _Writing:
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
     process: int = 0
+    posts: int = 0  # sends and receives of the process so far
+    begun: dict[int, list[int]] = field(default_factory=dict)  # numbers of the posts of each request
 
     def __post_init__(self) -> None:
         self.loops, self.turns = _iterations(self.stream)
@@ -138,24 +167,35 @@ class _Writing:
 
     def _whole(self, program: Program, at: int) -> np.ndarray:
         """Return the events of a program, whose loop of iterations is at this place."""
+        self.posts, self.begun = 0, {}
         parts = [_marks(Mark.START)]
         if at == _WHOLE:
             parts.append(self._part(program))
         else:
             loop = program[at]
             assert isinstance(loop, Loop)
+            parts.append(self._part(program[:at]))
+            before = self.posts
             turn = np.concatenate([self._part(loop.body), _marks(Mark.ITERATION)])
-            parts += [self._part(program[:at]), *[turn] * TURNS, self._part(program[at + 1 :])]
+            self.posts += (self.posts - before) * (TURNS - 1)
+            parts += [*[turn] * TURNS, self._part(program[at + 1 :])]
         return _numbered(np.concatenate([*parts, _marks(Mark.STOP)]))
 
     def _part(self, program: Sequence[Instruction]) -> np.ndarray:
         parts, rows = [np.empty(0, EVENT)], list[_Row]()
         for one in program:
             if isinstance(one, Loop):
-                parts += [np.array(rows, EVENT), np.tile(self._part(one.body), one.times)]
-                rows = []
+                parts.append(np.array(rows, EVENT))
+                rows, before = [], self.posts
+                if closed(one):
+                    parts.append(np.tile(self._part(one.body), one.times))
+                    self.posts += (self.posts - before) * (one.times - 1)
+                else:
+                    parts += [self._part(one.body) for _ in range(one.times)]
             else:
-                rows += self._rows(one, 1 + self.places.setdefault(one.where, len(self.places)))
+                made = self._rows(one, 1 + self.places.setdefault(one.where, len(self.places)))
+                self.posts += sum(kind in (Kind.SEND, Kind.RECV) for kind, *_ in made)
+                rows += made
         return np.concatenate([*parts, np.array(rows, EVENT)])
 
     def _rows(self, one: Instruction, site: int) -> list[_Row]:
@@ -175,10 +215,20 @@ class _Writing:
             mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
             for peer in range(one.first, one.first + one.count):
                 rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
-                rows += [wait] * one.waits
+                if one.request != NONE:
+                    self.begun.setdefault(one.request, []).append(self.posts + len(rows) - 1)
+                else:
+                    rows += [wait] * one.waits
         elif isinstance(one, Receive):
             for peer in range(one.first, one.first + one.count):
-                rows += [(Kind.RECV, 0, 0, 0, peer, 0, 0, 0, 0.0, 0.0, site), wait]
+                rows.append((Kind.RECV, 0, 0, 0, peer, 0, 0, 0, 0.0, 0.0, site))
+                if one.request != NONE:
+                    self.begun.setdefault(one.request, []).append(self.posts + len(rows) - 1)
+                else:
+                    rows.append(wait)
+        elif isinstance(one, Wait):
+            numbers = sorted(number for request in one.requests for number in self.begun.pop(request, ()))
+            rows += [(Kind.WAIT, 0, 0, 0, -1, 0, self.posts - number, 0, 0.0, 0.0, site) for number in numbers]
         else:
             raise TypeError(f"{one.where}: the graph has no events for {one!r}")
         return rows

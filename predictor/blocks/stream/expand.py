@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from math import ceil
 
 from platforms.errors import UserError
 from predictor.blocks.application import (
+    AllGather,
+    AllReduce,
     AllToAll,
     Application,
     If,
@@ -19,15 +21,21 @@ from predictor.blocks.application import (
     Step,
     WriteDisk,
     members_of,
+    numbered,
 )
 from predictor.blocks.application import Collective as CollectiveStep
 from predictor.blocks.application import Compute as ComputeStep
 from predictor.blocks.application import Receive as ReceiveStep
+from predictor.blocks.application import ReceiveAny as ReceiveAnyStep
+from predictor.blocks.application import Reply as ReplyStep
 from predictor.blocks.application import Send as SendStep
+from predictor.blocks.application import Wait as WaitStep
+from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
+    NONE,
     Collective,
     Compute,
     Disk,
@@ -35,8 +43,11 @@ from predictor.blocks.stream.instructions import (
     Loop,
     Program,
     Receive,
+    ReceiveAny,
+    Reply,
     Send,
     Stream,
+    Wait,
 )
 
 MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
@@ -57,6 +68,7 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
         UserError: If an expression has no valid value, or a process named in a step does not exist.
         TooManyInstructions: If there are more.
     """
+    check_constants(application)
     return _Expansion(application, most).stream()
 
 
@@ -79,11 +91,15 @@ class _Expansion:
     first: dict[str, int] = field(init=False)  # process 0 of each label
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     members: dict[tuple[str, ...], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # `_group`, by labels
+    parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
+    requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
+    names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
 
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
         self.first = dict(zip(self.counts, accumulate(self.counts.values(), initial=0), strict=False))
+        self.names = {label.name: tuple(sorted(set(_requests(label.program)))) for label in self.application.labels}
         self._actions = StepActions(
             compute=self._compute,
             message=self._message,
@@ -91,6 +107,7 @@ class _Expansion:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            loose=self._loose,
         )
 
     def stream(self) -> Stream:
@@ -104,20 +121,20 @@ class _Expansion:
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
                     process = _Process(label.name, index, {**numbers, "index": index})
-                    program = tuple(self._steps(label.program, process, where))
+                    program = tuple(self._steps(None, label.program, process, where))
                     number = programs.setdefault(program, len(programs))
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
 
-    def _steps(self, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
-        """Yield the instructions of some steps; ``where`` is the text before a step's number in error messages."""
-        for number, step in enumerate(steps, 1):
-            for one in self._actions.do(process, step, f"{where}{number}"):
+    def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
+        """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
+        for step, place in numbered(owner, steps, where):
+            for one in self._actions.do(process, step, place):
                 self.made += 1
                 if self.made > self.most:
                     problem = f"more than {self.most} instructions"
                     remedy = "Take fewer processes, or fewer turns of loops"
-                    raise TooManyInstructions(f"{where}{number}", problem, remedy)
+                    raise TooManyInstructions(place, problem, remedy)
                 yield one
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
@@ -134,8 +151,8 @@ class _Expansion:
 
     def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
         if _value(step.condition, process.scope, where):
-            return self._steps(step.steps, process, f"{where}.")
-        return self._steps(step.otherwise, process, f"{where}.else.")
+            return self._steps(step, step.steps, process, where)
+        return self._steps(step, step.otherwise, process, where)
 
     def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[Instruction]:
         """Yield equal consecutive turns as a loop, and other turns one after the other."""
@@ -144,10 +161,10 @@ class _Expansion:
         if turns_are_alike(step):
             scope = process.scope if step.variable is None else {**process.scope, step.variable: 0}
             inner = replace(process, scope=scope)
-            turns = [(tuple(self._steps(step.steps, inner, f"{where}.")), times)] if times else []
+            turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
         else:
             scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
-            made = (tuple(self._steps(step.steps, replace(process, scope=scope), f"{where}.")) for scope in scopes)
+            made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = ((body, len(list(alike))) for body, alike in groupby(made))
         for body, count in turns:
             if body and count > 1:
@@ -159,11 +176,27 @@ class _Expansion:
         partner = step.to if isinstance(step, SendStep) else step.sender
         for first, count in self._partners(process, step, partner, where):
             if isinstance(step, ReceiveStep):
-                yield Receive(self.first[partner] + first, count, where=where)
+                yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
             else:
                 size_bytes = _whole_bytes(step.bytes, process.scope, where)
                 waits = not _value(step.buffered, process.scope, where)
-                yield Send(self.first[partner] + first, count, size_bytes, waits, where=where)
+                request = self._request(step.request) if waits else NONE
+                yield Send(self.first[partner] + first, count, size_bytes, waits, request, where=where)
+
+    def _request(self, name: str) -> int:
+        return self.requests.setdefault(name, len(self.requests)) if name else NONE
+
+    def _loose(
+        self, process: _Process, step: ReceiveAnyStep | ReplyStep | WaitStep, where: str
+    ) -> Iterable[Instruction]:
+        if isinstance(step, ReceiveAnyStep):
+            label = list(self.counts).index(step.sender) if step.sender else NONE
+            return (ReceiveAny(label, where=where),)
+        if isinstance(step, ReplyStep):
+            waits = not _value(step.buffered, process.scope, where)
+            return (Reply(_whole_bytes(step.bytes, process.scope, where), waits, where=where),)
+        names = step.requests or self.names[process.label]
+        return (Wait(tuple(self._request(name) for name in names), where=where),)
 
     def _partners(
         self, process: _Process, step: SendStep | ReceiveStep, partner: str, where: str
@@ -187,20 +220,45 @@ class _Expansion:
         members = members_of(step, self.application)
         if process.label not in members:
             raise UserError(where, f"{process.label} calls it but does not take part", "Name it in `among` too")
-        ranks, group = self._group(members)
+        if step.split is None:
+            ranks, group = self._group(members)
+        else:
+            ranks, group = self._part(step.split, process, members[0], where)
         size_bytes, root = 0, 0
-        if isinstance(step, AllToAll | Rooted):
+        if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
             size_bytes = _whole_bytes(step.bytes, process.scope, where)
-        if isinstance(step, Rooted):
+        if isinstance(step, Rooted) and step.split is not None:
+            root = Expression.of(step.at).whole(process.scope, where)
+            if root >= len(ranks):
+                raise UserError(where, f"no process {root} of {len(ranks)} split processes", "Count from 0")
+        elif isinstance(step, Rooted):
             label = step.root_label(self.application)
             index = Expression.of(step.at).whole(process.scope, where)
             if index >= self.counts[label]:
                 problem = f"no process {index} of {label}, which has {self.counts[label]}"
                 raise UserError(where, problem, "Count from 0")
             root = ranks.index(self.first[label] + index)
-        if step.block in ("scatter", "gather"):  # the step has the root's whole buffer; MPI counts each process's part
+        if step.block in (
+            "scatter",
+            "gather",
+            "allgather",
+        ):  # the step has the whole buffer; MPI counts each one's part
             size_bytes = ceil(size_bytes / len(ranks))
         return (Collective(step.block, group, root, size_bytes, where=where),)
+
+    def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
+        """Return the processes of the label with the same split number, and the number of their group."""
+        expression = Expression.of(split)
+        turns = tuple((name, process.scope[name]) for name in sorted(expression.names - {"index"}))
+        key = (label, id(split), turns)
+        if key not in self.parts:
+            found: dict[float, list[int]] = {}
+            for index in range(self.counts[label]):
+                number = _value(expression, {**process.scope, "index": index}, where)
+                found.setdefault(number, []).append(self.first[label] + index)
+            self.parts[key] = {number: tuple(ranks) for number, ranks in found.items()}
+        ranks = self.parts[key][_value(expression, process.scope, where)]
+        return ranks, self.groups.setdefault(ranks, len(self.groups))
 
     def _group(self, members: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
         """Return the processes of the labels, and the number of their group."""
@@ -208,6 +266,14 @@ class _Expansion:
             ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
             self.members[members] = ranks, self.groups.setdefault(ranks, len(self.groups))
         return self.members[members]
+
+
+def _requests(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the names of the requests of sends and receives, in order and with repetitions."""
+    for step in steps:
+        if isinstance(step, SendStep | ReceiveStep) and step.request:
+            yield step.request
+        yield from _requests(inner_steps(step))
 
 
 def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:

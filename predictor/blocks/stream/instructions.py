@@ -13,6 +13,8 @@ from functools import cached_property
 
 from predictor.blocks.application import Application
 
+NONE = -1  # instead of the number of a request or of a label
+
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
@@ -33,31 +35,58 @@ class Send(Instruction):
     """A message to each of ``count`` processes from ``first`` on, one after the other.
 
     With ``waits`` each message ends before the process goes on (MPI_Ssend).  Otherwise all begin at once, and the
-    process waits for none of them (MPI_Isend).
+    process waits for none of them (MPI_Isend), or, with ``waits`` and a request, in a later ``Wait`` (MPI_Issend).
     """
 
     first: int
     count: int  # >= 1
     size_bytes: int  # >= 0
     waits: bool
+    request: int = NONE
 
 
 @dataclass(frozen=True, slots=True)
 class Receive(Instruction):
-    """The next message from each of ``count`` processes from ``first`` on, one after the other (MPI_Recv)."""
+    """The next message from each of ``count`` processes from ``first`` on, one after the other (MPI_Recv).
+
+    With a request, all receives are posted at once (MPI_Irecv), and a later ``Wait`` waits for them.
+    """
 
     first: int
     count: int  # >= 1
+    request: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Instruction):
+    """Wait for all messages that have begun with one of some requests and that are not finished (MPI_Waitall)."""
+
+    requests: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveAny(Instruction):
+    """The message that was sent first to this process by any process of a label (MPI_ANY_SOURCE)."""
+
+    label: int  # number of the label; NONE: any label
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Instruction):
+    """A message to the process whose message the latest ``ReceiveAny`` has received; ``waits`` as for ``Send``."""
+
+    size_bytes: int  # >= 0
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Collective(Instruction):
     """A collective of a group of processes."""
 
-    block: str  # a name in predictor.blocks.model.COLLECTIVES
+    block: str  # a name in predictor.blocks.names.COLLECTIVES or REDUCTIONS
     group: int  # index of Stream.groups
     root: int  # place of the root in the group; 0 if the collective has no root
-    size_bytes: int  # MPI's count: the vector, or one process's block of a scatter, gather or all-to-all
+    size_bytes: int  # MPI's count: the vector, or one process's block of a scatter, (all)gather or all-to-all
 
 
 @dataclass(frozen=True, slots=True)
