@@ -23,6 +23,8 @@ from predictor.blocks.stream.instructions import (
     Loop,
     Program,
     Receive,
+    ReceiveAny,
+    Reply,
     Send,
     Stream,
     Wait,
@@ -33,6 +35,8 @@ from predictor.network.collectives import Call, steps
 
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
 LEAST_TURNS = 8  # of the loop of iterations
+ANY, LATEST = -2, -3  # instead of the peer of a receive from any process (its tag: the label), and of a reply
+SENT = 150  # number of the mark before a send to a process that receives from any
 _COLLECTIVE_TAG = -1000  # minus the Op: the tag of a collective's messages
 _WHOLE = -1  # instead of the place of the loop of iterations in a program: there is none
 _Row = tuple[int, int, int, int, int, int, int, int, float, float, int]  # an EVENT
@@ -89,7 +93,7 @@ def _iterations(stream: Stream) -> tuple[list[int], int]:
     """
     used = [stream.programs[number] for number in sorted(set(stream.program_of))]
     none = [_WHOLE] * len(stream.programs), 0
-    if not used:
+    if not used or any(isinstance(one, ReceiveAny) for program in used for one, _ in executed(program)):
         return none
     counted = [Counter(one.times for one in program if isinstance(one, Loop)) for program in used]
     alike = [t for t in counted[0] if t >= LEAST_TURNS and all(c[t] == counted[0][t] for c in counted)]
@@ -146,12 +150,15 @@ class _Writing:
     places: dict[str, int] = field(default_factory=dict)
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
+    choosing: set[int] = field(init=False)  # processes that receive from any
     process: int = 0
     posts: int = 0  # sends and receives of the process so far
     begun: dict[int, list[int]] = field(default_factory=dict)  # numbers of the posts of each request
 
     def __post_init__(self) -> None:
         self.loops, self.turns = _iterations(self.stream)
+        choosing = [any(isinstance(one, ReceiveAny) for one, _ in executed(p)) for p in self.stream.programs]
+        self.choosing = {process for process, number in enumerate(self.stream.program_of) if choosing[number]}
 
     def events(self) -> Events:
         """Return the events of all processes; many processes of equal programs have equal events."""
@@ -211,14 +218,10 @@ class _Writing:
                 for way, amount in self.disks.moves(self.process, one)
             ]
         rows: list[_Row] = []
-        if isinstance(one, Send):
-            mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
-            for peer in range(one.first, one.first + one.count):
-                rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
-                if one.request != NONE:
-                    self.begun.setdefault(one.request, []).append(self.posts + len(rows) - 1)
-                else:
-                    rows += [wait] * one.waits
+        if isinstance(one, Send | Reply):
+            return self._send(one, site)
+        if isinstance(one, ReceiveAny):
+            rows += [(Kind.RECV, 0, 0, 0, ANY, one.label, 0, 0, 0.0, 0.0, site), wait]
         elif isinstance(one, Receive):
             for peer in range(one.first, one.first + one.count):
                 rows.append((Kind.RECV, 0, 0, 0, peer, 0, 0, 0, 0.0, 0.0, site))
@@ -231,6 +234,20 @@ class _Writing:
             rows += [(Kind.WAIT, 0, 0, 0, -1, 0, self.posts - number, 0, 0.0, 0.0, site) for number in numbers]
         else:
             raise TypeError(f"{one.where}: the graph has no events for {one!r}")
+        return rows
+
+    def _send(self, one: Send | Reply, site: int) -> list[_Row]:
+        mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
+        peers = range(one.first, one.first + one.count) if isinstance(one, Send) else (LATEST,)
+        rows: list[_Row] = []
+        for number, peer in enumerate(peers):
+            if peer in self.choosing or peer == LATEST:
+                rows.append((Kind.MARK, 0, SENT, 0, -1, 0, 0, 0, 0.0, 0.0, 0))
+            rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
+            if isinstance(one, Send) and one.request != NONE:
+                self.begun.setdefault(one.request, []).append(self.posts + number)
+            elif one.waits:
+                rows.append((Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0.0, 0.0, site))
         return rows
 
     def _collective(self, one: Collective, site: int) -> list[_Row]:
