@@ -78,7 +78,7 @@ class _Constants:
         value = self._value(number, where)
         if value is not None and value < 0:
             text = Expression.of(number).text
-            raise UserError(f"{where}, expression {text!r}", f"{value:g} {what}", f"Give 0 or more {what}")
+            raise UserError(f"{where}, expression {text!r}", "below 0", f"Give 0 or more {what}")
 
     def _has(self, at: Number | None, label: str, where: str) -> None:
         """Check that a label has a process of this number."""
