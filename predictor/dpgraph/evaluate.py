@@ -12,7 +12,7 @@ from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
-from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.cores import share_cores, with_flows
 from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.instructions import COMPUTE, Instructions
 from predictor.dpgraph.network import NetworkModel
@@ -42,6 +42,7 @@ def execute(
     cores: Sequence[int] | None = None,
     *,
     arrivals: bool = False,
+    to_the_end: bool = True,
 ) -> Execution:
     """Evaluate a program on a network.
 
@@ -52,6 +53,7 @@ def execute(
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
         arrivals: Also give the date at which each message arrives; for a program without a loop.
+        to_the_end: Refuse ranks that wait for ever; otherwise their later dates are NaN.
 
     Raises:
         UserError: The program cannot end, because a send or a receive waits for ever.
@@ -59,6 +61,9 @@ def execute(
     messages, paths = network.carry(program, placement)
     instructions = _on_cores(program, np.asarray(s_per_flop, float))
     loop = program.loop
+    if network.own_ways:
+        which, flows = network.own_flows(program, paths)
+        instructions, messages, loop = with_flows(instructions, messages, loop, which, flows)
     if cores is not None:
         instructions, messages, paths, loop = share_cores(
             instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores, loop=loop
@@ -77,7 +82,7 @@ def execute(
         (looks, network.polling),
         done_s=done_s,
     )
-    if np.isnan(end_s).any():
+    if to_the_end and np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")

@@ -21,7 +21,9 @@ from predictor.blocks.application import (
     Label,
     ReadDisk,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Scatter,
     Send,
     WriteDisk,
@@ -101,6 +103,42 @@ def test_both_examples_agree_up_to_256_processes(runner, processes):
     assert abs(slaves.error_pct) < 2
     workers = compared(runner, divide_and_conquer(processes.bit_length() - 1), CLUSTER)
     assert abs(workers.error_pct) < 2
+
+
+def halo(buffered):
+    """Return the steps of a 4 x 4 grid of processes that exchange their edges."""
+    found = []
+    for stride in (1, 4):
+        for sign, condition in (("+", f"index // {stride} % 4 < 3"), ("-", f"index // {stride} % 4 > 0")):
+            send = Send("p", 50_000, f"index {sign} {stride}", buffered)
+            found.append((If(condition, (send,)), If(condition, (Receive("p", send.at),))))
+    return (*(send for send, _ in found), *(receive for _, receive in found), Compute("1e6 * (1 + index % 3)"))
+
+
+PATTERNS = {
+    "stencil": (Label("p", 16, (Repeat(12, halo(True)),)),),
+    "side by side": (
+        Label("p", 16, (Repeat(9, halo(True)),)),
+        Label("q", 6, (Repeat(10, (Compute("1e6 * (1 + index)"), AllToAll(("q",), 20_000), Barrier(("q",)))),)),
+    ),
+    "any source": (
+        Label("q", 1, (Repeat(36, (ReceiveAny("p"), Compute(1e5), Reply(20_000))),)),
+        Label("p", 12, (Repeat(3, (Send("q", 64), Receive("q"), Compute("1e6 * (1 + 5 * index % 7)"))),)),
+    ),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_messages_that_meet_on_links_take_the_simulated_time_and_energy(runner, tmp_path, pattern):
+    system = tmp_path / "four.toml"  # four processes on each node
+    system.write_text(
+        '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 8\ncpu = "core-i7-2600k"\n'
+        "slots = { p = 4, q = 2 }\n"
+    )
+    found = compared(runner, Application(pattern, PATTERNS[pattern]), system)
+    assert found.evaluator == "graph"
+    assert abs(found.error_pct) < 0.1
+    assert abs(found.energy_error_pct) < 0.1
 
 
 def test_messages_sent_at_once_share_the_way_out(runner):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from platforms.errors import UserError
 from platforms.system import System
 from platforms.system.scheduler import Schedule
-from predictor.base import OutOfRange
 from predictor.blocks.application import Application
+from predictor.blocks.graph.disks import Disks
 from predictor.blocks.stream import instructions as stream
 from predictor.blocks.stream.expand import expand
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
@@ -115,15 +115,8 @@ class _Writer:
 
     def _disk(self, rank: int) -> int:
         """Return the number of a process's disk."""
-        unit_group, number = self.schedule.place(self.expanded.labels[rank], self.expanded.indices[rank])
-        found = self.system.disks_for(unit_group)
-        if found is None:
-            raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
-        server, disk = found
-        number = number if server.node is unit_group.node else 0
-        name = server.node.disk_name(number, disk)
-        host = server.node.host_name(number, server.node.units[0])
-        made = DiskOf(host, name, disk.read_latency_s, disk.write_latency_s)
+        server = Disks(self.expanded, self.system, self.schedule).server(rank)
+        made = DiskOf(server.host, server.name, server.disk.read_latency_s, server.disk.write_latency_s)
         return self.disks.setdefault(made, len(self.disks))
 
 

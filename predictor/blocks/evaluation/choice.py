@@ -22,7 +22,7 @@ from predictor.blocks.application import (
     Step,
 )
 from predictor.blocks.expressions import Expression
-from predictor.blocks.graph.evaluate import MOST_PROCESSES, represents
+from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
@@ -83,17 +83,15 @@ def _graph_if_possible(application: Application, *, asked: bool, single: str | N
     Cohorts are no choice either if ``single`` names a step that they do not represent.
     """
     processes = sum(application.counts().values())
-    problem = None
     if processes > MOST_PROCESSES:
         problem = f"{processes} processes are more than the {MOST_PROCESSES} that it evaluates one by one"
     else:
         try:
             stream = expand(application) if asked else expand(application, most=MOST_INSTRUCTIONS)
-            problem = represents(stream)
             events = number_of_events(stream)
-            if problem is None and (asked or events <= MOST_EVENTS):
+            if asked or events <= MOST_EVENTS:
                 return Choice(GRAPH, f"about {number_of(events, 'event')}", stream)
-            problem = problem or f"about {events} events are more than {MOST_EVENTS}"
+            problem = f"about {events} events are more than {MOST_EVENTS}"
         except TooManyInstructions as err:
             problem = f"{err.where}: {err.problem}"
     if asked:

@@ -16,10 +16,12 @@ from apps.recording.events import Kind, Recording
 from platforms.errors import UserError
 from platforms.system import System
 from platforms.system.scheduler import Schedule
-from predictor.blocks.graph.events import Events, events_of
+from predictor.blocks.graph.disks import Disks
+from predictor.blocks.graph.events import SENT, Events, events_of
+from predictor.blocks.graph.sources import has_choices, settled
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.stream.instructions import Compute, Disk, ReceiveAny, Reply, Stream, executed
-from predictor.dpgraph.evaluate import estimate
+from predictor.blocks.stream.instructions import Compute, Stream, executed
+from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
@@ -43,45 +45,44 @@ class GraphRun:
         return float(self.operations[[first + member for member in group.members]].sum())
 
 
-def represents(stream: Stream) -> str | None:
-    """Return a reason why a graph cannot represent the instructions; None if it can."""
-    for program in stream.programs:
-        for one, _ in executed(program):
-            if isinstance(one, Disk):
-                return f"{one.where} uses a disk"
-            if isinstance(one, ReceiveAny | Reply):
-                return f"{one.where} depends on the message that comes first"
-    return None
-
-
 def run_graph(stream: Stream, system: System, schedule: Schedule) -> GraphRun:
     """Return the ends of all processes.
 
     Args:
-        stream: Instructions without disks.
+        stream: The instructions.
         system: The system.
         schedule: Placement of the processes on the system's units.
 
     Raises:
         UserError: If a message is never received, or a process waits forever.
-        OutOfRange: If the graph does not represent an option of the system.
+        OutOfRange: If the graph does not represent an option of the system, or the system has no disks to use.
     """
-    events = events_of(stream)
+    disks = Disks(stream, system, schedule)
+    events = events_of(stream, disks)
+    placement = schedule.placement()
+    units = [system.find(host)[0].unit for host in placement]
+    hosts = [1 / unit.speed_flops for unit in units], [unit.cores for unit in units]
+
+    def dates_of(tried: Events) -> list[np.ndarray]:
+        sections = Sections(Recording(tried.of_process, (), ()))
+        network = _network(sections, system, placement, disks)
+        run = execute(sections.program(), network, placement, *hosts, to_the_end=False)
+        return [dates_s[marks == SENT] for marks, dates_s in zip(run.marks, run.marks_s, strict=True)]
+
+    if has_choices(events):
+        events = settled(stream, events, dates_of)
     _check_received(stream, events)
     sections = Sections(Recording(events.of_process, (), ()))
-    placement = schedule.placement()
-    network = _network(system, {(placement[a], placement[b]) for a, b in sections.partners})
-    units = [system.find(host)[0].unit for host in placement]
-    found = estimate(
-        sections, events.turns, network, placement, [1 / unit.speed_flops for unit in units],
-        [unit.cores for unit in units],
-    )  # fmt: skip
+    network = _network(sections, system, placement, disks)
+    found = estimate(sections, events.turns, network, placement, *hosts)
     work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
     return GraphRun(found.ends_s, np.array(work, float)[list(stream.program_of)], events.turns, found.iterations)
 
 
-def _network(system: System, pairs: set[tuple[str, str]]) -> NetworkModel:
-    return known_network(system.routes(sorted(pairs | {pair[::-1] for pair in pairs})), dict(system.options))
+def _network(sections: Sections, system: System, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
+    pairs = {(placement[a], placement[b]) for a, b in sections.partners} | disks.pairs()
+    routes = system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))
+    return disks.joined(known_network(routes, dict(system.options)))
 
 
 def _check_received(stream: Stream, events: Events) -> None:

@@ -12,24 +12,31 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.recording.events import EVENT, Kind, Mark, Mode, Op
+from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op
+from predictor.blocks.graph.disks import PAUSE, Disks
 from predictor.blocks.stream.instructions import (
     NONE,
     Collective,
     Compute,
+    Disk,
     Instruction,
     Loop,
     Program,
     Receive,
+    ReceiveAny,
+    Reply,
     Send,
     Stream,
     Wait,
     executed,
 )
+from predictor.dpgraph.instructions import OWN
 from predictor.network.collectives import Call, steps
 
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
 LEAST_TURNS = 8  # of the loop of iterations
+ANY, LATEST = -2, -3  # instead of the peer of a receive from any process (its tag: the label), and of a reply
+SENT = 150  # number of the mark before a send to a process that receives from any
 _COLLECTIVE_TAG = -1000  # minus the Op: the tag of a collective's messages
 _WHOLE = -1  # instead of the place of the loop of iterations in a program: there is none
 _Row = tuple[int, int, int, int, int, int, int, int, float, float, int]  # an EVENT
@@ -44,13 +51,14 @@ class Events:
     turns: int  # of the loop of iterations; 0: there is none
 
 
-def events_of(stream: Stream) -> Events:
-    """Return the events of a stream without disks.
+def events_of(stream: Stream, disks: Disks) -> Events:
+    """Return the events of a stream; the ways of its disk blocks are added to ``disks``.
 
     Raises:
         UserError: If MPI has no algorithm for a collective.
+        OutOfRange: If a process uses a disk and the system has none.
     """
-    return _Writing(stream).events()
+    return _Writing(stream, disks).events()
 
 
 def number_of_events(stream: Stream) -> int:
@@ -85,7 +93,7 @@ def _iterations(stream: Stream) -> tuple[list[int], int]:
     """
     used = [stream.programs[number] for number in sorted(set(stream.program_of))]
     none = [_WHOLE] * len(stream.programs), 0
-    if not used:
+    if not used or any(isinstance(one, ReceiveAny) for program in used for one, _ in executed(program)):
         return none
     counted = [Counter(one.times for one in program if isinstance(one, Loop)) for program in used]
     alike = [t for t in counted[0] if t >= LEAST_TURNS and all(c[t] == counted[0][t] for c in counted)]
@@ -138,20 +146,24 @@ class _Writing:
     """Writes the events of one process after the other."""
 
     stream: Stream
+    disks: Disks
     places: dict[str, int] = field(default_factory=dict)
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
+    choosing: set[int] = field(init=False)  # processes that receive from any
     process: int = 0
     posts: int = 0  # sends and receives of the process so far
     begun: dict[int, list[int]] = field(default_factory=dict)  # numbers of the posts of each request
 
     def __post_init__(self) -> None:
         self.loops, self.turns = _iterations(self.stream)
+        choosing = [any(isinstance(one, ReceiveAny) for one, _ in executed(p)) for p in self.stream.programs]
+        self.choosing = {process for process, number in enumerate(self.stream.program_of) if choosing[number]}
 
     def events(self) -> Events:
-        """Return the events of all processes; those of equal programs without collectives are written once."""
+        """Return the events of all processes; many processes of equal programs have equal events."""
         known: dict[int, np.ndarray] = {}
-        shared = [not any(isinstance(one, Collective) for one, _ in executed(p)) for p in self.stream.programs]
+        shared = [not any(isinstance(one, Collective | Disk) for one, _ in executed(p)) for p in self.stream.programs]
         rows = []
         for process, number in enumerate(self.stream.program_of):
             self.process = process
@@ -200,15 +212,16 @@ class _Writing:
             return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, one.operations, 0.0, site)]
         if isinstance(one, Collective):
             return self._collective(one, site)
+        if isinstance(one, Disk):
+            return [
+                (Kind.ELAPSE, 0, Elapse.ASLEEP if way == PAUSE else OWN + way, 0, -1, 0, 0, 0, amount, 0.0, site)
+                for way, amount in self.disks.moves(self.process, one)
+            ]
         rows: list[_Row] = []
-        if isinstance(one, Send):
-            mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
-            for peer in range(one.first, one.first + one.count):
-                rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
-                if one.request != NONE:
-                    self.begun.setdefault(one.request, []).append(self.posts + len(rows) - 1)
-                else:
-                    rows += [wait] * one.waits
+        if isinstance(one, Send | Reply):
+            return self._send(one, site)
+        if isinstance(one, ReceiveAny):
+            rows += [(Kind.RECV, 0, 0, 0, ANY, one.label, 0, 0, 0.0, 0.0, site), wait]
         elif isinstance(one, Receive):
             for peer in range(one.first, one.first + one.count):
                 rows.append((Kind.RECV, 0, 0, 0, peer, 0, 0, 0, 0.0, 0.0, site))
@@ -221,6 +234,20 @@ class _Writing:
             rows += [(Kind.WAIT, 0, 0, 0, -1, 0, self.posts - number, 0, 0.0, 0.0, site) for number in numbers]
         else:
             raise TypeError(f"{one.where}: the graph has no events for {one!r}")
+        return rows
+
+    def _send(self, one: Send | Reply, site: int) -> list[_Row]:
+        mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
+        peers = range(one.first, one.first + one.count) if isinstance(one, Send) else (LATEST,)
+        rows: list[_Row] = []
+        for number, peer in enumerate(peers):
+            if peer in self.choosing or peer == LATEST:
+                rows.append((Kind.MARK, 0, SENT, 0, -1, 0, 0, 0, 0.0, 0.0, 0))
+            rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
+            if isinstance(one, Send) and one.request != NONE:
+                self.begun.setdefault(one.request, []).append(self.posts + number)
+            elif one.waits:
+                rows.append((Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0.0, 0.0, site))
         return rows
 
     def _collective(self, one: Collective, site: int) -> list[_Row]:
