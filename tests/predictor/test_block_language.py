@@ -1,7 +1,10 @@
 """The language of applications: named steps, variables per process, grids, variates, requests."""
 
 import math
+import re
 import statistics
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -250,3 +253,9 @@ def test_a_count_on_the_command_line_has_to_fit_the_grid():
 def test_split_processes_form_groups_by_their_number(tmp_path):
     application = described(tmp_path, "[labels.p]\ncount = 6\nprogram = [{ allreduce = 8, split = 'index % 2' }]")
     assert expand(application).groups == ((0, 2, 4), (1, 3, 5))
+
+
+def test_the_tutorial_ends_with_the_example():
+    root = Path(__file__).parents[2]
+    shown = re.findall(r"```toml\n(.*?)```", (root / "docs" / "tutorials" / "stencil.md").read_text(), re.DOTALL)
+    assert tomllib.loads(shown[-1]) == tomllib.loads((root / "examples" / "blocks" / "stencil.toml").read_text())
