@@ -70,19 +70,20 @@ class _Constants:
         elif hasattr(step, "bytes"):
             self._not_negative(step.bytes, where, "bytes")
         if isinstance(step, Send | Receive):
-            self._has(step.at, step.to if isinstance(step, Send) else step.sender, where)
-        elif isinstance(step, Rooted):
-            self._has(step.at, step.root_label(self._application), where)
+            text = f", expression {Expression.of(step.at or 0).text!r}"
+            self._has(step.at, step.to if isinstance(step, Send) else step.sender, where, text)
+        elif isinstance(step, Rooted) and step.split is None:
+            self._has(step.at, step.root_label(self._application), where, "")
 
     def _not_negative(self, number: Number, where: str, what: str) -> None:
         value = self._value(number, where)
         if value is not None and value < 0:
             text = Expression.of(number).text
-            raise UserError(f"{where}, expression {text!r}", f"{value:g} {what}", f"Give 0 or more {what}")
+            raise UserError(f"{where}, expression {text!r}", "below 0", f"Give 0 or more {what}")
 
-    def _has(self, at: Number | None, label: str, where: str) -> None:
+    def _has(self, at: Number | None, label: str, where: str, text: str) -> None:
         """Check that a label has a process of this number."""
         value = self._value(at, where)
         if value is not None and (value != int(value) or not 0 <= value < self._counts[label]):
             problem = f"no process {value:g} of {label}, which has {self._counts[label]}"
-            raise UserError(f"{where}, expression {Expression.of(at or 0).text!r}", problem, "Count from 0")
+            raise UserError(f"{where}{text}", problem, "Count from 0")

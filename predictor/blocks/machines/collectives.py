@@ -1,7 +1,7 @@
 """Times of all collectives on a machine, those included for which machines have no times of their own.
 
-As in SimGrid's MPI, a reduction is a gather of all vectors at the root, an allreduce is a reduction and a broadcast, and
-in an allgather each process sends its part to every other one.
+As in SimGrid's MPI, a reduction is a gather of all vectors at the root, an allreduce is a reduction and a broadcast,
+and in an allgather each process sends its part to every other one.
 """
 
 from __future__ import annotations
