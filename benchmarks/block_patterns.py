@@ -120,9 +120,9 @@ def overlapped(extent, size_bytes, turns=100):
     return application(f"overlap in a ring of {extent}, {size_bytes} bytes", extent, (Repeat(turns, steps),))
 
 
-def farm(workers, tasks, size_bytes=20_000):
+def farm(workers, tasks, size_bytes=20_000, operations=1e6):
     """Return a master that serves whichever worker asks first."""
-    work = Compute("1e6 * (1 + (7 * index + 3 * turn) % 5)")
+    work = Compute(f"{operations} * (1 + (7 * index + 3 * turn) % 5)")
     return Application(
         f"any source, {workers} workers, {tasks} tasks each",
         (
@@ -158,6 +158,7 @@ def cases() -> Iterator[tuple[Application, str, str]]:
         transposes(16, 20_000),
         rooted(12),
         side_by_side(2, 4),
+        side_by_side(3, 3),
         overlapped(16, 100_000),
         farm(15, 10),
     ]
@@ -194,6 +195,7 @@ def print_costs():
         (wavefront(16, 16, turns=10), "merpsys", "fastest"),
         (transposes(256, 2000), "merpsys", "fastest"),
         (farm(255, 20), "merpsys", "fastest"),
+        (farm(15, 200, 500, 1e8), "merpsys", "fastest"),
     ):
         setting = Setting(app, system_named(SYSTEMS[name]), policy)
         most = max(load.threads for load in setting.schedule.loads())
