@@ -78,7 +78,8 @@ class Label:
         program: The steps of each process.
         grid: Numbers of processes along the axes of a Cartesian grid; empty: the processes have none.
         periodic: For each axis, whether its last process is followed by its first one; empty: on no axis.
-        efficiency: Share of the peak speed that the computations reach, above 0 and at most 1; None: 1.
+        efficiency: Share of the peak speed that the computations reach, above 0 and at most 1, or one for each
+            processor by its name in the hardware database; None: 1.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Label:
     program: tuple[Step, ...]
     grid: tuple[Number, ...] = ()
     periodic: tuple[bool, ...] = ()
-    efficiency: Number | None = None
+    efficiency: Number | Mapping[str, Number] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         grid = tuple(Expression.of(extent) for extent in self.grid)
@@ -98,8 +99,15 @@ class Label:
         if self.count is None and not grid:
             raise UserError(f"label {self.name}", "neither a count nor a grid", "Give one of them")
         object.__setattr__(self, "count", processes(grid) if self.count is None else Expression.of(self.count))
-        if self.efficiency is not None:
+        if isinstance(self.efficiency, Mapping):
+            by_processor = {name: Expression.of(value) for name, value in self.efficiency.items()}
+            object.__setattr__(self, "efficiency", by_processor)
+        elif self.efficiency is not None:
             object.__setattr__(self, "efficiency", Expression.of(self.efficiency))
+
+    def with_efficiency(self, efficiency: Expression) -> Label:
+        """Return the label with another efficiency."""
+        return replace(self, efficiency=efficiency)
 
 
 @dataclass(frozen=True)
@@ -231,6 +239,12 @@ class Application:
                     raise UserError(self.where, f"no {kind} {name!r}", nearest(name, known) if known else "It has none")
         labels = tuple(replace(label, count=counts.get(label.name, label.count)) for label in self.given)
         return replace(self, labels=labels, variables={**self.variables, **variables})
+
+    def with_labels(self, labels: tuple[Label, ...]) -> Application:
+        """Return a copy with the programs of other labels; ``changed`` still begins with the labels of this one."""
+        made = replace(self, labels=labels)
+        object.__setattr__(made, "given", self.given)
+        return made
 
 
 def members_of(step: Collective, application: Application) -> tuple[str, ...]:

@@ -76,8 +76,10 @@ def check_labels(
         if label.count is not None:
             Expression.of(label.count).check_names(known, f"{here}, count")
         names = known | {"index"} | place_names([label])
-        if label.efficiency is not None:
-            Expression.of(label.efficiency).check_names(names, f"{here}, efficiency")
+        by_processor = label.efficiency if isinstance(label.efficiency, Mapping) else {"": label.efficiency}
+        for efficiency in by_processor.values():
+            if efficiency is not None:
+                Expression.of(efficiency).check_names(names, f"{here}, efficiency")
         checker = _Checker([one.name for one in labels], {one.name: one for one in named}, label.name)
         checker.check(None, label.program, names, f"{here}, step ")
 

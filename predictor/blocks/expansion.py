@@ -55,7 +55,8 @@ class Expansion:
         """Return the label with its program expanded; ``where`` is the file, for error messages."""
         grid = [Expression.of(extent) for extent in label.grid]
         own = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
-        efficiency = None if label.efficiency is None else Expression.of(label.efficiency)
+        efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
+        efficiency = None if efficiency is None else Expression.of(efficiency)
         place = f"{where}, label {label.name}"
         program = _Program(self, own, efficiency)
         return replace(label, program=program.steps(None, label.program, _Names({}, frozenset()), f"{place}, step "),
@@ -165,6 +166,15 @@ class _Program:
 
 def _without(names: Mapping[str, Expression], name: str) -> dict[str, Expression]:
     return {one: value for one, value in names.items() if one != name}
+
+
+def _unplaced() -> Expression:
+    """Return the efficiency of a process whose processor is not known; ``placed.placed`` replaces it."""
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        raise UserError("efficiency", "efficiencies by processor without a system", "Make a Setting of both")
+
+    return Expression.computed("efficiency by processor", frozenset({"index"}), evaluate)
 
 
 def _slowed(operations: Expression, efficiency: Expression) -> Expression:
