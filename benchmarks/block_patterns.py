@@ -11,6 +11,7 @@ from pathlib import Path
 from apps.runs.runner import Runner
 from platforms.system.named import system_named
 from predictor.blocks.application import (
+    AllReduce,
     AllToAll,
     Application,
     Barrier,
@@ -20,9 +21,12 @@ from predictor.blocks.application import (
     If,
     Label,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Scatter,
     Send,
+    Wait,
 )
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare
@@ -70,7 +74,7 @@ def conjugate_gradients(processes, size_bytes=20_000, turns=30):
                  for s in "+-"]  # fmt: skip
         steps.append(If(f"index // {distance} % 2 == 0", *sides))
         distance *= 2
-    steps += [Gather(bytes=8 * processes), Broadcast(bytes=8)]
+    steps.append(AllReduce(bytes=8))
     return application(f"CG-like, {processes}", processes, (Repeat(turns, tuple(steps)),))
 
 
@@ -103,6 +107,28 @@ def rooted(processes, turns=20):
     return application(f"scatter, gather, broadcast, {processes}", processes, (Repeat(turns, steps),))
 
 
+def overlapped(extent, size_bytes, turns=100):
+    """Return a ring that computes while its messages are on their way."""
+    steps = (
+        Receive(LABEL, "(index - 1) % slave1", request="in"),
+        Send(LABEL, size_bytes, "(index + 1) % slave1", request="out"),
+        Compute("1e6 * (1 + index % 4)"), Wait(("in", "out")),
+    )  # fmt: skip
+    return application(f"overlap in a ring of {extent}, {size_bytes} bytes", extent, (Repeat(turns, steps),))
+
+
+def farm(workers, tasks, size_bytes=20_000):
+    """Return a master that serves whichever worker asks first."""
+    work = Compute("1e6 * (1 + (7 * index + 3 * turn) % 5)")
+    return Application(
+        f"any source, {workers} workers, {tasks} tasks each",
+        (
+            Label("master", 1, (Repeat(workers * tasks, (ReceiveAny(LABEL), Compute(1e4), Reply(size_bytes))),)),
+            Label(LABEL, workers, (Repeat(tasks, (Send("master", 100), Receive("master"), work), "turn"),)),
+        ),
+    )
+
+
 def side_by_side(columns, rows, turns=40):
     """Return a stencil beside a ring that shares its nodes, with other numbers of turns."""
     grid, both = columns * rows, 2 * columns * rows
@@ -129,6 +155,8 @@ def cases() -> Iterator[tuple[Application, str, str]]:
         transposes(16, 20_000),
         rooted(12),
         side_by_side(2, 4),
+        overlapped(16, 100_000),
+        farm(15, 10),
     ]
     for name in SYSTEMS:
         for policy in ("fastest", "round-robin"):
@@ -143,6 +171,7 @@ def cases() -> Iterator[tuple[Application, str, str]]:
         transposes(64, 2000, turns=5),
         rooted(64, turns=5),
         side_by_side(4, 8),
+        farm(63, 10),
     ]
     for name, policy in (("merpsys", "fastest"), ("merpsys", "round-robin"), ("cluster", "round-robin")):
         yield from ((one, name, policy) for one in large)

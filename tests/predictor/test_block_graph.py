@@ -128,6 +128,23 @@ def test_a_receive_from_any_takes_the_message_that_was_sent_first(system):
     assert workers.last_s == pytest.approx((1e9 + 2e10) / speed, rel=0.01)
 
 
+def test_receives_from_any_process_of_a_label_leave_the_messages_of_others(system):
+    served = (ReceiveAny("b"), Receive("a", 1), ReceiveAny(), Reply(8), ReceiveAny("a"))
+    application = Application(
+        "mixed",
+        (
+            Label("master", 1, served),
+            Label("a", 3, (Compute("1e9 * index"), Send("master", 8), repeat_if("index == 0", Receive("master")))),
+            Label("b", 1, (Compute(4e9), Send("master", 8))),
+        ),
+    )
+    # All wait for b, which sends last.  Then come process 1 of a, by name, process 0, which has sent first, and 2.
+    found = evaluated(application, system)
+    ends_s = {label.label: (label.first_s, label.last_s) for label in found.labels}
+    assert ends_s["a"][1] == pytest.approx(4e9 / system.groups[0].unit.speed_flops, rel=0.01)
+    assert ends_s["b"][1] < ends_s["a"][0] < ends_s["a"][1]
+
+
 def test_a_disk_that_is_used_at_overlapping_times_is_shared(system):
     disk = system.groups[0].node.disks[0]
     late_s = 0.1

@@ -14,6 +14,7 @@ from platforms.errors import UserError
 from platforms.wording import number_of
 from predictor.blocks.application import (
     Application,
+    Collective,
     Compute,
     If,
     Receive,
@@ -24,8 +25,8 @@ from predictor.blocks.application import (
 from predictor.blocks.expressions import Expression
 from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
+from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
-from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.steps import inner_steps, only_one_by_one
 from predictor.blocks.stream.expand import TooManyInstructions, expand
 from predictor.blocks.stream.instructions import Stream
@@ -34,6 +35,7 @@ GRAPH, COHORTS = "graph", "cohorts"
 EVALUATORS = (GRAPH, COHORTS)
 MOST_EVENTS = 4_000_000  # of a graph that is chosen without being asked for
 MOST_INSTRUCTIONS = 500_000  # of an application that is expanded without being asked for
+_CAUTION = "messages of different cohorts do not slow one another here: the time may be far too short"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
         if single is not None:
             raise UserError("--evaluator cohorts", f"{single}, which differs by process", "Leave it out")
         return Choice(COHORTS, "asked for")
-    if not isinstance(machine, SimGridMachine):
+    if not isinstance(machine, HardwareMachine):
         if single is not None:
             problem = f"{single}, which model {machine.name} cannot evaluate"
             raise UserError(application.where, problem, "Use --model simgrid, or python -m validation.blocks")
@@ -74,6 +76,8 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
         return Choice(COHORTS, f"model {machine.name} gives the times of whole blocks")
     if evaluator is None and _one_at_a_time(application, machine):
         return Choice(COHORTS, "never two messages at the same time")
+    if evaluator is None and single is None and not machine.collectives_are_messages and _has_collectives(application):
+        return Choice(COHORTS, f"model {machine.name} gives the times of whole collectives", caution=_CAUTION)
     return _graph_if_possible(application, asked=evaluator == GRAPH, single=single)
 
 
@@ -99,11 +103,17 @@ def _graph_if_possible(application: Application, *, asked: bool, single: str | N
     if single is not None:
         remedy = "Take fewer processes or turns, or simulate it: python -m validation.blocks"
         raise UserError(application.where, f"{single}, but {problem}", remedy)
-    caution = "messages of different cohorts do not slow one another here: the time may be far too short"
-    return Choice(COHORTS, f"no graph: {problem}", caution=caution)
+    return Choice(COHORTS, f"no graph: {problem}", caution=_CAUTION)
 
 
-def _one_at_a_time(application: Application, machine: SimGridMachine) -> bool:
+def _has_collectives(application: Application) -> bool:
+    def within(steps: Sequence[Step]) -> bool:
+        return any(isinstance(step, Collective) or within(inner_steps(step)) for step in steps)
+
+    return any(within(label.program) for label in application.labels)
+
+
+def _one_at_a_time(application: Application, machine: HardwareMachine) -> bool:
     """Return whether at most one message is on its way at any time, and no core is shared."""
     if any(group.threads > machine.unit_of(group).unit.cores for group in machine.groups if group.count):
         return False

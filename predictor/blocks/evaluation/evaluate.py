@@ -16,8 +16,8 @@ from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.graph.evaluate import run_graph
+from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.steps import only_one_by_one
 
 
@@ -132,10 +132,10 @@ def _by_cohorts(application: Application, machine: Machine) -> _Done:
 
 def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Done:
     stream = choice.stream
-    if stream is None or not isinstance(machine, SimGridMachine):
+    if stream is None or not isinstance(machine, HardwareMachine):
         raise ValueError("a graph needs instructions and the network of a machine")
     try:
-        run = run_graph(stream, machine.system, machine.schedule)
+        run = run_graph(stream, machine)
     except UserError:
         if only_one_by_one(application) is None:
             Execution(application, machine).run()  # it names the step at which a process waits forever

@@ -18,7 +18,7 @@ from predictor.blocks.stream.instructions import Disk, Stream
 from predictor.dpgraph.network import NetworkModel, Timing, Way
 
 PAUSE = -1  # instead of the number of a way
-NOTE_BYTES = 1  # size of a read request to a disk, and of the acknowledgement of a write
+NOTE_BYTES = 1  # size of a read request to a disk, and of the acknowledgement of a write, in the simulation
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Disks:
     stream: Stream
     system: System
     schedule: Schedule
+    note_bytes: int | None = NOTE_BYTES  # size of a request or an acknowledgement; None: there is none
     numbers: dict[tuple[str, str, bool | None], int] = field(default_factory=dict)  # ends; None: over the network
     arrays: dict[str, DiskArray] = field(default_factory=dict)  # by name of the disk
 
@@ -53,9 +54,10 @@ class Disks:
         own = [(PAUSE, latency_s), (self._number(server.name, server.name, one.writes), float(one.size_bytes))]
         if server.host == server.mine:
             return own
-        out, back = (one.size_bytes, NOTE_BYTES) if one.writes else (NOTE_BYTES, one.size_bytes)
         there, here = (self._number(*ends, None) for ends in ((server.mine, server.host), (server.host, server.mine)))
-        return [(there, float(out)), *own, (here, float(back))]
+        data = [(there if one.writes else here, float(one.size_bytes))]
+        note = [] if self.note_bytes is None else [(here if one.writes else there, float(self.note_bytes))]
+        return [*data, *own, *note] if one.writes else [*note, *own, *data]
 
     def server(self, process: int) -> Server:
         """Return the disk that a process uses.

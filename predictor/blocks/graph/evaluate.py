@@ -8,12 +8,15 @@ extrapolated as in simulation (apps.results.steady).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from apps.recording.events import Kind, Recording
 from platforms.errors import UserError
+from platforms.model.platform import Route
 from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.graph.disks import Disks
@@ -22,12 +25,22 @@ from predictor.blocks.graph.sources import has_choices, settled
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.stream.instructions import Compute, Stream, executed
 from predictor.dpgraph.evaluate import estimate, execute
-from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
 
 MOST_PROCESSES = 16_384  # as in a simulation
 _KEY_BITS, _TAG_BITS = 24, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
+
+
+class Wired(Protocol):
+    """A machine with a network (predictor/blocks/machines/hardware_machine.py)."""
+
+    system: System
+    schedule: Schedule
+    note_bytes: int | None  # as in Disks
+
+    def network(self, routes: Sequence[Route]) -> NetworkModel:
+        """Return the network of these routes."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +58,26 @@ class GraphRun:
         return float(self.operations[[first + member for member in group.members]].sum())
 
 
-def run_graph(stream: Stream, system: System, schedule: Schedule) -> GraphRun:
+def run_graph(stream: Stream, machine: Wired) -> GraphRun:
     """Return the ends of all processes.
 
     Args:
         stream: The instructions.
-        system: The system.
-        schedule: Placement of the processes on the system's units.
+        machine: The machine, with the placement of the processes.
 
     Raises:
         UserError: If a message is never received, or a process waits forever.
         OutOfRange: If the graph does not represent an option of the system, or the system has no disks to use.
     """
-    disks = Disks(stream, system, schedule)
+    disks = Disks(stream, machine.system, machine.schedule, machine.note_bytes)
     events = events_of(stream, disks)
-    placement = schedule.placement()
-    units = [system.find(host)[0].unit for host in placement]
+    placement = machine.schedule.placement()
+    units = [machine.system.find(host)[0].unit for host in placement]
     hosts = [1 / unit.speed_flops for unit in units], [unit.cores for unit in units]
 
     def dates_of(tried: Events) -> list[np.ndarray]:
         sections = Sections(Recording(tried.of_process, (), ()))
-        network = _network(sections, system, placement, disks)
+        network = _network(sections, machine, placement, disks)
         run = execute(sections.program(), network, placement, *hosts, to_the_end=False)
         return [dates_s[marks == SENT] for marks, dates_s in zip(run.marks, run.marks_s, strict=True)]
 
@@ -73,16 +85,15 @@ def run_graph(stream: Stream, system: System, schedule: Schedule) -> GraphRun:
         events = settled(stream, events, dates_of)
     _check_received(stream, events)
     sections = Sections(Recording(events.of_process, (), ()))
-    network = _network(sections, system, placement, disks)
+    network = _network(sections, machine, placement, disks)
     found = estimate(sections, events.turns, network, placement, *hosts)
     work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
     return GraphRun(found.ends_s, np.array(work, float)[list(stream.program_of)], events.turns, found.iterations)
 
 
-def _network(sections: Sections, system: System, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
+def _network(sections: Sections, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
     pairs = {(placement[a], placement[b]) for a, b in sections.partners} | disks.pairs()
-    routes = system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))
-    return disks.joined(known_network(routes, dict(system.options)))
+    return disks.joined(machine.network(machine.system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))))
 
 
 def _check_received(stream: Stream, events: Events) -> None:

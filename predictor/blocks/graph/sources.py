@@ -7,9 +7,10 @@ it, and all those before stay right; the choices that no evaluation changes any 
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,22 @@ Dates = Sequence[np.ndarray]  # by process: dates of its marks SENT, s; NaN for 
 _Key = tuple[float, int, int]  # date of a send, its number among those of its pair, and its process
 
 
+class _Sends(NamedTuple):
+    """Messages to processes that receive from any: the earliest first, and in turns where nothing is known."""
+
+    date: np.ndarray  # in units of _SAME_S; infinity: not known
+    number: np.ndarray  # among the messages of its pair
+    source: np.ndarray
+    target: np.ndarray
+
+    def to(self, target: int) -> _Sends:
+        """Return the messages to a process."""
+        return _Sends(*(column[self.target == target] for column in self))
+
+
 def has_choices(events: Events) -> bool:
-    """Return whether a process receives from any other."""
-    return any((own["peer"] == ANY).any() for own in events.of_process)
+    """Return whether a process receives from any other, or replies."""
+    return any(map(_chooses, events.of_process))
 
 
 def settled(stream: Stream, events: Events, dates_of: Callable[[Events], Dates]) -> Events:
@@ -43,72 +57,102 @@ def settled(stream: Stream, events: Events, dates_of: Callable[[Events], Dates])
         UserError: If a process receives from any when no message is left for it, or replies to nobody.
         OutOfRange: If the choices go on changing.
     """
-    resolved = _resolved(stream, events, None)
+    resolved = _resolved(stream, events, _sends(events, None))
     for _ in range(MOST_EVALUATIONS):
         again = _resolved(stream, events, _sends(resolved, dates_of(resolved)))
-        if all(
-            np.array_equal(a["peer"], b["peer"]) for a, b in zip(again.of_process, resolved.of_process, strict=True)
-        ):
+        if all(map(_same_peers, again.of_process, resolved.of_process)):
             return again
         resolved = again
     problem = f"the order of its messages to receivers from any process changes after {MOST_EVALUATIONS} evaluations"
     raise OutOfRange(stream.application.where, problem, "Simulate it: python -m validation.blocks")
 
 
+def _chooses(own: np.ndarray) -> bool:
+    return bool((own["peer"] <= ANY).any())
+
+
 def _same_peers(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.array_equal(one["peer"], other["peer"]))
 
 
-def _sends(events: Events, dates_s: Dates) -> dict[tuple[int, int], list[float]]:
-    """Return the dates of the messages of each pair of processes, in the order of their sends."""
-    found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for process, (own, dates) in enumerate(zip(events.of_process, dates_s, strict=True)):
-        peers = own["peer"][np.flatnonzero((own["kind"] == Kind.MARK) & (own["op"] == SENT)) + 1]
-        for peer, date_s in zip(peers.tolist(), dates.tolist(), strict=True):
-            found[process, peer].append(date_s)
-    return found
-
-
-def _resolved(stream: Stream, events: Events, sends: dict[tuple[int, int], list[float]] | None) -> Events:
-    """Return the events with the choices that these dates of sends decide on.
-
-    None: all messages that name their receiver are sent in turns, the first ones of all processes first.
-    """
-    made = []
+def _sends(events: Events, dates_s: Dates | None) -> _Sends:
+    """Return the messages to processes that receive from any; without dates, those that name their receiver."""
+    targets, dates = [], []
     for process, own in enumerate(events.of_process):
-        made.append(_chosen(stream, events, process, sends) if (own["peer"] == ANY).any() else own)
+        target = own["peer"][np.flatnonzero((own["kind"] == Kind.MARK) & (own["op"] == SENT)) + 1]
+        targets.append(target)
+        dates.append(np.full(len(target), np.inf) if dates_s is None else np.round(dates_s[process] / _SAME_S))
+    source = np.repeat(np.arange(len(targets)), [len(one) for one in targets])
+    target, date = np.concatenate(targets), np.nan_to_num(np.concatenate(dates), nan=np.inf, posinf=np.inf)
+    pair = source * len(targets) + target
+    order = np.argsort(pair, kind="stable")
+    begins = np.flatnonzero(np.diff(pair[order], prepend=-1))
+    number = np.empty(len(pair), np.int64)
+    number[order] = np.arange(len(pair)) - np.repeat(begins, np.diff([*begins, len(pair)]))
+    order = np.lexsort((source, number, date))
+    return _Sends(date[order], number[order], source[order], target[order])
+
+
+def _resolved(stream: Stream, events: Events, sends: _Sends) -> Events:
+    """Return the events with the choices that these dates of sends decide on."""
+    made = [
+        _chosen(stream, events, process, sends.to(process)) if _chooses(own) else own
+        for process, own in enumerate(events.of_process)
+    ]
     return Events(tuple(made), events.places, events.turns)
 
 
-def _chosen(
-    stream: Stream, events: Events, process: int, sends: dict[tuple[int, int], list[float]] | None
-) -> np.ndarray:
+def _chosen(stream: Stream, events: Events, process: int, sends: _Sends) -> np.ndarray:
+    """Return the events of a process with the source of each receive, and the target of each reply."""
     own = events.of_process[process].copy()
-    queues = _queues(events, process, sends)
-    heads: dict[int, list[_Key]] = {}  # by label; NONE: of all labels
-    labels = {name: number for number, name in enumerate(dict.fromkeys(stream.labels))}
-    for source, queue in queues.items():
-        for label in (NONE, labels[stream.labels[source]]):
-            heappush(heads.setdefault(label, []), queue[0])
+    names = {name: number for number, name in enumerate(stream.application.counts())}
+    label = np.array([names[name] for name in stream.labels])
     receives = np.flatnonzero((own["kind"] == Kind.RECV) & (own["comm"] == 0))
-    sources = np.full(len(own), NONE)
-    for at in receives.tolist():
-        source = int(own["peer"][at])
-        if source == ANY:
-            source = _first(heads.get(int(own["tag"][at]), []), queues)
-            if source == NONE:
-                where = events.places[int(own["site"][at]) - 1]
-                who = f"process {stream.indices[process]} of {stream.labels[process]}"
-                raise UserError(where, f"{who} waits forever for a message", "Check what the other processes do then")
-            own["peer"][at], own["tag"][at] = source, 0
-            sources[at] = source
-        if source in queues:
+    asked = own["tag"][receives]
+    if (own["peer"][receives] == ANY).all() and len(np.unique(asked)) == 1:  # it takes one after the other
+        sources = sends.source[(label[sends.source] == asked[0]) | (asked[0] == NONE)][: len(receives)]
+    else:
+        sources = _walked(own[receives], sends, label)
+    if len(sources) < len(receives):
+        where = events.places[int(own["site"][receives[len(sources)]]) - 1]
+        problem = f"process {stream.indices[process]} of {stream.labels[process]} waits forever for a message"
+        raise UserError(where, problem, "Check what the other processes do then")
+    chosen = receives[own["peer"][receives] == ANY]
+    own["peer"][receives], own["tag"][receives] = sources, 0
+    replies = np.flatnonzero(own["peer"] == LATEST)
+    before = np.searchsorted(chosen, replies) - 1
+    if (before < 0).any():
+        where = events.places[int(own["site"][replies[0]]) - 1]
+        problem = f"process {stream.indices[process]} of {stream.labels[process]} replies before it has received"
+        raise UserError(where, problem, "Receive from any process first")
+    own["peer"][replies] = own["peer"][chosen[before]]
+    return own
+
+
+def _walked(receives: np.ndarray, sends: _Sends, label: np.ndarray) -> list[int]:
+    """Return the source of each receive, up to the first from any for which no message is left."""
+    queues: dict[int, deque[_Key]] = {}
+    for key in zip(sends.date.tolist(), sends.number.tolist(), sends.source.tolist(), strict=True):
+        queues.setdefault(key[2], deque()).append(key)
+    heads: dict[int, list[_Key]] = {}  # by label; NONE: of all labels
+
+    def show(source: int) -> None:
+        for kind in (NONE, int(label[source])):
+            heappush(heads.setdefault(kind, []), queues[source][0])
+
+    for source in queues:
+        show(source)
+    found: list[int] = []
+    for peer, tag in zip(receives["peer"].tolist(), receives["tag"].tolist(), strict=True):
+        source = _first(heads.get(tag, []), queues) if peer == ANY else peer
+        if source == NONE:
+            break
+        found.append(source)
+        if queues.get(source):
             queues[source].popleft()
             if queues[source]:
-                for label in (NONE, labels[stream.labels[source]]):
-                    heappush(heads[label], queues[source][0])
-    _reply(stream, events, process, own, sources)
-    return own
+                show(source)
+    return found
 
 
 def _first(heap: list[_Key], queues: dict[int, deque[_Key]]) -> int:
@@ -119,34 +163,3 @@ def _first(heap: list[_Key], queues: dict[int, deque[_Key]]) -> int:
             return source
         heappop(heap)  # another receive has taken it
     return NONE
-
-
-def _queues(events: Events, process: int, sends: dict[tuple[int, int], list[float]] | None) -> dict[int, deque[_Key]]:
-    """Return the messages to a process, by source, in their order."""
-    queues = {}
-    for source, own in enumerate(events.of_process):
-        if sends is None:
-            count = np.count_nonzero((own["kind"] == Kind.SEND) & (own["comm"] == 0) & (own["peer"] == process))
-            dates_s = [np.inf] * count
-        else:
-            dates_s = sends.get((source, process), [])
-        keys = [(_rounded(date_s), number, source) for number, date_s in enumerate(dates_s)]
-        if keys:
-            queues[source] = deque(keys)
-    return queues
-
-
-def _rounded(date_s: float) -> float:
-    return np.inf if not np.isfinite(date_s) else round(date_s / _SAME_S)
-
-
-def _reply(stream: Stream, events: Events, process: int, own: np.ndarray, sources: np.ndarray) -> None:
-    """Send each reply to the source of the latest receive from any before it."""
-    replies = np.flatnonzero(own["peer"] == LATEST)
-    chosen = np.flatnonzero(sources != NONE)
-    before = np.searchsorted(chosen, replies) - 1
-    if (before < 0).any():
-        where = events.places[int(own["site"][replies[0]]) - 1]
-        who = f"process {stream.indices[process]} of {stream.labels[process]}"
-        raise UserError(where, f"{who} replies before it has received", "Receive from any process first")
-    own["peer"][replies] = sources[chosen[before]]
