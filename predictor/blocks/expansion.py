@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from platforms.errors import UserError
 from predictor.blocks.expressions import Expression, Value
@@ -20,6 +20,7 @@ from predictor.blocks.programs import (
     Compute,
     If,
     Inline,
+    Label,
     NamedSteps,
     Receive,
     Repeat,
@@ -28,9 +29,6 @@ from predictor.blocks.programs import (
     While,
     numbered,
 )
-
-if TYPE_CHECKING:
-    from predictor.blocks.application import Label
 
 MOST_STEPS = 100_000  # of a label's program
 MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each
