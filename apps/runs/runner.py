@@ -101,6 +101,12 @@ class Runner:
         with self._lock:
             self._begin(specs)
 
+    def has(self, spec: RunSpec) -> bool:
+        """Return whether a run was begun and has ended, so that ``record`` does not wait."""
+        with self._lock:
+            future = self._futures.get(self._key(spec, self._identify(spec)))
+        return future is not None and future.done()
+
     def record(self, spec: RunSpec) -> RunRecord:
         """Wait for the record of a run and return it.
 
@@ -202,8 +208,7 @@ class Runner:
         new: dict[str, tuple[RunSpec, dict[str, Any]]] = {}
         for spec in specs:
             identity = self._identify(spec)
-            part = part_hash(spec.target.platform, spec.target.placement)
-            keys.append(identity_hash({**identity, "platform_hash": part}))
+            keys.append(self._key(spec, identity))
             if keys[-1] not in self._futures:
                 new.setdefault(keys[-1], (spec, identity))
         if new and self._progress is not None:
@@ -212,6 +217,12 @@ class Runner:
             self._futures[key] = Future()
             self._pool.submit(self._fulfil, self._futures[key], spec, identity)
         return [self._futures[key] for key in keys]
+
+    @staticmethod
+    def _key(spec: RunSpec, identity: dict[str, Any]) -> str:
+        """Return what equal runs have in common, on whatever platform."""
+        part = part_hash(spec.target.platform, spec.target.placement)
+        return identity_hash({**identity, "platform_hash": part})
 
     def _fulfil(self, future: Future[RunRecord], spec: RunSpec, identity: dict[str, Any]) -> None:
         """Give the future its record or error; if another process is making the record, try again later."""

@@ -103,6 +103,7 @@ def _version_in(text: str, where: str) -> str:
     return match.group(0)
 
 
+@functools.cache
 def _numbers(version: str) -> tuple[int, ...]:
     """Return (major, minor, patch); an absent patch level is 0."""
     match = _VERSION.search(version)

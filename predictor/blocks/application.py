@@ -40,6 +40,7 @@ from predictor.blocks.programs import (
     Gather,
     If,
     Inline,
+    Label,
     NamedSteps,
     Number,
     ReadDisk,
@@ -66,40 +67,6 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
-
-
-@dataclass(frozen=True)
-class Label:
-    """Processes with the same program, and their number.
-
-    Attributes:
-        name: The name of the label.
-        count: Number of processes; for processes in a grid, their product is the default.
-        program: The steps of each process.
-        grid: Numbers of processes along the axes of a Cartesian grid; empty: the processes have none.
-        periodic: For each axis, whether its last process is followed by its first one; empty: on no axis.
-        efficiency: Share of the peak speed that the computations reach, above 0 and at most 1; None: 1.
-    """
-
-    name: str
-    count: Number | None
-    program: tuple[Step, ...]
-    grid: tuple[Number, ...] = ()
-    periodic: tuple[bool, ...] = ()
-    efficiency: Number | None = None
-
-    def __post_init__(self) -> None:
-        grid = tuple(Expression.of(extent) for extent in self.grid)
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "periodic", tuple(self.periodic) or (False,) * len(grid))
-        if len(self.periodic) != len(grid):
-            problem = f"{len(self.periodic)} values of periodic for {len(grid)} axes"
-            raise UserError(f"label {self.name}", problem, "Give one for each axis")
-        if self.count is None and not grid:
-            raise UserError(f"label {self.name}", "neither a count nor a grid", "Give one of them")
-        object.__setattr__(self, "count", processes(grid) if self.count is None else Expression.of(self.count))
-        if self.efficiency is not None:
-            object.__setattr__(self, "efficiency", Expression.of(self.efficiency))
 
 
 @dataclass(frozen=True)
@@ -231,6 +198,12 @@ class Application:
                     raise UserError(self.where, f"no {kind} {name!r}", nearest(name, known) if known else "It has none")
         labels = tuple(replace(label, count=counts.get(label.name, label.count)) for label in self.given)
         return replace(self, labels=labels, variables={**self.variables, **variables})
+
+    def with_labels(self, labels: tuple[Label, ...]) -> Application:
+        """Return a copy with the programs of other labels; ``changed`` still begins with the labels of this one."""
+        made = replace(self, labels=labels)
+        object.__setattr__(made, "given", self.given)
+        return made
 
 
 def members_of(step: Collective, application: Application) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.expressions import FUNCTIONS, Expression, place_name
@@ -13,6 +12,7 @@ from predictor.blocks.programs import (
     Collective,
     Compute,
     If,
+    Label,
     NamedSteps,
     Receive,
     ReceiveAny,
@@ -25,9 +25,6 @@ from predictor.blocks.programs import (
     all_steps,
     numbered,
 )
-
-if TYPE_CHECKING:
-    from predictor.blocks.application import Label
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
@@ -76,8 +73,10 @@ def check_labels(
         if label.count is not None:
             Expression.of(label.count).check_names(known, f"{here}, count")
         names = known | {"index"} | place_names([label])
-        if label.efficiency is not None:
-            Expression.of(label.efficiency).check_names(names, f"{here}, efficiency")
+        by_processor = label.efficiency if isinstance(label.efficiency, Mapping) else {"": label.efficiency}
+        for efficiency in by_processor.values():
+            if efficiency is not None:
+                Expression.of(efficiency).check_names(names, f"{here}, efficiency")
         checker = _Checker([one.name for one in labels], {one.name: one for one in named}, label.name)
         checker.check(None, label.program, names, f"{here}, step ")
 

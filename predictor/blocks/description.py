@@ -125,8 +125,12 @@ def _label(name: str, value: object, where: str) -> Label:
     count = None if has_grid else _number("count", table["count"], where)
     extents = [_placed(f"{where}, grid", Expression.of, _number("grid", one, where)) for one in grid]
     efficiency = table.get("efficiency")
-    if efficiency is not None:
-        efficiency = _placed(f"{where}, efficiency", Expression.of, _number("efficiency", efficiency, where))
+    if isinstance(efficiency, dict):
+        if not efficiency:
+            raise UserError(f"{where}, efficiency", "no processor", "Write for example { xeon-e5-1620 = 0.2 }")
+        efficiency = {name: _efficiency(name, value, where) for name, value in efficiency.items()}
+    elif efficiency is not None:
+        efficiency = _efficiency("efficiency", efficiency, where)
     return _placed(
         f"{where}, count",
         Label,
@@ -137,6 +141,10 @@ def _label(name: str, value: object, where: str) -> Label:
         _periodic(table.get("periodic", False), len(extents), where),
         efficiency,
     )
+
+
+def _efficiency(key: str, value: object, where: str) -> Expression:
+    return _placed(f"{where}, efficiency", Expression.of, _number(key, value, where))
 
 
 def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:

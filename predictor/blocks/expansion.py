@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from platforms.errors import UserError
 from predictor.blocks.expressions import Expression, Value
@@ -20,6 +20,7 @@ from predictor.blocks.programs import (
     Compute,
     If,
     Inline,
+    Label,
     NamedSteps,
     Receive,
     Repeat,
@@ -28,9 +29,6 @@ from predictor.blocks.programs import (
     While,
     numbered,
 )
-
-if TYPE_CHECKING:
-    from predictor.blocks.application import Label
 
 MOST_STEPS = 100_000  # of a label's program
 MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each
@@ -55,7 +53,8 @@ class Expansion:
         """Return the label with its program expanded; ``where`` is the file, for error messages."""
         grid = [Expression.of(extent) for extent in label.grid]
         own = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
-        efficiency = None if label.efficiency is None else Expression.of(label.efficiency)
+        efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
+        efficiency = None if efficiency is None else Expression.of(efficiency)
         place = f"{where}, label {label.name}"
         program = _Program(self, own, efficiency)
         return replace(label, program=program.steps(None, label.program, _Names({}, frozenset()), f"{place}, step "),
@@ -165,6 +164,15 @@ class _Program:
 
 def _without(names: Mapping[str, Expression], name: str) -> dict[str, Expression]:
     return {one: value for one, value in names.items() if one != name}
+
+
+def _unplaced() -> Expression:
+    """Return the efficiency of a process whose processor is not known; ``placed.placed`` replaces it."""
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        raise UserError("efficiency", "efficiencies by processor without a system", "Make a Setting of both")
+
+    return Expression.computed("efficiency by processor", frozenset({"index"}), evaluate)
 
 
 def _slowed(operations: Expression, efficiency: Expression) -> Expression:

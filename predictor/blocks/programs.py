@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, replace
+from typing import Protocol
 
+from platforms.errors import UserError
 from predictor.blocks.expressions import Expression
-
-if TYPE_CHECKING:
-    from predictor.blocks.application import Application
+from predictor.blocks.grid import processes
 
 Number = Expression | str | float  # accepted wherever a step needs a number
 
@@ -151,7 +150,7 @@ class Rooted(Collective):
     root: str = ""  # label of the root; empty: the first label that takes part
     at: Number = 0  # index of the root within its label
 
-    def root_label(self, application: Application) -> str:
+    def root_label(self, application: Labelled) -> str:
         """Return the label of the root."""
         if self.root:
             return self.root
@@ -274,6 +273,56 @@ class Inline(If):
     """
 
     prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Processes with the same program, and their number.
+
+    Attributes:
+        name: The name of the label.
+        count: Number of processes; for processes in a grid, their product is the default.
+        program: The steps of each process.
+        grid: Numbers of processes along the axes of a Cartesian grid; empty: the processes have none.
+        periodic: For each axis, whether its last process is followed by its first one; empty: on no axis.
+        efficiency: Share of the peak speed that the computations reach, above 0 and at most 1, or one for each
+            processor by its name in the hardware database; None: 1.
+    """
+
+    name: str
+    count: Number | None
+    program: tuple[Step, ...]
+    grid: tuple[Number, ...] = ()
+    periodic: tuple[bool, ...] = ()
+    efficiency: Number | Mapping[str, Number] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        grid = tuple(Expression.of(extent) for extent in self.grid)
+        object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "periodic", tuple(self.periodic) or (False,) * len(grid))
+        if len(self.periodic) != len(grid):
+            problem = f"{len(self.periodic)} values of periodic for {len(grid)} axes"
+            raise UserError(f"label {self.name}", problem, "Give one for each axis")
+        if self.count is None and not grid:
+            raise UserError(f"label {self.name}", "neither a count nor a grid", "Give one of them")
+        object.__setattr__(self, "count", processes(grid) if self.count is None else Expression.of(self.count))
+        if isinstance(self.efficiency, Mapping):
+            by_processor = {name: Expression.of(value) for name, value in self.efficiency.items()}
+            object.__setattr__(self, "efficiency", by_processor)
+        elif self.efficiency is not None:
+            object.__setattr__(self, "efficiency", Expression.of(self.efficiency))
+
+    def with_efficiency(self, efficiency: Expression) -> Label:
+        """Return the label with another efficiency."""
+        return replace(self, efficiency=efficiency)
+
+
+class Labelled(Protocol):
+    """Anything with labels, such as an application."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels."""
 
 
 def numbered(step: Step | None, steps: Sequence[Step], where: str) -> Iterator[tuple[Step, str]]:

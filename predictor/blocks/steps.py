@@ -78,14 +78,14 @@ def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
         yield from _expressions(inner_steps(step))
 
 
-def only_one_by_one(application: Application) -> str | None:
-    """Return the first step that cohorts do not represent, with its reason; None if there is none."""
+def only_one_by_one(application: Application) -> tuple[str, str] | None:
+    """Return the place of the first step that cohorts do not represent, and what it does; None if there is none."""
     for label in application.labels:
         for step, where in all_steps(None, label.program, f"{application.where}, label {label.name}, step "):
             if isinstance(step, ReceiveAny | Reply | Wait) or (isinstance(step, Send | Receive) and step.request):
-                return f"{where} waits for messages in an order of its own"
+                return where, "it waits for messages in an order of its own"
             if isinstance(step, Collective) and step.split is not None:
-                return f"{where} is a collective of split processes"
+                return where, "it is a collective of split processes"
     return None
 
 
@@ -97,7 +97,7 @@ def check_together(application: Application) -> None:
     """
     single = only_one_by_one(application)
     if single is not None:
-        raise UserError(application.where, single, "Evaluate it with --model simgrid and without --evaluator")
+        raise UserError(*single, "Evaluate it with --model simgrid or hardware, and without --evaluator")
 
 
 def refuse_loose(who: object, step: Step, where: str) -> NoReturn:

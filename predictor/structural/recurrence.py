@@ -1,9 +1,8 @@
 """The steps of a program, one after the other, as recurrences over its ranks.
 
 A step maps the times at which the ranks enter it to the times at which they leave it.  A message begins when its send
-and its receive are posted (an eager message when its send is posted), and takes the time that
-predictor/structural/sharing.py computes.  Nothing is simulated: there are no events and no clock, and the steps are
-evaluated in the order of the program.
+and its receive are posted (an eager message when its send is posted); those of an exchange share links as flows while
+they meet.  The steps are evaluated one after the other, in the order of the program, each for all ranks.
 
 The evaluation is in C, in the folder ``native``.
 """
@@ -50,8 +49,8 @@ def runs(
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
         s_per_flop: Seconds per flop, placements x ranks.
         iterations: Number of iterations of the program, >= 1.
-        network: The paths and the hosts of ``share``: exchanges whose messages are all sent at once are then
-            evaluated as flows that begin when their ranks come.  None: they take the times of ``shares`` too.
+        network: The paths and the hosts of ``share``: the messages of an exchange are flows that begin when their ranks
+            come.  None: they take the times of ``shares``, as if all began together.
 
     Returns:
         By placement, the time of the slowest rank from its own start, s; and the difference between the last two

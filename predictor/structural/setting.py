@@ -72,7 +72,7 @@ class Setting:
         if slowdown:
             cluster_s = cluster_s * [slowdown.get(name, 1.0) for name in self._cluster_names]
         s_per_flop = cluster_s[plan.paths.cluster[host]]
-        shares = share(plan.schedule, plan.paths, host, plan.protocol)
+        shares = share(plan.schedule, plan.paths, host, plan.protocol, times=False)
         network = (plan.paths, host)
         times_s, drifts_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations, network=network)
         rank_s = plan.flops * s_per_flop

@@ -1,9 +1,9 @@
-"""The times of messages that share links, from the load of the links in closed form.
+"""The loads of links that messages share, and in closed form the times of messages that begin together.
 
-All ranks enter an exchange together.  Flow i of amount a_i begins when its latency is over and when the earlier
-messages for which its sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates
-in proportion to 1 / p, where p are their penalties (their round-trip times).  While flow i is on its way, flow j, which
-overlaps it for o_ij seconds, moves
+The times are those of the experiments under load (calibration.py): all ranks enter an exchange together.  Flow i of
+amount a_i begins when its latency is over and when the earlier messages for which its sender waits have arrived; it
+takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to 1 / p, where p are their penalties
+(their round-trip times).  While flow i is on its way, flow j, which overlaps it for o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 
@@ -103,7 +103,7 @@ SHARES = Layout(
 PLACEMENTS = Layout("placements ranks sizes", {"host": ("i4", "placements ranks"), "protocol": ("u1", "sizes")})
 
 
-def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray) -> Shares:
+def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndarray, *, times: bool = True) -> Shares:
     """Return the effects of sharing on the messages of some placements.
 
     Args:
@@ -111,6 +111,7 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
         paths: The network.
         hosts: The host of each rank, placements x ranks, by its number in ``paths``.
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
+        times: Find the effect on ``flow_s`` too, which the recurrence does not need where it follows the flows.
 
     Raises:
         TypeError: An array has items of another type than its description says.
@@ -138,7 +139,7 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
     )
     LIBRARY.call("structural_check_share", *given)
     for part in parts(count, messages):
-        LIBRARY.call("structural_share", *given, part.start, part.stop)
+        LIBRARY.call("structural_share", *given, part.start, part.stop, int(times))
     return shares
 
 

@@ -168,6 +168,30 @@ def test_cohorts_and_single_processes_have_the_same_times_with_variables_per_pro
     )  # fmt: skip
 
 
+def test_efficiencies_by_processor_are_those_of_each_process(tmp_path):
+    # Four cores each: 3 processes on the E5-1620 (3.6 GHz x 8) at 0.5, or on the i7-2600K (3.4 GHz x 8) at 0.1.
+    (tmp_path / "two.toml").write_text(
+        '[lan]\nnetwork = "gigabit-ethernet"\n'
+        '[[lan.node]]\nname = "a"\ncpu = "xeon-e5-1620"\nslots = { "*" = 2 }\n'
+        '[[lan.node]]\nname = "b"\ncpu = "core-i7-2600k"\n'
+    )
+    system = system_named(str(tmp_path / "two.toml"))
+    speeds = {group.unit.processor: group.unit.speed_flops for group in system.groups}
+    text = "[labels.p]\ncount = {}\nefficiency = {{ xeon-e5-1620 = 0.5, core-i7-2600k = 0.1 }}\n"
+    few = described(tmp_path, text.format(2) + "program = [{ compute = 1e9 }]")
+    setting = Setting(few, system)
+    assert operations(setting.application) == [[2e9], [2e9]]
+    more = Setting(setting.application.changed(counts={"p": 4}), system)
+    assert sorted(operations(more.application)) == [[2e9], [2e9], [1e10], [1e10]]
+    for model in ("hardware", "simgrid"):
+        time_s = evaluate(more.application, more.machine(model)).time_s
+        assert time_s == pytest.approx(1e10 / speeds["core-i7-2600k"])
+    with pytest.raises(UserError, match="efficiencies by processor without a system"):
+        operations(few)
+    with pytest.raises(UserError, match=r"label p, efficiency: no value for processor 'core-i7-2600k'"):
+        Setting(described(tmp_path, text.format(4).replace("i7-2600k", "i7") + "program = []"), system)
+
+
 HEAD = "[labels.p]\ncount = 2\nprogram = "
 GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
 

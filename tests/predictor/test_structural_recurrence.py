@@ -93,14 +93,31 @@ def test_flows_that_are_alike_share_a_link_equally():
     assert time_of(steps, 8, nodes=4, wan_Bps=200) == FAR_S + 4 * 300 / 200
 
 
-def test_flows_of_an_exchange_at_once_share_a_link_only_while_they_meet():
+@pytest.mark.parametrize("at_once", [True, False])
+def test_flows_share_a_link_only_while_they_meet(at_once):
     # 300 bytes from ranks 0 and 1, which comes 2 s later, over a link of 100 bytes/s.  The first moves 200 bytes alone,
     # then both have half of the link for 2 s, and the second has 200 bytes left.
     late = Compute(np.array([0.0, 2.0, 0.0, 0.0]))
-    steps = [late, Exchange.of([(0, 2, 300), (1, 3, 300)], at_once=True)]
+    steps = [late, Exchange.of([(0, 2, 300), (1, 3, 300)], at_once=at_once)]
     assert time_of(steps, 4, wan_Bps=100) == pytest.approx(FAR_S + 2 + 2 + 2)
     # Without the network, both are taken to begin together: 6 s for 600 bytes, after the later one begins.
     assert time_of(steps, 4, wan_Bps=100, flows=False) == pytest.approx(2 + FAR_S + 6)
+
+
+@pytest.mark.parametrize(
+    ("mode", "other_bytes", "time_s"),
+    [
+        # All three share the link of 100 bytes/s from 5 s on: 900 bytes.
+        (BUFFERED, 300, FAR_S + 9),
+        # The first two have half of it each, until 11 s; the last one then goes alone.
+        (SYNCHRONOUS, 300, FAR_S + 6 + FAR_S + 3),
+        # The other rank's 100 bytes end after 2 s, and the first message, with 200 bytes left, after 2 s more.
+        (SYNCHRONOUS, 100, FAR_S + 4 + FAR_S + 3),
+    ],
+)
+def test_a_flow_whose_sender_waits_for_an_earlier_one_begins_when_that_has_arrived(mode, other_bytes, time_s):
+    steps = [Exchange.of([(0, 2, 300), (0, 3, 300), (1, 3, other_bytes)])]
+    assert time_of(steps, 4, mode=mode, wan_Bps=100) == pytest.approx(time_s)
 
 
 def test_flows_get_their_fair_shares_of_several_links():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -24,6 +25,8 @@ from predictor.defaults.choice import PredictorsOf
 from predictor.evidence.broker import Broker
 from predictor.hcf import Probe, read_probe
 from validation.comparison.truth import MeasuredTimes
+
+_AHEAD = 16  # most targets whose answers wait for their truths; answers may hold large recordings
 
 
 @dataclass(frozen=True)
@@ -130,18 +133,72 @@ def validate(
     if settings.machine is None:  # on a machine one run waits for the other, and no simulation may disturb it
         runner.start(_needed_runs(targets, models, settings, measured))
     broker = Broker.of(settings, targets, runner)
+    most = 0 if settings.machine is not None else _AHEAD
+    waiting: deque[_Answered] = deque()
     for target in targets:
-        try:
-            asked, spec = _asked(models, target), settings.spec(target)
-            answers, truth = _answers_and_truth(target, asked, broker, spec, runner, measured)
-        except (UserError, SimulationError) as err:
-            yield Failure(target, err)
-            continue
-        for answer in answers:
-            result = compare(answer, truth, mapping=mapping)
-            if witness is not None:
-                witness(answer, truth, result)
-            yield result
+        waiting.append(_answered(target, models, settings, broker, measured))
+        while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
+            yield from _compared(waiting.popleft(), runner, mapping, witness)
+    for answered in waiting:
+        yield from _compared(answered, runner, mapping, witness)
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """The answers for a target, whose truth may not be there yet."""
+
+    target: Target
+    answers: Sequence[Answer]
+    truth: RunRecord | RunSpec | UserError | SimulationError  # known, or to be simulated, or why there is none
+
+    def has_truth(self, runner: Runner) -> bool:
+        """Return whether the truth is there, or will not come."""
+        return not isinstance(self.truth, RunSpec) or runner.has(self.truth)
+
+
+def _answered(
+    target: Target,
+    models: Sequence[Predictor] | PredictorsOf,
+    settings: Settings,
+    broker: Broker,
+    measured: MeasuredTimes | None,
+) -> _Answered:
+    """Return every model's answer for the target."""
+    answers: list[Answer] = []
+    try:
+        spec = settings.spec(target)
+        truth = spec if measured is None else measured.record(spec) or spec
+        for model in _asked(models, target):
+            with doing(f"{model.name} predicts {target}"):
+                answers += answers_or_reasons(model, [target], broker)
+    except (UserError, SimulationError) as err:
+        return _Answered(target, (), err)
+    return _Answered(target, answers, truth)
+
+
+def _compared(
+    answered: _Answered,
+    runner: Runner,
+    mapping: str,
+    witness: Callable[[Answer, RunRecord, Result], None] | None,
+) -> Iterator[Result | Failure]:
+    """Yield the results of a target, after waiting for its truth."""
+    target, truth = answered.target, answered.truth
+    try:
+        if isinstance(truth, UserError | SimulationError):
+            raise truth
+        if isinstance(truth, RunSpec):
+            with doing(f"simulating {target}"):
+                truth = runner.record(truth)
+        _check_time(truth, target)
+    except (UserError, SimulationError) as err:
+        yield Failure(target, err)
+        return
+    for answer in answered.answers:
+        result = compare(answer, truth, mapping=mapping)
+        if witness is not None:
+            witness(answer, truth, result)
+        yield result
 
 
 def _needed_runs(
@@ -154,26 +211,6 @@ def _needed_runs(
     if measured is None:
         return runs(targets, models, settings)
     return runs([target for target in targets if measured.knows(target)], models, settings, simulating=False)
-
-
-def _answers_and_truth(
-    target: Target,
-    models: Sequence[Predictor],
-    broker: Broker,
-    spec: RunSpec,
-    runner: Runner,
-    measured: MeasuredTimes | None,
-) -> tuple[list[Answer], RunRecord]:
-    """Return every model's answer for the target, and the target's truth."""
-    truth = None if measured is None else measured.record(spec)
-    answers = []
-    for model in models:
-        with doing(f"{model.name} predicts {target}"):
-            answers += answers_or_reasons(model, [target], broker)
-    with doing(f"simulating {target}"):
-        truth = truth or runner.record(spec)
-    _check_time(truth, target)
-    return answers, truth
 
 
 def _asked(models: Sequence[Predictor] | PredictorsOf, target: Target) -> Sequence[Predictor]:

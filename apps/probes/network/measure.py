@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class NetworkPlan:
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
     machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
-    @property
+    @cached_property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that take part, in the order of their first experiment."""
         ends = (end for one in self.experiments for e in _messages(one) for end in (e.source, e.destination))
@@ -87,25 +88,30 @@ class NetworkPlan:
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
-        content = "\n".join(self.lines(None if self.machine is None else self.second_ranks))
+        experiments = self._experiments_hash
         if self.machine is not None:
-            return self._identity_on(self.machine, content)
+            return self._identity_on(self.machine, experiments)
         return {
             "platform_hash": self.platform.content_hash,
             "host": list(self.hosts),
-            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "experiments": experiments,
             "options": dict(self.options),
             "program_hash": _hash(_SOURCES),
             "simgrid": simgrid_identity(),
         }
 
-    def _identity_on(self, machine: Machine, content: str) -> dict[str, Any]:
+    @cached_property
+    def _experiments_hash(self) -> str:
+        content = "\n".join(self.lines(None if self.machine is None else self.second_ranks))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def _identity_on(self, machine: Machine, experiments: str) -> dict[str, Any]:
         tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
         return {
             "source": "measurement",
             "machine": machine.content_hash,
             "host": list(self.hosts),
-            "experiments": hashlib.sha256(content.encode()).hexdigest(),
+            "experiments": experiments,
             "repeats": REPEATS,
             "program_hash": _hash(_REAL_SOURCES),
             "tools": [str(one) for one in tools],
@@ -203,7 +209,8 @@ def real_netprobe(machine: Machine) -> Path:
     )  # fmt: skip
 
 
-def _hash(sources: Sequence[Path]) -> str:
+@cache
+def _hash(sources: tuple[Path, ...]) -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, *HEADERS))).hexdigest()
 
 

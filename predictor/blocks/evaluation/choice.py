@@ -63,12 +63,14 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
     single = only_one_by_one(application)
     if evaluator == COHORTS:
         if single is not None:
-            raise UserError("--evaluator cohorts", f"{single}, which differs by process", "Leave it out")
+            where, why = single
+            raise UserError(where, f"{why}, which --evaluator cohorts does not know", "Leave the option out")
         return Choice(COHORTS, "asked for")
     if not isinstance(machine, HardwareMachine):
         if single is not None:
-            problem = f"{single}, which model {machine.name} cannot evaluate"
-            raise UserError(application.where, problem, "Use --model simgrid, or python -m validation.blocks")
+            where, why = single
+            problem = f"{why}, which model {machine.name} cannot evaluate"
+            raise UserError(where, problem, "Use --model simgrid or hardware")
         if evaluator == GRAPH:
             problem = f"model {machine.name} gives the times of whole blocks, which a graph has no use for"
             raise UserError("--evaluator graph", problem, "Use --model simgrid, or --evaluator cohorts")
@@ -80,7 +82,7 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
     return _graph_if_possible(application, asked=evaluator == GRAPH, single=single)
 
 
-def _graph_if_possible(application: Application, *, asked: bool, single: str | None) -> Choice:
+def _graph_if_possible(application: Application, *, asked: bool, single: tuple[str, str] | None) -> Choice:
     """Return the graph, or cohorts where it would be too large; an error is raised if it was ``asked`` for.
 
     Cohorts are no choice either if ``single`` names a step that they do not represent.
@@ -101,7 +103,8 @@ def _graph_if_possible(application: Application, *, asked: bool, single: str | N
         raise UserError("--evaluator graph", problem, "Leave it out, or take fewer processes or turns")
     if single is not None:
         remedy = "Take fewer processes or turns, or simulate it: python -m validation.blocks"
-        raise UserError(application.where, f"{single}, but {problem}", remedy)
+        where, why = single
+        raise UserError(where, f"{why}, so that it needs a graph, but {problem}", remedy)
     return Choice(COHORTS, f"no graph: {problem}", caution=_CAUTION)
 
 

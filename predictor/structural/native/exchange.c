@@ -29,15 +29,19 @@ static double held_s(Ranks *ranks, int64_t m, double begin)
   return held;
 }
 
-/* Returns when a message begins to use the links. */
-static double begins(Ranks *ranks, int64_t m)
+/* Returns when a message begins to use the links, whose sender comes to it at the time `sent`. */
+static double begins(Ranks *ranks, int64_t m, double sent)
 {
   const Schedule *schedule = ranks->schedule;
-  int32_t s = schedule->source[m], d = schedule->destination[m];
   int mode = ranks->protocol[schedule->size[m]];
-  double sent = mode == EAGER ? ranks->now[s] : larger(ranks->now[s], ranks->posted[d]);
-  double begin = sent + ranks->shares.latency_s[m];
+  double posted = mode == EAGER ? sent : larger(sent, ranks->posted[schedule->destination[m]]);
+  double begin = posted + ranks->shares.latency_s[m];
   return begin + held_s(ranks, m, begin);
+}
+
+static double begins_after(void *ranks, int64_t m, double sent)
+{
+  return begins(ranks, m, sent);
 }
 
 /* The message arrives at its receiver, and its sender goes on, if it has waited. */
@@ -53,16 +57,25 @@ static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
   ranks->arrived[d] = larger(ranks->arrived[d], end);
 }
 
-/* Sends messages that all begin at once: their ends do not change the beginnings of others. */
 static void send_as_flows(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
   int64_t first = schedule->first[exchange], end = schedule->first[exchange + 1];
+  bool at_once = schedule->at_once[exchange];
+  for (int64_t r = 0; r < schedule->ranks; r++)
+    ranks->waits[r] = -1;
+  for (int64_t m = first; m < end; m++) {
+    Flow *flow = &ranks->fluid->flow[m - first];
+    int32_t s = schedule->source[m];
+    flow->after = ranks->waits[s];
+    if (flow->after < 0)
+      flow->begin = begins(ranks, m, ranks->now[s]);
+    if (!at_once && ranks->protocol[schedule->size[m]] == SYNCHRONOUS)
+      ranks->waits[s] = (int32_t)(m - first);
+  }
+  fluid_run(ranks->fluid, schedule, exchange, begins_after, ranks);
   for (int64_t m = first; m < end; m++)
-    ranks->fluid->flow[m - first].begin = begins(ranks, m);
-  fluid_run(ranks->fluid, schedule, exchange);
-  for (int64_t m = first; m < end; m++)
-    arrive(ranks, m, true, ranks->fluid->flow[m - first].end);
+    arrive(ranks, m, at_once, ranks->fluid->flow[m - first].end);
 }
 
 static void load_links(Ranks *ranks, int64_t exchange)
@@ -85,11 +98,13 @@ void exchange_run(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
   post_receives(ranks);
-  if (ranks->fluid && schedule->at_once[exchange])
+  if (ranks->fluid)
     send_as_flows(ranks, exchange);
   else
-    for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++)
-      arrive(ranks, m, schedule->at_once[exchange], begins(ranks, m) + ranks->shares.flow_s[m]);
+    for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++) {
+      double begin = begins(ranks, m, ranks->now[schedule->source[m]]);
+      arrive(ranks, m, schedule->at_once[exchange], begin + ranks->shares.flow_s[m]);
+    }
   if (schedule->meanwhile[exchange] >= 0)
     for (int64_t r = 0, at = schedule->meanwhile[exchange] * schedule->ranks; r < schedule->ranks; r++)
       ranks->now[r] += schedule->flops[at + r] * ranks->s_per_flop[r];

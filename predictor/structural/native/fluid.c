@@ -9,6 +9,13 @@
 #define STEPS 100
 #define SLACK (1 + 1e-9) /* of comparisons between a flow's bound and a link's share */
 
+/* The exchange of the flows, and when those begin that come after others. */
+typedef struct {
+  int64_t first; /* message */
+  Beginning beginning;
+  void *data;
+} Exchanged;
+
 static void *zeros(int64_t count, size_t size)
 {
   return calloc((size_t)count + 1, size); /* never of size 0 */
@@ -198,8 +205,56 @@ static int earlier(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* Puts a flow that uses pipes into the order. */
+static void insert(Fluid *fluid, int32_t number)
+{
+  int64_t at = fluid->end++;
+  double time = fluid->flow[number].begin;
+  for (; at > fluid->next && fluid->order[at - 1].time > time; at--)
+    fluid->order[at] = fluid->order[at - 1];
+  fluid->order[at] = (Begin){time, number};
+}
+
+/* Notes the end that a flow has on idle links, which is its end if it uses no pipe. */
+static void start(Flow *flow)
+{
+  flow->end = flow->begin + flow->left / flow->bound;
+  flow->rate = 0.0;
+  flow->ended = flow->links == 0 || flow->left <= 0.0;
+}
+
+/* Starts the flows after one that has ended.  Only the last of those after a flow may have others after it. */
+static void follow(Fluid *fluid, const Exchanged *exchanged, const Flow *ended)
+{
+  for (int32_t number = ended->follower; number >= 0;) {
+    Flow *flow = &fluid->flow[number];
+    flow->begin = exchanged->beginning(exchanged->data, exchanged->first + number, fluid->flow[flow->after].end);
+    start(flow);
+    if (!flow->ended)
+      insert(fluid, number);
+    number = flow->sibling >= 0 || !flow->ended ? flow->sibling : flow->follower;
+  }
+}
+
+/* Starts the flows whose beginnings do not depend on flows that use pipes. */
+static void start_first(Fluid *fluid, const Exchanged *exchanged, int64_t messages)
+{
+  fluid->next = fluid->end = 0;
+  for (int64_t i = 0; i < messages; i++) {
+    Flow *flow = &fluid->flow[i];
+    if (flow->after >= 0 && !fluid->flow[flow->after].ended)
+      continue;
+    if (flow->after >= 0)
+      flow->begin = exchanged->beginning(exchanged->data, exchanged->first + i, fluid->flow[flow->after].end);
+    start(flow);
+    if (!flow->ended)
+      fluid->order[fluid->end++] = (Begin){flow->begin, (int32_t)i};
+  }
+  qsort(fluid->order, (size_t)fluid->end, sizeof *fluid->order, earlier);
+}
+
 /* Moves the flows on their way; returns the time that has passed. */
-static double advance(Fluid *fluid, double now, double least_s, double until)
+static double advance(Fluid *fluid, const Exchanged *exchanged, double now, double least_s, double until)
 {
   double passes_s = INFINITY;
   for (int64_t i = 0; i < fluid->actives; i++) {
@@ -213,36 +268,50 @@ static double advance(Fluid *fluid, double now, double least_s, double until)
     Flow *flow = &fluid->flow[number];
     flow->end = now + flow->left / flow->rate;
     flow->left -= flow->rate * passes_s;
-    if (flow->end > now + passes_s)
+    if (flow->end > now + passes_s) {
       fluid->active[left++] = number;
-    else
-      flow->rate = 0.0; /* known: it asks for nothing more */
+      continue;
+    }
+    flow->rate = 0.0; /* known: it asks for nothing more */
+    flow->ended = true;
+    follow(fluid, exchanged, flow);
   }
   fluid->actives = left;
   return passes_s;
 }
 
-void fluid_run(Fluid *fluid, const Schedule *schedule, int64_t exchange)
+/* Links every flow to those after it. */
+static void link_followers(Fluid *fluid, int64_t messages)
 {
-  int64_t first = schedule->first[exchange], messages = schedule->first[exchange + 1] - first, count = 0, next = 0;
+  for (int64_t i = 0; i < messages; i++)
+    fluid->flow[i].follower = fluid->flow[i].sibling = -1;
+  for (int64_t i = messages - 1; i >= 0; i--) {
+    Flow *flow = &fluid->flow[i];
+    flow->ended = false;
+    if (flow->after >= 0) {
+      flow->sibling = fluid->flow[flow->after].follower;
+      fluid->flow[flow->after].follower = (int32_t)i;
+    }
+  }
+}
+
+void fluid_run(Fluid *fluid, const Schedule *schedule, int64_t exchange, Beginning beginning, void *data)
+{
+  int64_t first = schedule->first[exchange], messages = schedule->first[exchange + 1] - first;
+  Exchanged exchanged = {first, beginning, data};
   read_flows(fluid, schedule, first, messages);
   number_pipes(fluid);
   double step_s = fill_pipes(fluid, messages) / STEPS, now = 0.0;
-  for (int64_t i = 0; i < messages; i++) {
-    Flow *flow = &fluid->flow[i];
-    flow->end = flow->begin + flow->left / flow->bound;
-    flow->rate = 0.0;
-    if (flow->links > 0 && flow->left > 0.0)
-      fluid->order[count++] = (Begin){flow->begin, (int32_t)i};
-  }
-  qsort(fluid->order, (size_t)count, sizeof *fluid->order, earlier);
+  link_followers(fluid, messages);
+  start_first(fluid, &exchanged, messages);
   fluid->actives = 0;
-  while (next < count || fluid->actives > 0) {
+  while (fluid->next < fluid->end || fluid->actives > 0) {
     if (fluid->actives == 0)
-      now = fluid->order[next].time;
-    while (next < count && fluid->order[next].time <= now + step_s / 2)
-      fluid->active[fluid->actives++] = fluid->order[next++].flow;
+      now = fluid->order[fluid->next].time;
+    while (fluid->next < fluid->end && fluid->order[fluid->next].time <= now + step_s / 2)
+      fluid->active[fluid->actives++] = fluid->order[fluid->next++].flow;
     find_rates(fluid);
-    now += advance(fluid, now, step_s, next < count ? fluid->order[next].time : INFINITY);
+    double until = fluid->next < fluid->end ? fluid->order[fluid->next].time : INFINITY;
+    now += advance(fluid, &exchanged, now, step_s, until);
   }
 }

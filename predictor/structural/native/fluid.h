@@ -1,12 +1,14 @@
-/* The messages of an exchange that are all sent at once, as flows: their rates follow from which of them are on their way
- * at the time. */
+/* The messages of an exchange as flows: their rates follow from which of them are on their way at the time. */
 #ifndef PREDICTOR_STRUCTURAL_FLUID_H
 #define PREDICTOR_STRUCTURAL_FLUID_H
 
 #include "way.h"
 
 typedef struct {
-  double begin, end; /* s: when it begins to use the links, which the caller sets, and when it has arrived */
+  double begin, end; /* s: when it begins to use the links, and when it has arrived */
+  int32_t after; /* an earlier flow for whose end its sender waits; -1: none, and the caller sets `begin` */
+  int32_t follower, sibling; /* the first flow after this one, and the next after the same flow; -1: none */
+  bool ended;
   double left, rate; /* bytes, bytes/s; a rate below 0 is not known yet */
   double bound, penalty;
   int links; /* tight links on its way */
@@ -30,7 +32,8 @@ typedef struct {
   const Paths *paths;
   const int32_t *host; /* by rank */
   Flow *flow;          /* by message of the exchange */
-  Begin *order;        /* of the flows that use pipes, in the order of time */
+  Begin *order;        /* of the flows that use pipes, in the order of time; `next` to before `end` have not begun */
+  int64_t next, end;
   int32_t *active;     /* those on their way */
   int64_t actives;
   Pipe *pipe;
@@ -46,7 +49,10 @@ int fluid_open(Fluid *fluid, const Paths *paths, int64_t messages);
 
 void fluid_close(Fluid *fluid);
 
-/* Finds the ends of an exchange's flows from their beginnings. */
-void fluid_run(Fluid *fluid, const Schedule *schedule, int64_t exchange);
+/* Returns when a message begins to use the links, whose sender comes to it at the time `sent`. */
+typedef double (*Beginning)(void *data, int64_t message, double sent);
+
+/* Finds the ends of an exchange's flows, and the beginnings of those that come after others, in their order. */
+void fluid_run(Fluid *fluid, const Schedule *schedule, int64_t exchange, Beginning beginning, void *data);
 
 #endif

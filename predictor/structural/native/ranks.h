@@ -17,6 +17,7 @@ typedef struct {
   double *first;   /* time at which it ends its first plane, and its last one */
   double *last;
   double *start; /* time at which the program begins */
+  int32_t *waits; /* the latest message of an exchange for which it waits before it sends the next one; -1: none */
   /* By link. */
   double *free;    /* time at which the load so far is through */
   double *comes;   /* time at which the first message of an exchange comes */

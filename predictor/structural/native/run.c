@@ -21,6 +21,7 @@ static void close_ranks(Ranks *ranks)
   free(ranks->now);
   free(ranks->free);
   free(ranks->others);
+  free(ranks->waits);
 }
 
 /* Makes room for the ranks and links of one placement.  Returns DONE or NO_MEMORY. */
@@ -31,7 +32,8 @@ static int open_ranks(Ranks *ranks, const Schedule *schedule, const Shares *shar
   ranks->now = by_rank;
   ranks->free = by_link;
   ranks->others = array(shares->links, sizeof *ranks->others);
-  if (!by_rank || !by_link || !ranks->others) {
+  ranks->waits = array(schedule->ranks, sizeof *ranks->waits);
+  if (!by_rank || !by_link || !ranks->others || !ranks->waits) {
     close_ranks(ranks);
     return NO_MEMORY;
   }
@@ -118,12 +120,12 @@ static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_
   *time_s = latest(ranks, ranks->start);
 }
 
-/* Returns the most messages of an exchange that is evaluated as flows; 0: there is none. */
+/* Returns the most messages of an exchange; 0: there is none. */
 static int64_t most_flows(const Schedule *schedule)
 {
   int64_t most = 0;
   for (int64_t e = 0; e < schedule->exchanges; e++)
-    if (schedule->at_once[e] && schedule->first[e + 1] - schedule->first[e] > most)
+    if (schedule->first[e + 1] - schedule->first[e] > most)
       most = schedule->first[e + 1] - schedule->first[e];
   return most;
 }

@@ -76,12 +76,12 @@ static void write_shares(const Placed *placed, int64_t exchange, Work *work)
     }
 }
 
-static void share_placement(const Placed *placed, Work *work)
+static void share_placement(const Placed *placed, Work *work, bool times)
 {
   for (int64_t e = 0; e < placed->schedule->exchanges; e++) {
     read_messages(placed, e, work);
     tight_find(work, placed->paths->capacity_Bps);
-    if (work->tights > 0)
+    if (times && work->tights > 0)
       tight_press(work, placed->paths->capacity_Bps);
     write_shares(placed, e, work);
   }
@@ -90,7 +90,7 @@ static void share_placement(const Placed *placed, Work *work)
 }
 
 int structural_share(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
-                     int64_t first, int64_t end)
+                     int64_t first, int64_t end, int64_t times)
 {
   Work work;
   if (work_open(&work, schedule, paths) != DONE)
@@ -98,7 +98,7 @@ int structural_share(const Schedule *schedule, const Paths *paths, const Placeme
   for (int64_t i = first; i < end; i++) {
     const int32_t *host = &placements->host[i * placements->ranks];
     Placed placed = {schedule, paths, host, placements->protocol, shares_of(shares, i)};
-    share_placement(&placed, &work);
+    share_placement(&placed, &work, times != 0);
   }
   work_close(&work);
   return DONE;

@@ -81,13 +81,14 @@ int structural_check_share(const Schedule *schedule, const Paths *paths, const P
                            const Shares *shares);
 int structural_check_run(const Schedule *schedule, const Shares *shares, const Runs *runs);
 
-/* Finds the effects of sharing on the messages of placements `first` to before `end`.  Returns DONE or NO_MEMORY. */
+/* Finds the effects of sharing on the messages of placements `first` to before `end`; that on flow_s only if `times` is
+ * not 0.  Returns DONE or NO_MEMORY. */
 int structural_share(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
-                     int64_t first, int64_t end);
+                     int64_t first, int64_t end, int64_t times);
 
-/* Finds the times of a program of so many iterations for placements `first` to before `end`.  Exchanges whose messages are
- * all sent at once are evaluated as flows, if the network is given, which has been checked for the shares; else it is NULL,
- * as are the placements.  Returns DONE or NO_MEMORY. */
+/* Finds the times of a program of so many iterations for placements `first` to before `end`.  The messages of
+ * an exchange are flows, if the network is given, which has been checked for the shares; else it is NULL, as are the
+ * placements.  Returns DONE or NO_MEMORY. */
 int structural_run(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                    const Runs *runs, int64_t iterations, int64_t first, int64_t end);
 
