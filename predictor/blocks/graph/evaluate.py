@@ -29,7 +29,7 @@ from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
 
 MOST_PROCESSES = 16_384  # as in a simulation
-_KEY_BITS, _TAG_BITS = 24, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
+_KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
 
 
 class Wired(Protocol):
