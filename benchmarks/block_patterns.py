@@ -1,10 +1,12 @@
 """Compare evaluations of applications in blocks with their simulation, where messages meet on links.
 
 Prints a Markdown table: the application, the system, the errors of time and energy, and the machine times of both.
-``--evaluator`` is that of ``predictor.blocks run``; ``--only TEXT`` keeps the rows whose name holds the text.
+``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``predictor.blocks run``;
+``--only TEXT`` keeps the rows whose name holds the text.
 """
 
 import argparse
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from predictor.blocks.application import (
     Send,
     Wait,
 )
+from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare
 
@@ -117,9 +120,9 @@ def overlapped(extent, size_bytes, turns=100):
     return application(f"overlap in a ring of {extent}, {size_bytes} bytes", extent, (Repeat(turns, steps),))
 
 
-def farm(workers, tasks, size_bytes=20_000):
+def farm(workers, tasks, size_bytes=20_000, operations=1e6):
     """Return a master that serves whichever worker asks first."""
-    work = Compute("1e6 * (1 + (7 * index + 3 * turn) % 5)")
+    work = Compute(f"{operations} * (1 + (7 * index + 3 * turn) % 5)")
     return Application(
         f"any source, {workers} workers, {tasks} tasks each",
         (
@@ -155,6 +158,7 @@ def cases() -> Iterator[tuple[Application, str, str]]:
         transposes(16, 20_000),
         rooted(12),
         side_by_side(2, 4),
+        side_by_side(3, 3),
         overlapped(16, 100_000),
         farm(15, 10),
     ]
@@ -178,12 +182,39 @@ def cases() -> Iterator[tuple[Application, str, str]]:
     yield from ((one, "galera+", "fastest") for one in large)
 
 
+def print_costs():
+    """Print the processor time of evaluations whose simulations would take minutes."""
+    print("| application | system | processes per node | processor time | turns evaluated |")
+    print("|---|---|---:|---:|---|")
+    for app, name, policy in (
+        (stencil((16, 16), 8000, turns=1000), "merpsys", "fastest"),
+        (stencil((16, 16), 8000, turns=1000), "merpsys", "round-robin"),
+        (stencil((16, 16), 8000, turns=1000, buffered=True), "cluster", "round-robin"),
+        (stencil((64, 64), 8000, turns=1000), "merpsys", "round-robin"),
+        (conjugate_gradients(256, turns=1000), "merpsys", "fastest"),
+        (wavefront(16, 16, turns=10), "merpsys", "fastest"),
+        (transposes(256, 2000), "merpsys", "fastest"),
+        (farm(255, 20), "merpsys", "fastest"),
+        (farm(15, 200, 500, 1e8), "merpsys", "fastest"),
+    ):
+        setting = Setting(app, system_named(SYSTEMS[name]), policy)
+        most = max(load.threads for load in setting.schedule.loads())
+        begun_s = time.process_time()
+        found = evaluate(app, setting.machine())
+        took_s = time.process_time() - begun_s
+        print(f"| {app.name} | {name} | {most} | {took_s:.2f} s | {found.evaluated} |", flush=True)
+
+
 def main():
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--evaluator")
     parser.add_argument("--only", default="")
+    parser.add_argument("--costs", action="store_true", help="only the processor times of long runs, not simulated")
     args = parser.parse_args()
+    if args.costs:
+        print_costs()
+        return
     print("| application | system | processes per node | evaluated | simulated | error | of energy | costs |")
     print("|---|---|---|---:|---:|---:|---:|---:|")
     errors, energies = [], []

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
-from platforms.wording import number_of
 from predictor.blocks.application import (
     Application,
     Collective,
@@ -96,7 +95,7 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
             stream = expand(application) if asked else expand(application, most=MOST_INSTRUCTIONS)
             events = number_of_events(stream)
             if asked or events <= MOST_EVENTS:
-                return Choice(GRAPH, f"about {number_of(events, 'event')}", stream)
+                return Choice(GRAPH, "messages may meet", stream)
             problem = f"about {events} events are more than {MOST_EVENTS}"
         except TooManyInstructions as err:
             problem = f"{err.where}: {err.problem}"

@@ -146,7 +146,9 @@ def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Do
         for label, own in ((label, run.ended_s[labels == label]) for label in dict.fromkeys(stream.labels))
     }
     compute_s = {g: machine.compute_s(g, run.operations_of(stream, g)) for g in machine.groups if g.count}
-    turns = f", {run.evaluated} of {run.turns} turns" if run.turns > run.evaluated else ""
+    turns = ""
+    if run.turns:
+        turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
     return _Done(ends_s, compute_s, turns)
 
 
