@@ -34,12 +34,14 @@ def check_constants(application: Application) -> None:
     for label in application.labels:
         if counts[label.name]:
             where = f"{application.where}, label {label.name}, step "
-            _Constants(application, numbers, counts).check(None, label.program, where)
+            _Constants(application, label.name, numbers, counts).check(None, label.program, where)
 
 
 class _Constants:
-    def __init__(self, application: Application, numbers: Mapping[str, float], counts: Mapping[str, int]):
-        self._application, self._numbers, self._counts = application, numbers, counts
+    """Checks the program of a label."""
+
+    def __init__(self, application: Application, label: str, numbers: Mapping[str, float], counts: Mapping[str, int]):
+        self._application, self._label, self._numbers, self._counts = application, label, numbers, counts
 
     def check(self, owner: Step | None, steps: Sequence[Step], where: str) -> None:
         """Check the steps inside ``owner``, whose place is ``where``."""
@@ -70,10 +72,9 @@ class _Constants:
         elif hasattr(step, "bytes"):
             self._not_negative(step.bytes, where, "bytes")
         if isinstance(step, Send | Receive):
-            text = f", expression {Expression.of(step.at or 0).text!r}"
-            self._has(step.at, step.to if isinstance(step, Send) else step.sender, where, text)
+            self._check_partner(step.at, step.to if isinstance(step, Send) else step.sender, where)
         elif isinstance(step, Rooted) and step.split is None:
-            self._has(step.at, step.root_label(self._application), where, "")
+            self._check_root(step.at, step.root_label(self._application), where)
 
     def _not_negative(self, number: Number, where: str, what: str) -> None:
         value = self._value(number, where)
@@ -81,9 +82,17 @@ class _Constants:
             text = Expression.of(number).text
             raise UserError(f"{where}, expression {text!r}", "below 0", f"Give 0 or more {what}")
 
-    def _has(self, at: Number | None, label: str, where: str, text: str) -> None:
-        """Check that a label has a process of this number."""
+    def _check_partner(self, at: Number | None, label: str, where: str) -> None:
         value = self._value(at, where)
-        if value is not None and (value != int(value) or not 0 <= value < self._counts[label]):
-            problem = f"no process {value:g} of {label}, which has {self._counts[label]}"
-            raise UserError(f"{where}{text}", problem, "Count from 0")
+        if at is not None and value is not None and not self._has(label, value):
+            problem = f"process 0 of {self._label} names process {value:g} of {label}, which has {self._counts[label]}"
+            text = Expression.of(at).text
+            raise UserError(f"{where}, expression {text!r}", problem, "Count from 0, and name another process")
+
+    def _check_root(self, at: Number, label: str, where: str) -> None:
+        value = self._value(at, where)
+        if value is not None and not self._has(label, value):
+            raise UserError(where, f"no process {value:g} of {label}, which has {self._counts[label]}", "Count from 0")
+
+    def _has(self, label: str, number: float) -> bool:
+        return number == int(number) and 0 <= number < self._counts[label]

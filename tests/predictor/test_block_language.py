@@ -238,8 +238,8 @@ def test_mistakes_are_refused_with_their_place_when_the_file_is_read(tmp_path, t
     ("program", "words"),
     [
         ("[{ compute = 1 }, { compute = 'n - 1' }]", "step 2, expression 'n - 1': below 0"),
-        ("[{ send_to = 'p', at = 2, bytes = 1 }]", "step 1, expression '2': no process 2 of p, which has 2"),
-        ("[{ receive_from = 'p', at = 0.5 }]", "no process 0.5 of p"),
+        ("[{ send_to = 'p', at = 2, bytes = 1 }]", "expression '2': process 0 of p names process 2 of p, which has 2"),
+        ("[{ receive_from = 'p', at = 0.5 }]", "process 0 of p names process 0.5 of p"),
         ("[{ allreduce = -8 }]", "step 1, expression '-8': below 0"),
         ("[{ broadcast = 1, at = 3 }]", "no process 3 of p"),
         ("[{ repeat = 2, do = [{ compute = '1 / n' }] }]", "step 1.1, expression '1 / n': division by zero (n = 0)"),
