@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 HEADER = b'<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Shares of its speed that a host has over time."""
+
+    host: str
+    dates: tuple[tuple[float, float], ...]  # moment, s, and share from then on; the first moment is 0
+    period_s: float | None  # after which they repeat, later than the last moment; None: they do not
 
 
 def root_element(options: Mapping[str, str], provenance: Sequence[str]) -> _Element:
@@ -36,7 +46,7 @@ def written_root(root: _Element) -> bytes:
     return HEADER + etree.tostring(root, pretty_print=True)
 
 
-def platform_xml(grid: Grid) -> bytes:
+def platform_xml(grid: Grid, profiles: Sequence[Profile] = ()) -> bytes:
     """Return the platform file of a grid, for SimGrid 3.32 to 4.1.
 
     Grids that differ only in their name give equal bytes.
@@ -71,7 +81,20 @@ def platform_xml(grid: Grid) -> bytes:
         for link, forward in grid.wan_route(first, second):
             direction = {"direction": "UP" if forward else "DOWN"} if link.duplex else {}
             etree.SubElement(route, "link_ctn", {"id": link.name, **direction})
+    for profile in profiles:
+        _add_profile(zone, profile)
     return HEADER + etree.tostring(root, pretty_print=True)
+
+
+def _add_profile(zone: _Element, profile: Profile) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    name = f"availability_{profile.host}"
+    period = "-1" if profile.period_s is None else number_text(profile.period_s)  # -1: SimGrid does not repeat it
+    trace = etree.SubElement(zone, "trace", {"id": name, "periodicity": period})
+    trace.text = "\n".join(f"{number_text(at_s)} {number_text(share)}" for at_s, share in profile.dates)
+    etree.SubElement(zone, "trace_connect", {"kind": "SPEED", "trace": name, "element": profile.host})
 
 
 def _cluster_attributes(cluster: GridCluster) -> dict[str, str]:

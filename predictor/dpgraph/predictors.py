@@ -10,7 +10,7 @@ links.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
-from platforms.model.platform import Platform
+from platforms.model.platform import Platform, Route
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.evidence.targets import one_per_platform
@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.program import Sections
 
 RECORDED_ITERATIONS = 3  # where all are alike
+RoutesOf = Callable[[Sequence[tuple[str, str]]], Sequence[Route]]
 
 
 def iterations_to_record(target: Target) -> int:
@@ -85,8 +86,8 @@ class GraphModel:
 
         program = self.programs[target.problem, target.nranks]
         around = self.surroundings[target.platform.content_hash]
-        sections = _sections(program.recording)
-        network = self._network(target, around, sections)
+        sections = self.sections(target)
+        network = self.network(target)
         hosts = [target.platform.host(host) for host in target.placement]
         slower = slowdown or {}
         s_per_flop = [slower.get(target.platform.cluster_of(host.name).name, 1.0) / host.speed_flops for host in hosts]
@@ -113,16 +114,36 @@ class GraphModel:
             span_s=made.span_s,
         )
 
-    def _network(self, target: Target, around: _Surroundings, sections: Sections) -> NetworkModel:
+    def sections(self, target: Target) -> Sections:
+        """Return the recorded iterations of a target's program."""
+        return _sections(self.programs[target.problem, target.nranks].recording)
+
+    def measures(self, target: Target) -> bool:
+        """Return whether the target's network was measured; else it is read from the platform file."""
+        return self.surroundings[target.platform.content_hash].options is None
+
+    def network(self, target: Target, routes: RoutesOf | None = None) -> NetworkModel:
+        """Return the network between the target's hosts.
+
+        Args:
+            target: The target.
+            routes: Gives the routes of pairs of hosts, where the network is read; None: those of the platform file.
+
+        Raises:
+            OutOfRange: As ``predict``.
+        """
+        around = self.surroundings[target.platform.content_hash]
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
         # Imported here for a quick start: they are slow to import.
         from platforms.read.routes import routes_between
         from predictor.dpgraph.known import known_network
 
-        pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
-        pairs |= {pair[::-1] for pair in pairs}
-        return known_network(routes_between(target.platform, sorted(pairs)), around.options)
+        pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
+        asked = sorted(pairs | {pair[::-1] for pair in pairs})
+        return known_network(
+            routes_between(target.platform, asked) if routes is None else routes(asked), around.options
+        )
 
 
 def _flags(

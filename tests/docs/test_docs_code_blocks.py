@@ -134,6 +134,7 @@ def test_a_command_with_a_wrong_option_or_file_would_be_found():
 def toml_readers():
     """Return the reader of a TOML file by a key that the file has; the first key found decides."""
     from apps.machines.machine_file import read_machine
+    from platforms.background.statement import asked_background
     from platforms.grids.scenario import read_grid
     from platforms.system.database import read_hardware
     from platforms.system.description import read_system
@@ -147,8 +148,9 @@ def toml_readers():
         "budget": read_request,
         "launcher": read_machine,
         "studies": read_allocation_campaign,
-        "clusters": read_grid,
         "core_gflops": read_cluster,
+        "nodes": asked_background,
+        "clusters": read_grid,
         "labels": read_application,
         "cpus": lambda file: read_hardware([file]),
         "lan": read_system,

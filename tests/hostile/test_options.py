@@ -54,6 +54,8 @@ COMMANDS = {
     ("validation.regimes.cli", ""): "--no-store",
     ("validation.reliability.cli", ""): FAILURES,
     ("predictor.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
+    ("predictor.shared.cli", ""): "--app ep --class S --scenario grid4x2 --background clusters --no-store",
+    ("validation.shared.cli", ""): "--app ep --class S --scenario grid4x2 --background clusters --no-store",
     ("validation.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
     ("validation.run", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.same", ""): "one other",

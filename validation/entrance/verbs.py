@@ -50,6 +50,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": Verb("predict run times without running the targets", "predictor.predict"),
+        "shared": Verb(
+            "predict how run times vary on a grid with background load", "predictor.shared.cli",
+            twin="validation.shared.cli", twin_help="simulate runs under drawn load, and judge the predictions",
+        ),
         "campaign": Verb("run for a product of platforms, networks, problems and mappings", "validation.campaign"),
         "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
         "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),

@@ -1,0 +1,240 @@
+"""Predict the distribution of a run time on a grid that others use too.
+
+Background load takes a share of the nodes and of the wide-area links.  The evidence is gathered on the quiet grid, and
+the model is evaluated under draws of the load: the result is a distribution of times (docs/planning/shared.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from apps.arguments.dry_run import add_dry_run_argument, print_plan
+from apps.arguments.exit_status import exit_status
+from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.programs.kernel import kernel_names
+from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.arguments import (
+    add_placement_arguments,
+    add_scenario_arguments,
+    grid_from_arguments,
+    placement_from_arguments,
+)
+from platforms.background.statement import asked_background, background_names
+from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import UserError
+from platforms.terminal.progress import Progress, doing
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
+from platforms.terminal.table import Cell, table_lines
+from platforms.terminal.width import add_wide_argument
+from platforms.wording import number_of
+from predictor.answers.answers import names
+from predictor.base import Gatherer, OutOfRange, Predictor
+from predictor.evidence.broker import Broker
+from predictor.registry import predictor
+from predictor.shared.forecast import Forecast, Load, forecast
+
+DEFAULT_PREDICTORS = "hcf-constant,dpgraph"
+_DRAWS, MOST_DRAWS = 100, 10_000
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Targets, predictors, load and settings that the options ask for."""
+
+    targets: tuple[Target, ...]  # on the quiet grid
+    models: tuple[Predictor, ...]
+    load: Load
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The reason why a predictor has no distribution for a target."""
+
+    predictor: str
+    target: Target
+    reason: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
+    parser.add_argument(
+        "--background", metavar="NAME|FILE.toml", required=True,
+        help=f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
+    )  # fmt: skip
+    add_scenario_arguments(parser)
+    parser.add_argument("--app", metavar="A1,A2,...", required=True, help=f"of {', '.join(kernel_names())}")
+    add_problem_arguments(parser, default_class="A")
+    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
+    add_placement_arguments(parser)
+    parser.add_argument(
+        "--predictor", metavar="N1,N2,...", default=DEFAULT_PREDICTORS,
+        help=f"of hcf, hcf-constant, hcf-printed, dpgraph, dpgraph-known (default: {DEFAULT_PREDICTORS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--draws", type=int, metavar="N", default=_DRAWS, help=f"draws of each distribution (default: {_DRAWS})"
+    )
+    parser.add_argument("--seed", type=int, metavar="S", default=1, help="seed of all draws (default: 1)")
+    add_settings_arguments(parser, programs=False)
+    add_runner_arguments(parser)
+    add_dry_run_argument(parser)
+    add_wide_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m predictor.shared", description=__doc__, epilog=f"docs/planning/shared.md. {EXIT_STATUSES}"
+    )
+    add_arguments(parser)
+    return parser
+
+
+def check_number(option: str, value: int, least: int, most: int) -> None:
+    """Check the value of an option that takes a whole number.
+
+    Raises:
+        UserError: It is out of its range.
+    """
+    if not least <= value <= most:
+        raise UserError(f"{option} {value}", "out of its range", f"Give {least} to {most}")
+
+
+def asked_from_arguments(args: argparse.Namespace) -> Asked:
+    """Return what the options ask for.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    check_number("--draws", args.draws, 10, MOST_DRAWS)
+    check_number("--seed", args.seed, 0, 2**63)
+    background = asked_background(args.background)
+    models = tuple(predictor(name) for name in names(args.predictor, "--predictor"))
+    problems = [problem_from_arguments(args, app, default_class="A") for app in names(args.app, "--app")]
+    settings = settings_from_arguments(args)
+    grid = grid_from_arguments(args)
+    background.check(grid)
+    with doing("reading the platform"):
+        # Imported here for a quick start: it is slow to import.
+        from platforms.read.read import materialise
+
+        platform = materialise(grid)
+    placement = placement_from_arguments(args, platform, args.ranks)
+    targets = tuple(Target(one, platform, placement) for one in problems)
+    for target in targets:
+        settings.spec(target)  # raises an error for impossible settings before anything runs
+    return Asked(targets, models, Load(grid, background, args.draws, args.seed), settings)
+
+
+def forecasts(asked: Asked, broker: Gatherer) -> list[Forecast | Refused]:
+    """Return the distributions, or why there is none, of each target by each predictor.
+
+    Raises:
+        UserError: No predictor has an answer for a target.
+    """
+    found: list[Forecast | Refused] = []
+    with _progress() as progress:
+        for target in asked.targets:
+            own: list[Forecast | Refused] = []
+            for model in asked.models:
+                try:
+                    own.append(forecast(model, target, asked.load, broker, progress=progress))
+                except OutOfRange as err:
+                    own.append(Refused(model.name, target, str(err)))
+            if all(isinstance(one, Refused) for one in own):
+                reasons = "; ".join(one.reason for one in own if isinstance(one, Refused))
+                raise UserError(str(target), f"no predictor has an answer: {reasons}", "Name others with --predictor")
+            found += own
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    progress = Progress()
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def _run(args: argparse.Namespace) -> int:
+    asked = asked_from_arguments(args)
+    said = Cautions()
+    said.say(*cautions(asked.settings))
+    if args.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(args, planned([(asked.settings, asked.targets)], asked.models, truths=False))
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        found = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
+    if args.json:
+        print(json.dumps({**load_json(asked.load), "forecasts": [to_json(one) for one in found],
+                          "cautions": said.lines()}))  # fmt: skip
+    else:
+        texts = [_text_lines([one for one in found if one.target is target], args) for target in asked.targets]
+        print("\n\n".join("\n".join(lines) for lines in texts))
+    said.say_all()
+    return 0
+
+
+def _text_lines(found: Sequence[Forecast | Refused], args: argparse.Namespace) -> list[str]:
+    """Return the quantiles of a target's distributions as a table, and the refusals."""
+    heads = [f"{100 * share:g} %" for share in _QUANTILES]
+    rows: list[list[str | Cell]] = [["predictor", "quiet", *heads, "node-s"]]
+    for one in found:
+        if isinstance(one, Forecast):
+            quantiles = [duration(one.quantile_s(share), like_s=one.quiet.time_s) for share in _QUANTILES]
+            quiet = duration(one.quiet.time_s, like_s=one.quiet.time_s)
+            rows.append([one.predictor, quiet, *quantiles, f"{one.quiet.cost.node_s:.3g}"])
+    said = [*refusal_lines(found), f"quantiles of {number_of(args.draws, 'draw')} of background {args.background}"]
+    return [str(found[0].target), "", *table_lines(rows, left={0}, wide=args.wide), "", *folded_lines(said)]
+
+
+def refusal_lines(found: Sequence[Forecast | Refused]) -> list[str]:
+    """Return a line for each predictor without an answer."""
+    return [f"{one.predictor} has no answer: {one.reason}" for one in found if isinstance(one, Refused)]
+
+
+def load_json(load: Load) -> dict[str, Any]:
+    """Return the load as JSON values."""
+    return {"background": asdict(load.background), "draws": load.draws, "seed": load.seed}
+
+
+def to_json(one: Forecast | Refused) -> dict[str, Any]:
+    """Return a distribution as JSON values, in SI units."""
+    target = one.target
+    about = {
+        "predictor": one.predictor,
+        "platform": target.platform.name,
+        "app": target.problem.name,
+        "class": target.problem.label,
+        "ranks": target.nranks,
+    }
+    if isinstance(one, Refused):
+        return {**about, "out_of_range": one.reason}
+    return {
+        **about,
+        "quiet_s": one.quiet.time_s,
+        "interval_s": one.interval_s,
+        "times_s": one.times_s,
+        "flags": list(one.quiet.flags),
+        "cost": asdict(one.quiet.cost),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
