@@ -92,6 +92,7 @@ def _system_values(system: System) -> dict[str, Any]:
             "idle_w": None if group.unit.power is None else group.unit.power.idle_w,
             "full_w": None if group.unit.power is None else group.unit.power.full_w,
             "price_usd": group.unit.price_usd,
+            "node_failures_per_year": group.node.failures_per_year,
             "slots": dict(group.unit.slots),
         }
         for group in system.groups
@@ -103,6 +104,8 @@ def _system_values(system: System) -> dict[str, Any]:
         "nodes": system.nodes,
         "idle_w": idle_w,
         "full_w": full_w,
+        "network_w": network_watts_of(system),
+        "failures_per_year": failures_of(system),
         "price_usd": price_of(system),
         "groups": groups,
     }
@@ -113,6 +116,23 @@ def watts_of(system: System) -> tuple[float, float]:
     powers = [(group.units, group.unit.power) for group in system.groups if group.unit.power is not None]
     idle_w, full_w = (sum(n * getattr(power, key) for n, power in powers) for key in ("idle_w", "full_w"))
     return idle_w, full_w
+
+
+def network_watts_of(system: System) -> float | None:
+    """Return the power of the adapters and switch ports of all nodes, W; None: that of some LAN is not known."""
+    watts = [
+        None if lan.hardware is None else lan.hardware.watts(sum(node.count for node in lan.nodes))
+        for lan in system.top.lans()
+    ]
+    known = [one for one in watts if one is not None]
+    return sum(known) if len(known) == len(watts) else None
+
+
+def failures_of(system: System) -> float | None:
+    """Return the failures of all nodes together in a year, or None if the rate of some node is not known."""
+    rates = [(node.count, node.failures_per_year) for lan in system.top.lans() for node in lan.nodes]
+    known = [count * rate for count, rate in rates if rate is not None]
+    return sum(known) if len(known) == len(rates) else None
 
 
 def price_of(system: System) -> float | None:
@@ -150,7 +170,10 @@ def _system_text(system: System) -> str:
     (idle_w, full_w), price_usd = watts_of(system), price_of(system)
     head = f"{system.name}: {system.nodes:,} nodes, network {system.network}, {flops / 1e9:,.6g} Gflop/s"
     price = "" if price_usd is None else f", processors {price_usd:,.0f} USD"
-    said = prose_lines(f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load{price}")
+    network_w, failures = network_watts_of(system), failures_of(system)
+    more = "" if network_w is None else f", network {network_w:,.6g} W"
+    more += "" if failures is None else f", {failures:.4g} failures of nodes in a year"
+    said = prose_lines(f"{head}, {idle_w:,.6g} W idle, {full_w:,.6g} W at full load{price}{more}")
     return "\n".join([*said, "", _aligned(rows)])
 
 

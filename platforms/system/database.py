@@ -1,8 +1,9 @@
 """The hardware database: processors, networks and disks by name, from TOML files with the source of every entry.
 
 An entry lists in ``assumed`` the keys whose values are not published.  Users' own files have the same form: top-level
-tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price and
-power; a system file gives the power of the rest of a node (``base_w``).
+tables ``cpus``, ``gpus``, ``networks`` and ``disks``, each with a table per name.  Only processors have a price;
+processors and networks have watts; a system file gives the power of the rest of a node (``base_w``).  Rates of
+failures, watts of networks and effects of hardware threads are left out where nobody has published them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from platforms.grids.network import DEFAULT_NETWORK, network_names
 T = TypeVar("T")
 _OWN = ("cpus.toml", "gpus.toml", "networks.toml", "disks.toml")
 KINDS = {"cpus": "cpu", "gpus": "gpu", "networks": "network", "disks": "disk"}
-_COMMON = ("title", "source", "assumed")
+_COMMON = ("title", "source", "assumed", "failures_per_year")
 _OF_PROCESSORS = (*_COMMON, "price_usd", "double_per_cycle", "single_per_cycle", "idle_w", "full_w")
 _KEYS = {
     "": tuple(KINDS),
-    "cpu": (*_OF_PROCESSORS, "cores", "threads", "clock_ghz"),
+    "cpu": (*_OF_PROCESSORS, "cores", "threads", "clock_ghz", "thread_slowdown"),
     "gpu": (*_OF_PROCESSORS, "cores", "clock_ghz"),
-    "network": (*_COMMON, "bandwidth_gbit_s", "latency_us", "options_of"),
+    "network": (*_COMMON, "bandwidth_gbit_s", "latency_us", "options_of", "adapter_w", "switch_w", "switch_ports"),
     "disk": (*_COMMON, "read_mbyte_s", "write_mbyte_s", "read_latency_us", "write_latency_us"),
 }
 
@@ -48,6 +49,8 @@ class Processor:
     price_usd: float | None  # at launch; None: not known
     source: str
     assumed: tuple[str, ...] = ()  # keys of the values that are not published
+    thread_slowdown: float | None = None  # time of a thread's work while all hardware threads are busy, >= 1
+    failures_per_year: float | None = None  # None: no published rate
 
     @property
     def core_double_flops(self) -> float:
@@ -81,6 +84,16 @@ class NetworkHardware:
     options_of: str  # the network of platforms/grids/networks.toml whose SimGrid options apply
     source: str
     assumed: tuple[str, ...] = ()
+    adapter_w: float | None = None  # of one node's adapter; None: not known
+    switch_w: float | None = None  # of one switch, all its ports together
+    switch_ports: int | None = None
+    failures_per_year: float | None = None  # of one switch
+
+    def watts(self, nodes: int) -> float | None:
+        """Return the power of the adapters of some nodes and of their ports on switches, W; None: one is not known."""
+        if self.adapter_w is None or self.switch_w is None or self.switch_ports is None:
+            return None
+        return nodes * (self.adapter_w + self.switch_w / self.switch_ports)
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,7 @@ class DiskArray:
     write_latency_s: float
     source: str
     assumed: tuple[str, ...] = ()
+    failures_per_year: float | None = None  # None: no published rate
 
 
 @dataclass(frozen=True)
@@ -174,7 +188,8 @@ def _processor(name: str, entry: CheckedTable, kind: str) -> Processor:
     return Processor(
         name, kind, entry.text("title", name), cores, threads,
         _positive(entry, "clock_ghz") * 1e9, _positive(entry, "double_per_cycle"), _positive(entry, "single_per_cycle"),
-        idle_w, full_w, _not_negative(entry, "price_usd") if entry.has("price_usd") else None, *_told(entry),
+        idle_w, full_w, _optional(entry, "price_usd"), *_told(entry), _slowdown(entry),
+        _optional(entry, "failures_per_year"),
     )  # fmt: skip
 
 
@@ -186,6 +201,8 @@ def _network(name: str, entry: CheckedTable) -> NetworkHardware:
     return NetworkHardware(
         name, entry.text("title", name), _positive(entry, "bandwidth_gbit_s") * 1e9 / 8,
         _not_negative(entry, "latency_us") / 1e6, options_of, *_told(entry),
+        _optional(entry, "adapter_w"), _optional(entry, "switch_w"), _ports(entry),
+        _optional(entry, "failures_per_year"),
     )  # fmt: skip
 
 
@@ -194,7 +211,7 @@ def _disk(name: str, entry: CheckedTable) -> DiskArray:
         name, entry.text("title", name),
         _positive(entry, "read_mbyte_s") * 1e6, _positive(entry, "write_mbyte_s") * 1e6,
         _not_negative(entry, "read_latency_us", 0.0) / 1e6, _not_negative(entry, "write_latency_us", 0.0) / 1e6,
-        *_told(entry),
+        *_told(entry), _optional(entry, "failures_per_year"),
     )  # fmt: skip
 
 
@@ -213,6 +230,28 @@ def _told(entry: CheckedTable) -> tuple[str, tuple[str, ...]]:
         if not entry.has(key):
             raise PlatformError(f"{entry.where}, assumed", f"{key!r} is not given", "Name keys of this entry")
     return entry.text("source"), assumed
+
+
+def _slowdown(entry: CheckedTable) -> float | None:
+    if not entry.has("thread_slowdown"):
+        return None
+    value = entry.number("thread_slowdown")
+    if not 1 <= value < float("inf"):
+        raise PlatformError(entry.where, f"thread_slowdown = {value:g}", "Give 1 or more")
+    return value
+
+
+def _ports(entry: CheckedTable) -> int | None:
+    if not entry.has("switch_ports"):
+        return None
+    value = entry.integer("switch_ports")
+    if value < 1:
+        raise PlatformError(entry.where, f"switch_ports = {value}", "Give a positive number")
+    return value
+
+
+def _optional(entry: CheckedTable, key: str) -> float | None:
+    return _not_negative(entry, key) if entry.has(key) else None
 
 
 def _positive(entry: CheckedTable, key: str) -> float:

@@ -27,9 +27,9 @@ _KEYS = {
     "lan": (*_LEVEL, "fabric", "node"),
     "node": (
         *("name", "count", "cpu", "sockets", "gpu", "slots", "power", "base_w"),
-        *("unit", "bus", "memory", "disks", "link"),
+        *("unit", "bus", "memory", "disks", "link", "thread_slowdown", "failures_per_year"),
     ),
-    "unit": ("name", "cpu", "sockets", "gpu", "count", "slots", "power", "bus"),
+    "unit": ("name", "cpu", "sockets", "gpu", "count", "slots", "power", "bus", "thread_slowdown"),
     "power": ("idle_w", "full_w"),
     "wire": ("network", *WIRE_KEYS),
     "values": WIRE_KEYS,
@@ -76,7 +76,9 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         slots = { master = 1, slave = 12 }  # processes of a label that each unit takes; "*" is any label.  Default: as
                                             # many of any label as the unit has cores.  {}: none
         power = { idle_w = 78, full_w = 151 }   # of the unit; default: the power of its processors
+        thread_slowdown = 1.18              # of a thread while all hardware threads are busy; default: the processor's
         base_w = 40                         # constant power of the rest of a node
+        failures_per_year = 0.016           # of a node; default: those of its processors and disks, if all are known
         memory = { bandwidth_gbit_s = 80, latency_us = 0.3 }    # of messages of a unit to itself; default: they cross
                                             # the node's link in both directions
         disks = ["ssd-sata"]
@@ -164,7 +166,8 @@ class _Reading:
         if entry.has("fabric"):
             given = entry.table("fabric", "values")
             fabric = Wire(given.number("bandwidth_gbit_s") * 1e9 / 8, given.number("latency_us", 0) / 1e6)
-        return Level(name, "lan", nodes=nodes, fabric=fabric)
+        hardware = None if network == OWN else self.hardware.network(network, entry.where)
+        return Level(name, "lan", nodes=nodes, fabric=fabric, hardware=hardware)
 
     def _links(self, entry: CheckedTable, shape: str, levels: list[Level]) -> tuple[WanLink, ...]:
         zones = {level.name: level.zone for level in levels}
@@ -189,7 +192,17 @@ class _Reading:
             wire_of(entry.table("link", "values"), link),
             wire_under(entry, "memory", self.hardware, None),
             tuple(self.hardware.disk(name, entry.where) for name in entry.list_of("disks", [], str, "names")),
+            _failures_per_year(entry),
         )
+
+
+def _failures_per_year(entry: CheckedTable) -> float | None:
+    if not entry.has("failures_per_year"):
+        return None
+    value = entry.number("failures_per_year")
+    if not 0 <= value < float("inf"):
+        raise PlatformError(entry.where, f"failures_per_year is {value:g}", "Give 0 or more")
+    return value
 
 
 def _name(entry: CheckedTable, usual: str | None, prefix: str, numbers: Iterator[int]) -> str:

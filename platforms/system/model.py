@@ -16,7 +16,7 @@ from platforms.model.platform import Route
 from platforms.system.checks import check_system
 from platforms.system.database import DiskArray
 from platforms.system.parts import Level, UnitGroup, Way
-from platforms.system.ways import way
+from platforms.system.ways import level_of, way
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,10 @@ class System:
             IndexError: A group has no such unit.
         """
         return way(self.top, here, i, there, j)
+
+    def level_of(self, groups: Iterable[UnitGroup]) -> Level:
+        """Return the lowest level that contains all groups of units."""
+        return level_of(self.top, [group.lan for group in groups])
 
     def routes(self, pairs: Iterable[tuple[str, str]]) -> list[Route]:
         """Return the routes of these pairs of hosts (source, destination), as SimGrid computes them.

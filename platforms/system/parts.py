@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from platforms.grids.grid import WanLink, Wire
 from platforms.model.platform import Link, Power
-from platforms.system.database import DiskArray
+from platforms.system.database import DiskArray, NetworkHardware
 
+YEAR_S = 365.25 * 86400
 ANY = "*"  # the label of slots that take processes of any label
 
 
@@ -26,11 +27,26 @@ class ComputeUnit:
     bus: Wire | None = None  # between the unit and the node; None: the unit is at the end of the node's network link
     slots: tuple[tuple[str, int], ...] = ()  # (label, most processes of it on the unit); ANY: all labels together
     price_usd: float | None = None
+    thread_slowdown: float | None = None  # of a thread while all hardware threads are busy; None: not known
+    failures_per_year: float | None = None  # of its processors; None: not known
 
     @property
     def unit_flops(self) -> float:
         """Speed of all cores together, flop/s."""
         return self.speed_flops * self.cores
+
+    def slowdown(self, threads: int) -> float:
+        """Return the time of a thread's computation relative to a core of its own.
+
+        With more threads than cores each takes its share of the cores, as in SimGrid.  Where ``thread_slowdown`` is
+        known, the law is that of Table 1 of Proficz and Czarnul: this factor up to the number of hardware threads, and
+        in proportion to the threads beyond.
+        """
+        if threads <= self.cores:
+            return 1.0
+        if self.thread_slowdown is None or self.threads == self.cores:
+            return threads / self.cores
+        return self.thread_slowdown * max(1.0, threads / self.threads)
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,16 @@ class Node:
     link: Wire  # to the switch, each direction
     memory: Wire | None = None  # crossed by messages of a host to itself; None: they cross the link up and down
     disks: tuple[DiskArray, ...] = ()
+    own_failures_per_year: float | None = None  # of a node, instead of the sum of its parts
+
+    @property
+    def failures_per_year(self) -> float | None:
+        """Failures of one node in a year, those of its processors and disks together; None: some are not known."""
+        if self.own_failures_per_year is not None:
+            return self.own_failures_per_year
+        parts = [*(unit.failures_per_year for unit in self.units), *(disk.failures_per_year for disk in self.disks)]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
 
     @property
     def single(self) -> bool:
@@ -82,6 +108,7 @@ class Level:
     shape: str = "star"  # of a WAN: "star", each level has a link to a hub; "mesh", each pair of levels has one
     links: tuple[WanLink, ...] = ()  # of a WAN: exactly the links that the shape needs
     fabric: Wire | None = None  # of a LAN: shared by all messages through its switch; None: the switch limits nothing
+    hardware: NetworkHardware | None = None  # of a LAN: its kind in the hardware database; None: only values are given
 
     @property
     def alone(self) -> bool:
@@ -92,6 +119,12 @@ class Level:
     def zone(self) -> str:
         """The level's name in the platform file and in names of links; it is its only group's name, else its own."""
         return self.nodes[0].name if self.alone else self.name
+
+    def all_levels(self) -> Iterator[Level]:
+        """Yield this level and the levels below it, in order."""
+        yield self
+        for level in self.levels:
+            yield from level.all_levels()
 
     def lans(self) -> Iterator[Level]:
         """Yield the LANs at and below this level, in order."""

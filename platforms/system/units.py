@@ -13,7 +13,7 @@ from platforms.system.database import Hardware, Processor
 from platforms.system.parts import ANY, ComputeUnit
 
 PRECISIONS = ("double", "single")
-_OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power")
+_OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown")
 
 
 def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[ComputeUnit, ...]:
@@ -94,7 +94,18 @@ def _unit(entry: CheckedTable, hardware: Hardware, precision: str) -> ComputeUni
         kind, kind, processor.name, speed_flops, cores, threads, _power(entry, processor, sockets),
         slots=_slots(entry, cores),
         price_usd=None if processor.price_usd is None else sockets * processor.price_usd,
+        thread_slowdown=_thread_slowdown(entry, processor),
+        failures_per_year=None if processor.failures_per_year is None else sockets * processor.failures_per_year,
     )  # fmt: skip
+
+
+def _thread_slowdown(entry: CheckedTable, processor: Processor) -> float | None:
+    if not entry.has("thread_slowdown"):
+        return processor.thread_slowdown
+    value = entry.number("thread_slowdown")
+    if not 1 <= value < float("inf"):
+        raise PlatformError(entry.where, f"thread_slowdown is {value:g}", "Give 1 or more")
+    return value
 
 
 def _cores(processor: Processor, sockets: int, precision: str) -> tuple[int, int, float]:

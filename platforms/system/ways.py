@@ -5,6 +5,7 @@ Every message goes up from one unit to the lowest level that contains both units
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from platforms.grids.grid import WanLink, Wire
@@ -169,6 +170,15 @@ def bus_link(group: UnitGroup, i: int, direction: str) -> tuple[Link, ...]:
     if bus is None:
         return ()
     return (Link(f"{group.node.bus_name(i, group.unit)}_{direction}", bus.bandwidth_Bps, bus.latency_s, "shared"),)
+
+
+def level_of(top: Level, lans: Iterable[Level]) -> Level:
+    """Return the lowest level that contains all LANs."""
+    shared: tuple[Level, ...] = ()
+    for i, lan in enumerate(lans):
+        path = _path(top, lan)
+        shared = path if i == 0 else tuple(a for a, b in zip(shared, path, strict=False) if a is b)
+    return shared[-1]
 
 
 def _path(top: Level, lan: Level) -> tuple[Level, ...]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
-from predictor.blocks.names import COMMUNICATION, POWER_LAWS
+from predictor.blocks.names import COMMUNICATION, POWER_LAWS, POWER_RULES
+from predictor.blocks.options import add_power_argument
 from predictor.blocks.published.parameters import CLUSTERS
 
 if TYPE_CHECKING:  # importing NumPy is slow
@@ -47,6 +48,7 @@ def answer(
     operations: float = 0.0,
     processes: int = 1,
     threads: int = 1,
+    power: str = POWER_RULES[0],
 ) -> BlockAnswer:
     """Return the model's answer for a block.
 
@@ -56,7 +58,9 @@ def answer(
         size_bytes: d of Table 1, for a communication block.
         operations: Operations of each thread, for a computation block.
         processes: Number of nodes that take part, with one process on each.
-        threads: Number of active threads on each node.
+        threads: Number of threads on each node that take part in the block.
+        power: The power rule, one of predictor.blocks.names.POWER_RULES.  By idle-waiting, only computing threads take
+            power; by the other rules, the threads of any block do.
 
     Raises:
         OutOfRange: If the model does not know the time of the block.
@@ -75,7 +79,7 @@ def answer(
     unknown = []
     node_power_w: float | None = None
     try:
-        node_power_w = float(model.power_w(threads))
+        node_power_w = float(model.power_w(active_threads(block, threads, power)))
     except OutOfRange as err:
         unknown.append(f"{err.where}: {err.problem}")
     rate = model.failure_rate_per_s
@@ -93,6 +97,11 @@ def answer(
             option = "operations" if block == COMPUTE else "size"
             raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{option}")
     return found
+
+
+def active_threads(block: str, threads: int, power: str) -> int:
+    """Return the threads of a node that take power during a block, by a power rule."""
+    return threads if block == COMPUTE or power != "idle-waiting" else 0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -121,7 +130,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="nodes that take part, with one process on each (default: 1 for compute, 2 for collectives; always 2 for "
         "p2p and 1 for a disk block)",
     )  # fmt: skip
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="active threads on each node (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads on each node (default: 1)")
+    add_power_argument(parser)
     parser.add_argument(
         "--power-law", metavar="LAW",
         help=f"for a published model: {' or '.join(POWER_LAWS)} (default: {POWER_LAWS[0]}, which never falls with more "
@@ -150,6 +160,7 @@ def run(args: argparse.Namespace) -> int:
     found = answer(
         model, args.block,
         size_bytes=args.size or 0.0, operations=args.operations or 0.0, processes=processes, threads=args.threads,
+        power=args.power,
     )  # fmt: skip
     print(json.dumps(_to_json(args, model, found)) if args.json else _text(args, model, found))
     return 0
@@ -163,6 +174,8 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.block not in (COMPUTE, *COMMUNICATION):
         raise UserError(f"--block {args.block}", "no such block", nearest(args.block, (COMPUTE, *COMMUNICATION)))
+    if args.power not in POWER_RULES:
+        raise UserError(f"--power {args.power}", "no such rule", nearest(args.power, POWER_RULES))
     needs = _NEEDS.get(args.block, "size")
     for name in ("size", "operations"):
         given = getattr(args, name)
@@ -191,6 +204,7 @@ def _to_json(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) ->
         "nodes": found.nodes,
         "threads": args.threads,
         "time_s": found.time_s,
+        "power": args.power,
         "node_power_w": found.node_power_w,
         "energy_j": found.energy_j,
         "success": found.success,
@@ -201,7 +215,8 @@ def _to_json(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) ->
 
 def _text(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> str:
     nodes = "1 node" if found.nodes == 1 else f"{found.nodes} nodes"
-    threads = "1 active thread" if args.threads == 1 else f"{args.threads} active threads"
+    active = active_threads(args.block, args.threads, args.power)
+    threads = "1 active thread" if active == 1 else f"{active or 'no'} active threads"
     amount = "" if args.size is None else f" {args.size:g} bytes,"
     amount = amount if args.operations is None else f" {args.operations:g} operations,"
     lines = [f"{model.name}, {args.block},{amount} {nodes}: {found.time_s:.6g} s"]

@@ -56,7 +56,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE.json", help="write the calibration to this file, for --model FILE.json")
     parser.add_argument("--table", metavar="FILE.csv", help="write the measured samples to this file")
-    parser.add_argument("--plot", metavar="DIR", help="write figures into this folder: compute, messages, bcast")
+    parser.add_argument(
+        "--plot", metavar="DIR", help="write figures into this folder: compute, messages, bcast, collectives, disk"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"

@@ -35,7 +35,9 @@ class BlockModel(Protocol):
             threads: Threads that are active on the node at the same time, this one included, >= 1.
         """
 
-    def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+    def communication_s(
+        self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2, *, nodes: ArrayLike | None = None
+    ) -> np.ndarray | float:
         """Return the time of a communication block, s, from the common start to the end of the last process; >= 0.
 
         The meaning of d, the size in Table 1, depends on the block (docs/blocks/formulas.md has the reasons):
@@ -49,12 +51,13 @@ class BlockModel(Protocol):
         Args:
             block: A name in COMMUNICATION.
             size_bytes: d of Table 1, >= 0.
-            processes: Processes that take part, one per node, >= 1.  A collective of one process takes no time.  p2p
-                and disk blocks ignore it.
+            processes: Processes that take part, >= 1.  A collective of one process takes no time.  p2p and disk
+                blocks ignore it.
+            nodes: P of Table 1, if P counts the nodes that take part, >= 1; None: P is the number of processes.
 
         Raises:
             OutOfRange: If the model has no coefficients for the block.
-            UserError: If the block is unknown or an argument is out of its range.
+            UserError: If the block is unknown, an argument is out of its range, or the model does not know nodes.
         """
 
     def power_w(self, threads: ArrayLike) -> np.ndarray | float:

@@ -8,4 +8,6 @@ MADE_OF = {"reduce": ("gather",), "allreduce": ("gather", "bcast"), "allgather":
 REDUCTIONS = tuple(MADE_OF)  # collectives that no block model has, made of others (machines/collectives.py)
 HARDWARE, SIMGRID = "hardware", "simgrid"  # models based on the system's own data; all others are block models
 POWER_LAWS = ("monotone", "printed")
+POWER_RULES = ("idle-waiting", "active-waiting", "paper")  # of predictor.blocks.machines.power
+P_COUNTS = ("nodes", "processes")  # readings of P in Table 1
 ERRORS = ("mpe", "mse")  # that fits minimise: mean percentage error, mean squared error

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from platforms.errors import UserError
-from predictor.blocks.names import HARDWARE, SIMGRID
+from platforms.errors import UserError, nearest
+from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
     from predictor.blocks.application import Application
@@ -35,8 +36,9 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
         help="order in which units get processes: fastest (default), round-robin or cheapest",
     )  # fmt: skip
     parser.add_argument(
-        "--failure-rate", type=float, metavar="LAMBDA", help="failures per second of a node (default: the model's)"
-    )
+        "--failure-rate", type=float, metavar="LAMBDA",
+        help="failures per second of a node (default: those of the model or the hardware)",
+    )  # fmt: skip
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,32 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         help="graph: every message, all of which share the links; cohorts: equal processes together, for any number of "
         "them; default: cohorts where they are exact, otherwise the graph, unless it is too large",
     )  # fmt: skip
+    parser.add_argument(
+        "--p-counts", metavar="WHAT",
+        help="P of Table 1 in collectives: nodes, as in the paper (default for a published model), or processes "
+        "(default for a calibration file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--component", action="append", default=[], metavar="NAME=MODEL",
+        help="for a published model or a calibration file: another such model for one component, by the name of a "
+        "group of units, a LAN, a WAN or a disk; may be repeated",
+    )  # fmt: skip
+
+
+def add_power_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the power rule."""
+    parser.add_argument(
+        "--power", default=POWER_RULES[0], metavar="RULE",
+        help="threads that take power: idle-waiting (default), those that compute; active-waiting, all until they end; "
+        "paper, the same on nodes that count only until their last process ends",
+    )  # fmt: skip
+
+
+def add_vary_argument(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Add the option --vary, which ``settings_of`` reads; ``verb`` says what the command does for each value."""
+    parser.add_argument(
+        "--vary", metavar="NAME=V1,V2,...", help=f"{verb} for each of these values of a label's count or a variable"
+    )
 
 
 def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
@@ -62,7 +90,10 @@ def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machin
     Raises:
         UserError: If the model is unknown, or an option does not go with it.
     """
-    return setting.machine(args.model, power_law=args.power_law, family=args.shapes)
+    return setting.machine(
+        args.model, power_law=args.power_law, family=args.shapes, p_counts=args.p_counts,
+        components=_assignments("--component", args.component),
+    )  # fmt: skip
 
 
 def say_cautions(args: argparse.Namespace, setting: Setting) -> None:
@@ -89,6 +120,32 @@ def setting_from_arguments(args: argparse.Namespace) -> Setting:
     return Setting(application, system, args.policy, args.failure_rate)
 
 
+def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any], Setting]]:
+    """Return a setting for each value of the varied name, after a table of name and value.
+
+    Args:
+        setting: The setting to be varied.
+        vary: Value of the option --vary; None: the setting itself is returned.
+
+    Raises:
+        UserError: If the application has neither a label nor a variable of the name, or a value is empty.
+    """
+    if vary is None:
+        return [({}, setting)]
+    name, _, values = vary.partition("=")
+    application = setting.application
+    labels, variables = [label.name for label in application.labels], list(application.variables)
+    if name not in labels + variables:
+        raise UserError(f"--vary {vary}", f"no label or variable {name!r}", nearest(name, labels + variables))
+    if not all(values.split(",")):
+        raise UserError(f"--vary {vary}", "an empty value", f"Write for example --vary {name}=2,4,16")
+    kind = "counts" if name in labels else "variables"
+    return [
+        ({name: value}, replace(setting, application=application.changed(**{kind: {name: value}})))
+        for value in values.split(",")
+    ]
+
+
 def changed(application: Application, args: argparse.Namespace) -> Application:
     """Return the application with the counts and variables of the command line."""
     return application.changed(
@@ -97,10 +154,13 @@ def changed(application: Application, args: argparse.Namespace) -> Application:
 
 
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
-    given = {}
+    given: dict[str, str] = {}
+    example = "lan=galera" if option == "--component" else "n=1000"
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} n=1000")
+            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}")
+        if option == "--component" and name in given:
+            raise UserError(f"{option} {text}", "this component is given twice", "Keep one")
         given[name] = value
     return given

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
 from platforms.wording import number_of
+from predictor.blocks.names import POWER_RULES
 from predictor.blocks.options import (
     add_model_arguments,
+    add_power_argument,
     add_setting_arguments,
     machine_from_arguments,
     say_cautions,
@@ -37,6 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
+    add_power_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     say_cautions(args, setting)
     started = time.perf_counter()
     with doing("evaluating the application"):
-        result = evaluate(setting.application, machine, evaluator=args.evaluator)
+        result = evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power)
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
@@ -87,7 +90,8 @@ def result_text(result: Result) -> str:
         lines.append(f"  units of these nodes without a process: {energy(result.others_idle_j)}")
     lines.append(f"overall time {result.time_s:.7g} s")
     if result.energy_j is not None:
-        lines.append(f"total energy {energy(result.energy_j)}")
+        rule = "" if result.power == POWER_RULES[0] else f" (power rule {result.power})"
+        lines.append(f"total energy {energy(result.energy_j)}{rule}")
     if result.success is not None:
         lines.append(f"probability of success {result.success:.10g}")
     return "\n".join(folded_lines([*lines, *(f"not known: {reason}" for reason in result.unknown)]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from platforms.errors import UserError
+from platforms.errors import UserError, nearest
 from platforms.system import System
 from platforms.system.scheduler import Schedule, schedule
 from predictor.blocks.application import Application
@@ -16,7 +16,7 @@ from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.model import BlockModel
-from predictor.blocks.names import HARDWARE, SIMGRID
+from predictor.blocks.names import HARDWARE, P_COUNTS, SIMGRID
 from predictor.blocks.placed import placed
 
 
@@ -41,28 +41,57 @@ class Setting:
         """Placement of the processes; a PlatformError is raised if the system has too few slots."""
         return schedule(self.system, self.application.counts(), self.policy)
 
-    def machine(self, model: str = SIMGRID, *, power_law: str | None = None, family: str | None = None) -> Machine:
+    def machine(
+        self,
+        model: str = SIMGRID,
+        *,
+        power_law: str | None = None,
+        family: str | None = None,
+        p_counts: str | None = None,
+        components: Mapping[str, str] | None = None,
+    ) -> Machine:
         """Return the machine with the costs of a model.
 
         Args:
             model: ``simgrid``, ``hardware``, a published model or a calibration file.
             power_law: As in predictor.blocks.by_name.block_model.
             family: As in predictor.blocks.by_name.block_model.
+            p_counts: For formulas of Table 1, the reading of P (predictor.blocks.names.P_COUNTS); None: nodes for
+                published models, processes for calibrations.
+            components: For a published model or a calibration, the names of the models of single components, by the
+                name of a group of units, a LAN, a WAN or a disk of the system.
 
         Raises:
             UserError: If the model is unknown, or an option does not go with it.
         """
         if model not in (HARDWARE, SIMGRID):
             chosen = block_model(model, power_law=power_law, family=family, besides=(SIMGRID, HARDWARE))
+            _check_p_counts(p_counts, chosen)
+            own = {name: block_model(other) for name, other in (components or {}).items()}
+            self._check_components(own)
             return ModelMachine(
                 chosen, self.system, self.schedule,
-                of_units=_of_clusters(chosen), failure_rate_per_s=self.failure_rate_per_s,
+                components={**_of_clusters(chosen), **own}, p_counts=p_counts,
+                failure_rate_per_s=self.failure_rate_per_s,
             )  # fmt: skip
-        for option, value in (("--power-law", power_law), ("--shapes", family)):
-            if value is not None:
-                raise UserError(f"{option} {value}", f"does not go with --model {model}", "Leave it out")
+        given = (
+            ("--power-law", power_law), ("--shapes", family), ("--p-counts", p_counts), ("--component", components)
+        )  # fmt: skip
+        for option, value in given:
+            if value is not None and value != {}:
+                shown = value if isinstance(value, str) else ",".join(value)
+                raise UserError(f"{option} {shown}", f"does not go with --model {model}", "Leave it out")
         made = HardwareMachine if model == HARDWARE else SimGridMachine
         return made(self.system, self.schedule, failure_rate_per_s=self.failure_rate_per_s)
+
+    def _check_components(self, own: Mapping[str, BlockModel]) -> None:
+        known = [group.name for group in self.system.groups]
+        known += [level.name for level in self.system.top.all_levels()]
+        known += [disk.name for group in self.system.groups for disk in group.node.disks]
+        for name in own:
+            if name not in known:
+                problem = f"system {self.system.name} has no such component"
+                raise UserError(f"--component {name}", problem, nearest(name, list(dict.fromkeys(known))))
 
     def cautions(self, model: str) -> list[str]:
         """Return reasons against using a calibration file for this system; none for any other model."""
@@ -90,6 +119,16 @@ class Setting:
             named = f"{', '.join(strange)}: not among the calibrated clusters {', '.join(known)}"
             found.append(f"{named}; computes as {taken}")
         return found
+
+
+def _check_p_counts(p_counts: str | None, model: BlockModel) -> None:
+    if p_counts is None:
+        return
+    if p_counts not in P_COUNTS:
+        raise UserError(f"--p-counts {p_counts}", "no such reading of P", nearest(p_counts, P_COUNTS))
+    if p_counts == "nodes" and getattr(model, "family", "paper") != "paper":
+        problem = "the shapes of the algorithms count processes"
+        raise UserError(f"--p-counts {p_counts}", problem, "Add --shapes paper, or leave it out")
 
 
 def _of_clusters(model: BlockModel) -> dict[str, BlockModel]:

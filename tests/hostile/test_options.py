@@ -16,12 +16,14 @@ MODEL = "--system bwUniCluster --app hpl --n 2000"
 TIMES = ROOT / "tests" / "apps" / "data" / "calibration" / "platform-calibration.csv"
 REAL = f"{EXAMPLES}/real"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
+CHECKPOINTS = f"{BLOCKS} --count slave1=4 --checkpoint 1 --failure-rate 1e-9"
 # Arguments that a command needs before it examines the option; by command and subcommand.
 COMMANDS = {
     ("platforms.generate", ""): "--scenario grid4x2 --output made.xml",
     ("platforms.inspect.check", ""): f"{EXAMPLES}/platforms/campus.xml",
     ("platforms.inspect.cli", ""): f"{EXAMPLES}/platforms/campus.xml",
     ("platforms.system.cli", ""): f"{EXAMPLES}/systems/kask.toml",
+    ("platforms.system.catalogue", ""): "",
     ("apps.calibrate", ""): "",
     ("apps.calibration.cli", ""): f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
     ("apps.emulation.cli", ""): f"{EXAMPLES}/emulation/none.toml",
@@ -33,6 +35,9 @@ COMMANDS = {
     ("predictor.blocks.cli", "run"): BLOCKS,
     ("predictor.blocks.cli", "block"): "--model galera+ --block bcast --size 8 --processes 4",
     ("predictor.blocks.cli", "calibrate"): "--scenario grid4x2 --no-store",
+    ("predictor.blocks.cli", "figures"): "--model kask",
+    ("predictor.checkpoints.cli", ""): CHECKPOINTS,
+    ("validation.checkpoints.cli", ""): CHECKPOINTS,
     ("predictor.check", ""): "no-such-predictor --no-store",
     ("predictor.design.cli", ""): f"{EXAMPLES}/grid-design.toml",
     ("predictor.dpgraph.cli", ""): "--app is --class S --ranks 4",

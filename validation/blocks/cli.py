@@ -6,14 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from platforms.command import EXIT_STATUSES, CommandParser
-from platforms.errors import UserError, nearest
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell
@@ -21,14 +19,15 @@ from platforms.terminal.width import add_wide_argument
 from predictor.blocks.options import (
     add_model_arguments,
     add_setting_arguments,
+    add_vary_argument,
     machine_from_arguments,
     say_cautions,
     setting_from_arguments,
+    settings_of,
 )
 from validation.presentation.tables import error_cell, table_of
 
 if TYPE_CHECKING:
-    from predictor.blocks.setting import Setting
     from validation.blocks.comparison import Comparison
 
 
@@ -42,40 +41,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
-    parser.add_argument(
-        "--vary", metavar="NAME=V1,V2,...", help="compare for each of these values of a label's count or a variable"
-    )
+    add_vary_argument(parser, "compare")
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
     return parser
-
-
-def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any], Setting]]:
-    """Return a setting for each value of the varied name, after a table of name and value.
-
-    Args:
-        setting: The setting to be varied.
-        vary: Value of the option --vary; None: the setting itself is returned.
-
-    Raises:
-        UserError: If the application has neither a label nor a variable of the name, or a value is empty.
-    """
-    if vary is None:
-        return [({}, setting)]
-    name, _, values = vary.partition("=")
-    application = setting.application
-    labels, variables = [label.name for label in application.labels], list(application.variables)
-    if name not in labels + variables:
-        raise UserError(f"--vary {vary}", f"no label or variable {name!r}", nearest(name, labels + variables))
-    if not all(values.split(",")):
-        raise UserError(f"--vary {vary}", "an empty value", f"Write for example --vary {name}=2,4,16")
-    kind = "counts" if name in labels else "variables"
-    return [
-        ({name: value}, replace(setting, application=application.changed(**{kind: {name: value}})))
-        for value in values.split(",")
-    ]
 
 
 def table(rows: Sequence[Comparison], *, wide: bool = False) -> str:

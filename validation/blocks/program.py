@@ -10,6 +10,7 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.application import Application
 from predictor.blocks.graph.disks import Disks
+from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.stream import instructions as stream
 from predictor.blocks.stream.expand import expand
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
@@ -41,10 +42,12 @@ class _Writer:
     schedule: Schedule
     disks: dict[DiskOf, int] = field(default_factory=dict)
     largest_bytes: int = 0
+    stretch: float = 1.0  # factor on computations (predictor.blocks.graph.stretch)
 
     def program(self) -> BlockProgram:
         """Return the program."""
-        texts: dict[tuple[int, int | None], str] = {}  # by program, and the disk of its process if it uses one
+        stretches = stretches_of(self.expanded, self.schedule)
+        texts: dict[tuple[int, int | None, float], str] = {}  # by program, disk of the process if any, and stretch
         programs: dict[str, int] = {}
         of_rank = []
         uses_disk = [
@@ -53,9 +56,11 @@ class _Writer:
         ]
         for rank, number in enumerate(self.expanded.program_of):
             disk = self._disk(rank) if uses_disk[number] else None
-            if (number, disk) not in texts:
-                texts[number, disk] = "\n".join((*self._lines(self.expanded.programs[number], disk), "end"))
-            text = texts[number, disk]
+            key = number, disk, stretches[rank]
+            if key not in texts:
+                self.stretch = stretches[rank]
+                texts[key] = "\n".join((*self._lines(self.expanded.programs[number], disk), "end"))
+            text = texts[key]
             of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
             name=self.expanded.application.name,
@@ -80,7 +85,7 @@ class _Writer:
                 yield _LINES[type(one)](self, one)
 
     def _compute(self, one: stream.Compute) -> str:
-        return f"compute {one.operations:.17g}"
+        return f"compute {one.operations * self.stretch:.17g}"
 
     def _send(self, one: stream.Send) -> str:
         size_bytes = self._bytes(one.size_bytes, one.where)

@@ -41,6 +41,7 @@ _PLATFORM = {
     "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.inspect.cli"),
     "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.generate"),
     "system": Verb("show a system of levels, and place processes on it", "platforms.system.cli"),
+    "hardware": Verb("list and search processors, networks and disks, with sources", "platforms.system.catalogue"),
     "calibrate": Verb("measure a machine, or read measured times, and make its platform", "apps.calibration.cli"),
     "check": Verb("say whether programs can run on all hosts of a platform", "platforms.inspect.check"),
 }
@@ -80,6 +81,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "failures": Verb(
             "expect failures of nodes, restarts and checkpoints", "predictor.reliability.cli",
             twin="validation.reliability.cli", twin_help="check the formulas with drawn and simulated failures",
+        ),
+        "checkpoints": Verb(
+            "expect failures of the hardware under an application of blocks", "predictor.checkpoints.cli",
+            twin="validation.checkpoints.cli", twin_help="check expected times and energies with drawn failures",
         ),
     },
     "Look into models": {

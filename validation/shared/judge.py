@@ -80,7 +80,7 @@ def crps(sample: Sequence[float], true: float) -> float:
     T. Gneiting, A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", 2007, eq. (21):
     E |X - true| - E |X - X'| / 2.  This is half the square of the energy distance to the true value.
 
-    >>> crps([3.0], 5.0), round(crps([0.0, 1.0], 0.0), 12)
+    >>> round(crps([3.0], 5.0), 12), round(crps([0.0, 1.0], 0.0), 12)
     (2.0, 0.25)
     """
     return float(energy_distance(sample, [true])) ** 2 / 2

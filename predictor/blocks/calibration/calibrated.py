@@ -96,7 +96,9 @@ class Calibrated:
         idle = np.where(np.asarray(threads) == 0, power.idle_w, watts)
         return idle if idle.ndim else float(idle)
 
-    def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+    def communication_s(
+        self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2, *, nodes: ArrayLike | None = None
+    ) -> np.ndarray | float:
         """Return the time of a communication block, s (see BlockModel).
 
         If the platform has several clusters, p2p is a message between two of them (see ``message_s``).
@@ -104,11 +106,14 @@ class Calibrated:
         Raises:
             OutOfRange: If the model has no coefficients for the block, or, in the family simgrid, there are more
                 processes than hosts.
-            UserError: If the block is unknown or an argument is out of its range.
+            UserError: If the block is unknown, an argument is out of its range, or nodes are given to the family
+                simgrid.
         """
         if self.family == "paper":
-            return self.table_model.communication_s(block, size_bytes, processes)
+            return self.table_model.communication_s(block, size_bytes, processes, nodes=nodes)
         check_block(block)
+        if nodes is not None:
+            raise UserError("P counts nodes", "the shapes of the algorithms count processes", "Use the family paper")
         sizes, counts = checked("size", size_bytes, least=0), checked("processes", processes, least=1)
         sizes, counts = np.broadcast_arrays(sizes, counts)
         if block == "p2p":

@@ -10,7 +10,7 @@ import numpy as np
 from platforms.files.writing import usable_folder, write_picture
 from predictor.blocks.calibration.calibrate import Measured
 from predictor.blocks.calibration.calibrated import Calibrated
-from predictor.blocks.published.formulas import REGRESSORS
+from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 
 
 def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list[Path]:
-    """Write ``compute.png`` and, if the platform has messages, ``messages.png`` and ``bcast.png``.
+    """Write ``compute.png``; if there are messages, ``messages.png``, ``bcast.png``, ``collectives.png``; ``disk.png``.
 
     Each file is written completely or not at all.
 
@@ -40,7 +40,13 @@ def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list
     """
     figures = {"compute": compute_figure(calibrated, table)}
     if calibrated.calibration.wires is not None:
-        figures |= {"messages": messages_figure(calibrated, table), "bcast": bcast_figure(calibrated, table)}
+        figures |= {
+            "messages": messages_figure(calibrated, table),
+            "bcast": bcast_figure(calibrated, table),
+            "collectives": collectives_figure(calibrated, table),
+        }
+    if calibrated.calibration.disks:
+        figures["disk"] = disk_figure(calibrated, table)
     usable_folder("--plot", str(folder))
     written = []
     for name, figure in figures.items():
@@ -148,6 +154,44 @@ def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
     flat.legend(fontsize=9)
     _finish(flat, "Mapped to the formula's variable")
     figure.suptitle(f"{calibrated.calibration.name}: broadcast", fontsize=11)
+    return figure
+
+
+def collectives_figure(calibrated: Calibrated, table: Measured) -> Figure:
+    """Return a figure of scatter, gather and all-to-all over the formula's factor of K, as Figure 5b of the paper."""
+    paper, shapes = _families(calibrated)
+    figure = _figure(14, 4.2)
+    for axes, (block, variable) in zip(figure.subplots(1, 3), VARIABLES.items(), strict=True):
+        sizes, processes, time_s = table.of(block, "fit")
+        x = REGRESSORS[block](sizes, processes, calibrated.calibration.D_tu_bytes)
+        order = np.argsort(x)
+        axes.plot(x, time_s, **_MEASURED)
+        axes.plot(
+            x, shapes.communication_s(block, sizes, processes),
+            color="#0072B2", marker="x", linestyle="none", markersize=5, label="shapes of the algorithms",
+        )  # fmt: skip
+        axes.plot(x[order], np.asarray(paper.communication_s(block, sizes, processes))[order], **_TABLE)
+        axes.set(xscale="log", yscale="log", xlabel=f"{variable}, byte", ylabel="time, s")
+        axes.legend(fontsize=8)
+        _finish(axes, block)
+    figure.suptitle(calibrated.calibration.name, fontsize=11)
+    return figure
+
+
+def disk_figure(calibrated: Calibrated, table: Measured) -> Figure:
+    """Return a figure of reads from and writes to the disk over sizes."""
+    paper, shapes = _families(calibrated)
+    figure = _figure(10)
+    for axes, block in zip(figure.subplots(1, 2), ("disk_read", "disk_write"), strict=True):
+        sizes, _, time_s = table.of(block, "fit")
+        fine = np.geomspace(1, sizes.max(), 500)
+        axes.plot(sizes, time_s, **_MEASURED)
+        axes.plot(fine, paper.communication_s(block, fine, 1), **_TABLE)
+        axes.plot(fine, shapes.communication_s(block, fine, 1), **_SHAPE, label="line and network")
+        axes.set(xscale="log", yscale="log", xlabel="size, byte", ylabel="time, s")
+        axes.legend(fontsize=9)
+        _finish(axes, block.replace("_", " "))
+    figure.suptitle(calibrated.calibration.name, fontsize=11)
     return figure
 
 

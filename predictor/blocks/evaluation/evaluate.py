@@ -15,10 +15,13 @@ from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.graph.evaluate import run_graph
+from predictor.blocks.graph.evaluate import GraphRun, run_graph
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.machines.power import Ends, check_rule, energies
+from predictor.blocks.names import POWER_RULES
 from predictor.blocks.steps import only_one_by_one
+from predictor.blocks.stream.instructions import Stream
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,9 @@ class LabelResult:
 class Result:
     """Time, energy and success of an application on a machine.  For a model of whole nodes, units are nodes.
 
-    The energy is that of the nodes in use, from the start to the overall end.  A unit with n processes, whose
-    computation times add up to C seconds, takes P(0) T + (P(n) - P(0)) C / n in T seconds: the power of n computing
-    processes for the mean computation time of a process, and the idle power for the rest.  Communication counts as
-    idle.  If labels share a unit, its idle power is divided in proportion to their processes.  The total is the sum
-    over the labels and over the units without a process on nodes in use.
+    The energy is that of the nodes in use, by the power rule (predictor/blocks/machines/power.py).  If labels share a
+    unit, its idle power is divided in proportion to their processes.  The total is the sum over the labels and over the
+    units without a process on nodes in use.
     """
 
     application: str
@@ -56,6 +57,7 @@ class Result:
     evaluator: str = ""  # one of evaluation.choice.EVALUATORS
     evaluated: str = ""  # why this evaluator, and what it has evaluated
     cautions: tuple[str, ...] = ()
+    power: str = POWER_RULES[0]  # rule of the energies
 
     @property
     def energy_j(self) -> float | None:
@@ -71,22 +73,27 @@ class _Done:
 
     ends_s: Mapping[str, tuple[float, float]]  # by label: end of its first process and of its last one, s
     compute_s: Mapping[Group, float]  # computation time, summed over the group's processes
+    ends: tuple[Ends, ...]  # of parts of the groups
     evaluated: str
 
 
-def evaluate(application: Application, machine: Machine, *, evaluator: str | None = None) -> Result:
+def evaluate(
+    application: Application, machine: Machine, *, evaluator: str | None = None, power: str = POWER_RULES[0]
+) -> Result:
     """Evaluate an application on a machine.
 
     Args:
         application: The application.
         machine: The machine.
         evaluator: One of evaluation.choice.EVALUATORS; None: the cheapest that is exact is chosen.
+        power: The power rule, one of predictor.blocks.names.POWER_RULES.
 
     Raises:
         UserError: If the application has no processes, does not end, or leaves a message unreceived, or if the
             evaluator does not fit.
         OutOfRange: If the machine does not know the time of a block.
     """
+    check_rule(power)
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
     check_constants(application)
@@ -94,7 +101,8 @@ def evaluate(application: Application, machine: Machine, *, evaluator: str | Non
     done = _by_graph(application, machine, choice) if choice.evaluator == GRAPH else _by_cohorts(application, machine)
     time_s = max(last_s for _, last_s in done.ends_s.values())
     unknown: list[str] = []
-    energies_j = _energies(machine, done.compute_s, time_s, unknown)
+    found = _energies(power, machine, done, time_s, unknown)
+    energies_j = None if found is None else found[0]
     labels = tuple(
         _label_result(label.name, done, energies_j) for label in application.labels if _groups(machine, label.name)
     )
@@ -108,12 +116,13 @@ def evaluate(application: Application, machine: Machine, *, evaluator: str | Non
         labels=labels,
         time_s=time_s,
         nodes=nodes,
-        others_idle_j=None if energies_j is None else machine.others_idle_w * time_s,
+        others_idle_j=None if found is None else found[1],
         success=None if rate is None else exp(-rate * time_s * nodes),
         unknown=tuple(unknown),
         evaluator=choice.evaluator,
         evaluated=f"{choice.reason}{done.evaluated}",
         cautions=() if choice.caution is None else (choice.caution,),
+        power=power,
     )
 
 
@@ -127,7 +136,8 @@ def _by_cohorts(application: Application, machine: Machine) -> _Done:
         label: (min(clock.least() for clock in own), max(clock.most() for clock in own))
         for label, own in clocks.items()
     }
-    return _Done(ends_s, done.compute_s, "")
+    ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
+    return _Done(ends_s, done.compute_s, ends, "")
 
 
 def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Done:
@@ -149,7 +159,14 @@ def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Do
     turns = ""
     if run.turns:
         turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
-    return _Done(ends_s, compute_s, turns)
+    ends = tuple(_ends(stream, run, group) for group in compute_s)
+    return _Done(ends_s, compute_s, ends, turns)
+
+
+def _ends(stream: Stream, run: GraphRun, group: Group) -> Ends:
+    first = stream.labels.index(group.label)
+    ended_s = run.ended_s[[first + member for member in group.members]]
+    return Ends(group, group.members, lambda: ended_s, float(ended_s.min()), float(ended_s.max()))
 
 
 def _groups(machine: Machine, label: str) -> list[Group]:
@@ -172,19 +189,14 @@ def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None
 
 
 def _energies(
-    machine: Machine, compute_s: Mapping[Group, float], time_s: float, unknown: list[str]
-) -> dict[Group, float] | None:
-    """Return the energy of each group's share of its units, J; None, with the reason in ``unknown``, if unknown."""
-    found = {}
+    rule: str, machine: Machine, done: _Done, time_s: float, unknown: list[str]
+) -> tuple[dict[Group, float], float] | None:
+    """Return the energies of power.energies; None, with the reason in ``unknown``, if the machine knows no power."""
     try:
-        for group, busy_s in compute_s.items():
-            idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
-            share = group.count / group.threads  # of units (or nodes), each divided among all its processes
-            found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
+        return energies(rule, machine, compute_s=done.compute_s, ends=done.ends, time_s=time_s)
     except OutOfRange as err:
         unknown.append(f"energy: {err.where}: {err.problem}")
         return None
-    return found
 
 
 def _nodes(machine: Machine) -> int:

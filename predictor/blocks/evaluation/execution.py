@@ -45,12 +45,18 @@ from predictor.blocks.steps import StepActions, check_together, refuse_loose
 _Position = tuple[tuple[int, ...], int]  # position in the program, and number of the group
 
 
+def _members(cohort: Cohort) -> range:
+    step = cohort.stride or 1
+    return range(cohort.first, cohort.first + step * cohort.count, step)
+
+
 @dataclass(frozen=True)
 class Ended:
     """Processes that have ended, and their end times."""
 
     group: Group
     clock: Profile
+    members: range  # indices within the label
 
 
 class Execution:
@@ -152,7 +158,7 @@ class Execution:
     def _advance(self, cohort: Cohort) -> None:
         code = self._code[cohort.label]
         if cohort.pc == len(code):
-            self.ended.append(Ended(cohort.group, cohort.clock))
+            self.ended.append(Ended(cohort.group, cohort.clock, _members(cohort)))
             return
         try:
             if self._do(cohort, code[cohort.pc]):

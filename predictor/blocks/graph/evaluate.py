@@ -22,6 +22,7 @@ from platforms.system.scheduler import Schedule
 from predictor.blocks.graph.disks import Disks
 from predictor.blocks.graph.events import SENT, Events, events_of
 from predictor.blocks.graph.sources import has_choices, settled
+from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.stream.instructions import Compute, Stream, executed
 from predictor.dpgraph.evaluate import estimate, execute
@@ -73,7 +74,9 @@ def run_graph(stream: Stream, machine: Wired) -> GraphRun:
     events = events_of(stream, disks)
     placement = machine.schedule.placement()
     units = [machine.system.find(host)[0].unit for host in placement]
-    hosts = [1 / unit.speed_flops for unit in units], [unit.cores for unit in units]
+    stretches = stretches_of(stream, machine.schedule)
+    s_per_flop = [stretch / unit.speed_flops for stretch, unit in zip(stretches, units, strict=True)]
+    hosts = s_per_flop, [unit.cores for unit in units]
 
     def dates_of(tried: Events) -> list[np.ndarray]:
         sections = Sections(Recording(tried.of_process, (), ()))

@@ -1,10 +1,11 @@
 """Costs of blocks from the hardware data of a system alone: speeds, latencies, bandwidths, watts.
 
-Processes share the cores of their unit.  A message takes the latency of its route plus its size over the smallest
-bandwidth of the route.  Collectives of P processes take the following times, where L and B are the latency and the
-bandwidth of the slowest route between any two of their groups, and d are the bytes of the block as defined in
-predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
-MPICH", IJHPCA 19, 2005, section 4; one algorithm for all sizes, no computation):
+Processes share the cores of their unit, with the effect of hardware threads where it is known.  A message takes the
+latency of its route plus its size over the smallest bandwidth of the route.  Collectives of P processes take the
+following times, where L and B are the latency and the bandwidth of the slowest route between any two of their groups,
+and d are the bytes of the block as defined in predictor.blocks.model (R. Thakur, R. Rabenseifner, W. Gropp,
+"Optimization of Collective Communication Operations in MPICH", IJHPCA 19, 2005, section 4; one algorithm for all sizes,
+no computation):
 
 broadcast          ceil(log2 P) (L + d / B), a binomial tree;
 scatter, gather    ceil(log2 P) L + (P - 1) / P d / B, a binomial tree that halves what it carries;
@@ -21,9 +22,10 @@ from itertools import combinations
 from math import ceil, log2
 from typing import TYPE_CHECKING
 
+from platforms.system.parts import YEAR_S
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
-from predictor.blocks.machines.placing import groups_of
+from predictor.blocks.machines.placing import covered, groups_of
 from predictor.dpgraph.known import known_network
 
 if TYPE_CHECKING:
@@ -49,16 +51,32 @@ class HardwareMachine:
     """Machine (predictor/blocks/machines/machine.py) of a system and a schedule on it."""
 
     name = "hardware"
+    whole_nodes = False
     note_bytes: int | None = None  # size of a read request or a write acknowledgement of a disk; None: no message
     envelope_bytes = 0  # added to every message
     collectives_are_messages = False  # those of which SimGrid's MPI makes them; otherwise `collective_s` has formulas
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
-        """Create the machine; the hardware data have no ``failure_rate_per_s`` of a node."""
+        """Create the machine; ``failure_rate_per_s`` of a node replaces that of the hardware."""
         self.system, self.schedule = system, schedule
         self.groups = groups_of(system, schedule)
-        self.failure_rate_per_s = failure_rate_per_s
+        self._given_rate_per_s = failure_rate_per_s
         self._messages: dict[tuple[Hashable, ...], float] = {}
+
+    @cached_property
+    def failure_rate_per_s(self) -> float | None:
+        """Failure rate of a node, 1/s, the mean over the nodes in use; None: that of some node is not known."""
+        if self._given_rate_per_s is not None:
+            return self._given_rate_per_s
+        used: dict[int, list[range]] = {}
+        of_node = {id(self.unit_of(group).node): self.unit_of(group).node for group in self.groups}
+        for group in self.groups:
+            used.setdefault(id(self.unit_of(group).node), []).append(group.nodes)
+        counts = {key: covered(ranges) for key, ranges in used.items()}
+        per_year = [(counts[key], node.failures_per_year) for key, node in of_node.items()]
+        known = [count * rate for count, rate in per_year if rate is not None]
+        nodes = sum(counts.values())
+        return sum(known) / nodes / YEAR_S if nodes and len(known) == len(per_year) else None
 
     def unit_of(self, group: Group) -> UnitGroup:
         """Return the units that a group runs on."""
@@ -67,7 +85,7 @@ class HardwareMachine:
     def compute_s(self, group: Group, operations: float) -> float:
         """Return the operations over the speed of a core, which is shared if the unit has more processes than cores."""
         unit = self.unit_of(group).unit
-        return operations / unit.speed_flops * max(1.0, group.threads / unit.cores)
+        return operations / unit.speed_flops * unit.slowdown(group.threads)
 
     def message_s(
         self, source: Group, target: Group, size_bytes: int, *, same_node: bool = False, traffic: MessageLoad = ALONE
@@ -229,7 +247,7 @@ class HardwareMachine:
             if unit_group.unit.power is None or id(unit_group.node) not in used:
                 continue
             here = [range(g.first_unit, g.first_unit + g.units) for g in self.groups if g.unit == unit_group.name]
-            total_w += unit_group.unit.power.idle_w * (_covered(used[id(unit_group.node)]) - _covered(here))
+            total_w += unit_group.unit.power.idle_w * (covered(used[id(unit_group.node)]) - covered(here))
         return total_w
 
 
@@ -237,12 +255,3 @@ def _back(ends: Ends) -> Ends:
     """Return the ends of the route back."""
     here, i, there, j = ends
     return there, j, here, i
-
-
-def _covered(ranges: Sequence[range]) -> int:
-    """Return the number of integers in the union of the ranges."""
-    count, reached = 0, 0
-    for one in sorted(ranges, key=lambda r: r.start):
-        count += max(0, one.stop - max(one.start, reached))
-        reached = max(reached, one.stop)
-    return count

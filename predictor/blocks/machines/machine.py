@@ -35,6 +35,11 @@ class Group:
         return -(-self.count // self.per_unit)
 
     @property
+    def nodes(self) -> range:
+        """Numbers of the units' nodes."""
+        return range(self.first_node, self.first_node + self.units)
+
+    @property
     def members(self) -> range:
         """Indices of the members within the label."""
         return range(self.first, self.first + self.stride * self.count, self.stride)
@@ -109,6 +114,10 @@ class Machine(Protocol):
     @property
     def name(self) -> str:
         """Name of the machine, for messages."""
+
+    @property
+    def whole_nodes(self) -> bool:
+        """True if ``Group.threads`` and ``power_w`` are those of whole nodes, not of units."""
 
     @property
     def groups(self) -> tuple[Group, ...]:

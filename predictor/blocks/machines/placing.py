@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -41,6 +41,15 @@ def groups_of(system: System, schedule: Schedule, *, whole_nodes: bool = False) 
         own = [group for row in rows for group in _groups(label, row, loads, first_nodes=first_nodes)]
         groups += sorted(own, key=lambda group: group.first)
     return tuple(groups)
+
+
+def covered(ranges: Iterable[range]) -> int:
+    """Return the number of integers in the union of the ranges, which begin at 0 or above."""
+    count, reached = 0, 0
+    for one in sorted(ranges, key=lambda r: r.start):
+        count += max(0, one.stop - max(one.start, reached))
+        reached = max(reached, one.stop)
+    return count
 
 
 def node_numbers(system: System) -> dict[int, int]:

@@ -41,6 +41,7 @@ class TargetMachine:
 
     failure_rate_per_s = None
     others_idle_w = 0.0
+    whole_nodes = True
 
     def __init__(
         self,

@@ -93,6 +93,14 @@ REGRESSORS: Mapping[str, Regressor] = {
 }
 
 
+# The factor of K as text, for the axes of figures.
+VARIABLES = {
+    "scatter": "ceil(d / D_tu) D_tu log2(P) / P",
+    "gather": "ceil(d / D_tu) D_tu log2(P) / P",
+    "alltoall": "ceil(d / D_tu) D_tu P",
+}
+
+
 def communication_time(block: str, d: ArrayLike, P: ArrayLike, *, T: float, K: float, D_tu: float) -> np.ndarray:
     """Return the time of a communication block, max(0, T + K x(d, P)), s, where x is the block's factor of K."""
     return np.maximum(0.0, T + K * REGRESSORS[block](d, P, D_tu))

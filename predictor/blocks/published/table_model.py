@@ -54,15 +54,18 @@ class TableModel:
         )  # fmt: skip
         return _plain(times)
 
-    def communication_s(self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2) -> np.ndarray | float:
+    def communication_s(
+        self, block: str, size_bytes: ArrayLike, processes: ArrayLike = 2, *, nodes: ArrayLike | None = None
+    ) -> np.ndarray | float:
         """Return the time of a communication block, s (see BlockModel)."""
         check_block(block)
         sizes, processes = checked("size", size_bytes, least=0), checked("processes", processes, least=1)
+        P = processes if nodes is None else checked("nodes", nodes, least=1)
         line = self.parameters.lines.get(block)
         if line is None:
             known = ", ".join(self.parameters.lines) or "no communication block"
             raise self._unknown(f"block {block}", f"It has {known}")
-        times = communication_time(block, sizes, processes, T=line.T_s, K=line.K, D_tu=self.parameters.D_tu_bytes)
+        times = communication_time(block, sizes, P, T=line.T_s, K=line.K, D_tu=self.parameters.D_tu_bytes)
         alone = (processes == 1) & (block in COLLECTIVES)  # there is no communication
         return _plain(np.where(alone, 0.0, times))
 

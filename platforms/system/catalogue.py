@@ -1,0 +1,154 @@
+"""List and search the hardware database, with the source of every entry: ``python -m platforms.system.catalogue``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TypeAlias
+
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.errors import UserError, nearest
+from platforms.system.database import (
+    KINDS,
+    DiskArray,
+    Hardware,
+    NetworkHardware,
+    Processor,
+    read_hardware,
+)
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.table import table_lines
+from platforms.terminal.width import add_wide_argument
+
+Entry: TypeAlias = Processor | NetworkHardware | DiskArray
+_Columns: TypeAlias = Mapping[str, tuple[str, float, str]]
+
+_MARK = "*"  # after values that are not published
+# Heading -> attribute of the entry, its unit in SI units, and the key in the file, which `assumed` names.
+_RATE = ("failures_per_year", 1.0, "failures_per_year")
+_OF_PROCESSORS: _Columns = {
+    "cores": ("cores", 1.0, "cores"),
+    "GHz": ("clock_hz", 1e9, "clock_ghz"),
+    "Gflop/s": ("double_flops", 1e9, ""),
+    "idle W": ("idle_w", 1.0, "idle_w"),
+    "full W": ("full_w", 1.0, "full_w"),
+    "USD": ("price_usd", 1.0, "price_usd"),
+    "failures/year": _RATE,
+}
+_COLUMNS: Mapping[str, _Columns] = {
+    "cpus": _OF_PROCESSORS,
+    "gpus": _OF_PROCESSORS,
+    "networks": {
+        "Gbit/s": ("bandwidth_Bps", 1e9 / 8, "bandwidth_gbit_s"),
+        "us": ("latency_s", 1e-6, "latency_us"),
+        "adapter W": ("adapter_w", 1.0, "adapter_w"),
+        "switch W": ("switch_w", 1.0, "switch_w"),
+        "ports": ("switch_ports", 1.0, "switch_ports"),
+        "failures/year": _RATE,
+    },
+    "disks": {
+        "read MB/s": ("read_Bps", 1e6, "read_mbyte_s"),
+        "write MB/s": ("write_Bps", 1e6, "write_mbyte_s"),
+        "read us": ("read_latency_s", 1e-6, "read_latency_us"),
+        "write us": ("write_latency_s", 1e-6, "write_latency_us"),
+        "failures/year": _RATE,
+    },
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this command's options."""
+    parser = CommandParser(
+        prog="python -m platforms.system.catalogue",
+        description="List the hardware database: processors, networks and disks, their watts and failure rates. With "
+        "one entry left, its source is shown too (docs/platforms/systems.md).",
+        epilog=EXIT_STATUSES,
+    )
+    parser.add_argument(
+        "words", metavar="WORD", nargs="*", help="show only entries whose name, title or source contain every word"
+    )
+    parser.add_argument("--kind", metavar="KIND", help=f"show only {', '.join(KINDS)}")
+    parser.add_argument("--hardware", metavar="FILE", action="append", default=[], help="hardware of your own")
+    parser.add_argument("--sources", action="store_true", help="show the source of every entry")
+    add_wide_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+
+
+def found(hardware: Hardware, words: Sequence[str], kind: str | None = None) -> dict[str, list[Entry]]:
+    """Return the entries that match, by kind (a key of database.KINDS); kinds without a match are left out.
+
+    A single word that is the name of an entry selects this entry alone.
+
+    Raises:
+        UserError: The kind is unknown, or nothing matches.
+    """
+    if kind is not None and kind not in KINDS:
+        raise UserError(f"--kind {kind}", "no such kind of hardware", nearest(kind, list(KINDS)))
+    tables: dict[str, Mapping[str, Entry]] = {
+        name: getattr(hardware, name) for name in KINDS if kind is None or name == kind
+    }
+    if len(words) == 1:
+        exact = {name: [table[words[0]]] for name, table in tables.items() if words[0] in table}
+        if exact:
+            return exact
+    matches = {name: [one for one in table.values() if _matches(one, words)] for name, table in tables.items()}
+    matches = {name: entries for name, entries in matches.items() if entries}
+    if not matches:
+        names = [name for table in tables.values() for name in table]
+        remedy = nearest(words[0], names) if len(words) == 1 else "Give fewer words, or none to see all"
+        raise UserError(f"hardware {' '.join(words)!r}", "no entry contains it", remedy)
+    return matches
+
+
+def _matches(one: Entry, words: Sequence[str]) -> bool:
+    text = f"{one.name} {one.title} {one.source}".lower()
+    return all(word.lower() in text for word in words)
+
+
+def _run(args: argparse.Namespace) -> int:
+    entries = found(read_hardware(args.hardware), args.words, args.kind)
+    if args.json:
+        print(json.dumps({kind: [asdict(one) for one in those] for kind, those in entries.items()}, indent=2))
+        return 0
+    alone = sum(map(len, entries.values())) == 1
+    parts = ["\n".join([kind, *_table(kind, those, wide=args.wide)]) for kind, those in entries.items()]
+    if any(one.assumed for those in entries.values() for one in those):
+        parts.append(f"{_MARK} not published: assumed, or common knowledge without a readable source")
+    if args.sources or alone:
+        parts += ["\n".join(_source_lines(one)) for those in entries.values() for one in those]
+    sys.stdout.write("\n\n".join(parts) + "\n")
+    return 0
+
+
+def _table(kind: str, entries: Sequence[Entry], *, wide: bool) -> list[str]:
+    columns = _COLUMNS[kind]
+    rows = [("name", *columns)]
+    rows += [(one.name, *(_cell(one, *how) for how in columns.values())) for one in entries]
+    return table_lines(rows, left={0}, wide=wide)
+
+
+def _cell(one: Entry, attribute: str, unit: float, key: str) -> str:
+    value = getattr(one, attribute)
+    return "-" if value is None else f"{value / unit:.6g}{_MARK if key in one.assumed else ''}"
+
+
+def _source_lines(one: Entry) -> list[str]:
+    """Return the title of an entry, what the table does not have, and its source."""
+    title = one.title if one.title == one.name else f"{one.name}: {one.title}"
+    more = ""
+    if isinstance(one, Processor) and one.thread_slowdown is not None:
+        more = f" A thread takes {one.thread_slowdown:.4g} times as long while all {one.threads} threads are busy."
+    return prose_lines(f"{title}.{more} {' '.join(one.source.split())}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

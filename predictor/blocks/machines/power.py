@@ -1,0 +1,152 @@
+"""Energy of processes by a rule that says which of a node's threads count as active, and how long the node counts.
+
+idle-waiting    A thread is active while it computes; sending, receiving, disks and waiting count as idle.  Nodes count
+                until the overall end.  A unit whose n processes compute C seconds together takes
+                P(0) T + (P(n) - P(0)) C / n in T seconds.
+active-waiting  A thread is active from the start to its own end, because a process that waits for a message polls for
+                it.  Then it is idle; nodes count until the overall end.
+paper           J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Applications for Cluster
+                Computing", section 4: the power depends on the number of active threads, not on what they do.  Threads
+                are active from the start to their own end, and a node counts until its last process ends, as in Figure
+                2 of the paper.
+
+Where the active threads of a unit change over time, each stretch takes the power of the threads that are active in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from platforms.errors import UserError, nearest
+from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.names import POWER_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Ends:
+    """End times of some processes of a group."""
+
+    group: Group
+    members: range  # indices within the label
+    times: Callable[[], np.ndarray]  # the end of each member, s
+    least_s: float
+    most_s: float
+
+
+def check_rule(rule: str) -> None:
+    """Check the name of a power rule.
+
+    Raises:
+        UserError: The name is not in POWER_RULES.
+    """
+    if rule not in POWER_RULES:
+        raise UserError(f"--power {rule}", "no such rule", nearest(rule, POWER_RULES))
+
+
+def energies(
+    rule: str, machine: Machine, *, compute_s: Mapping[Group, float], ends: Iterable[Ends], time_s: float
+) -> tuple[dict[Group, float], float]:
+    """Return the energy of each group's share of its units, and that of other units of nodes in use, J.
+
+    Args:
+        rule: One of POWER_RULES.
+        machine: The machine that the processes ran on.
+        compute_s: Computation time of each group, summed over its processes, s.
+        ends: End times of all processes.
+        time_s: Overall time, s.
+
+    Raises:
+        OutOfRange: The machine does not know the power.
+    """
+    if rule == "idle-waiting":
+        return _while_computing(machine, compute_s, time_s), machine.others_idle_w * time_s
+    found = _until_the_end(machine, list(ends), None if rule == "paper" else time_s)
+    return found, 0.0 if rule == "paper" else machine.others_idle_w * time_s
+
+
+def _while_computing(machine: Machine, compute_s: Mapping[Group, float], time_s: float) -> dict[Group, float]:
+    found = {}
+    for group, busy_s in compute_s.items():
+        idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
+        share = group.count / group.threads  # of units (or nodes), each divided among all its processes
+        found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
+    return found
+
+
+def _until_the_end(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> dict[Group, float]:
+    """Return the energies with threads that are active until they end; units count until ``time_s`` if it is given."""
+    found: dict[Group, float] = {}
+    mixed: list[Ends] = []
+    for group, own in _by_group(ends).items():
+        end_s = max(one.most_s for one in own)
+        alone = group.threads == group.per_unit and group.count == group.units * group.per_unit
+        if alone and min(one.least_s for one in own) == end_s:  # all at once, without a list of the processes
+            after_s = 0.0 if time_s is None else time_s - end_s
+            idle_j = machine.power_w(group, 0) * after_s if after_s else 0.0
+            found[group] = group.units * (machine.power_w(group, group.threads) * end_s + idle_j)
+        else:
+            mixed += own
+    return found | (_stretches(machine, mixed, time_s) if mixed else {})
+
+
+def _by_group(ends: Sequence[Ends]) -> dict[Group, list[Ends]]:
+    found: dict[Group, list[Ends]] = {}
+    for one in ends:
+        found.setdefault(one.group, []).append(one)
+    return found
+
+
+def _stretches(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> dict[Group, float]:
+    """Return the energies of groups, stretch by stretch between the ends of the processes of each unit.
+
+    The power of a stretch is divided equally among the threads that are active in it; that of the idle unit after all
+    ends among all its processes.
+    """
+    groups = list(dict.fromkeys(one.group for one in ends))
+    number = {group: i for i, group in enumerate(groups)}
+    of_group = np.concatenate([np.full(len(one.members), number[one.group]) for one in ends])
+    place = np.concatenate([_places(machine, one, ends) for one in ends])
+    end_s = np.concatenate([one.times() for one in ends])
+    order = np.lexsort((end_s, place))
+    of_group, place, end_s = of_group[order], place[order], end_s[order]
+    first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])  # of each unit
+    counts = np.diff(np.r_[first, len(place)])
+    start = np.repeat(first, counts)
+    active = np.repeat(counts, counts) - (np.arange(len(place)) - start)
+    before_s = np.where(np.arange(len(place)) == start, 0.0, np.r_[0.0, end_s[:-1]])
+    host = of_group[start]  # the group whose power law holds for the unit
+    each_w = _watts(machine, groups, host, active) / active
+    sums_j = np.cumsum(each_w * (end_s - before_s))
+    own_j = sums_j - np.repeat(np.r_[0.0, sums_j[first[1:] - 1]], counts)
+    if time_s is not None:
+        idle_w = _watts(machine, groups, host, np.zeros_like(active))
+        last_s = np.repeat(end_s[first + counts - 1], counts)
+        own_j = own_j + idle_w * (time_s - last_s) / np.repeat(counts, counts)
+    total_j = np.bincount(of_group, weights=own_j, minlength=len(groups))
+    return {group: float(total_j[i]) for group, i in number.items()}
+
+
+def _places(machine: Machine, one: Ends, ends: Sequence[Ends]) -> np.ndarray:
+    """Return a number for the unit (or node) of each member."""
+    group = one.group
+    place = (np.arange(one.members.start, one.members.stop, one.members.step) - group.first) // group.stride
+    unit = place % group.units if group.cyclic else place // group.per_unit
+    if machine.whole_nodes:
+        return np.asarray(group.first_node + unit)
+    kinds = {kind: i for i, kind in enumerate(dict.fromkeys(other.group.unit for other in ends))}
+    return np.asarray((group.first_unit + unit) * len(kinds) + kinds[group.unit])
+
+
+def _watts(machine: Machine, groups: Sequence[Group], host: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Return the power of units with these numbers of active threads, W; each pair is asked for once."""
+    most = int(active.max()) + 1
+    distinct, which = np.unique(host * most + active, return_inverse=True)
+    watts = np.array([machine.power_w(groups[key // most], key % most) for key in distinct.tolist()])
+    return np.asarray(watts[which.reshape(-1)])

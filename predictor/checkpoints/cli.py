@@ -1,0 +1,128 @@
+"""Expect failures of the hardware that an application of blocks is placed on: ``python -m predictor.checkpoints``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.errors import UserError, nearest
+from platforms.terminal.width import add_wide_argument
+from predictor.blocks.options import (
+    add_model_arguments,
+    add_power_argument,
+    add_setting_arguments,
+    add_vary_argument,
+    machine_from_arguments,
+    say_cautions,
+    setting_from_arguments,
+    settings_of,
+)
+from predictor.reliability.names import INTERVALS
+
+if TYPE_CHECKING:
+    from predictor.checkpoints.report import Row
+
+LONGEST_S = 1e15  # of a checkpoint and of a restart
+MOST_REPEATS = 1_000_000_000
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m predictor.checkpoints",
+        description="Expected time and energy of an application of blocks on hardware that fails: with restarts from "
+        "the beginning, and with the checkpoints that its own write_disk writes, at its own interval and at Young's or "
+        "Daly's. With --vary, the best number of nodes too (docs/planning/checkpoints.md).",
+        epilog=EXIT_STATUSES,
+        first="application --system --vary --restart --checkpoint --repeat --failure-rate --model --power".split(),
+    )
+    add_setting_arguments(parser)
+    add_model_arguments(parser)
+    add_power_argument(parser)
+    add_checkpoint_arguments(parser)
+    add_wide_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for failures and checkpoints, which ``rows_from_arguments`` reads."""
+    add_vary_argument(parser, "answer")
+    parser.add_argument(
+        "--checkpoint", type=float, metavar="S", help="seconds of a checkpoint (default: those of the own write_disk)"
+    )
+    parser.add_argument("--restart", type=float, default=0.0, metavar="S", help="seconds of a restart (default: 0)")
+    parser.add_argument(
+        "--intervals", default="daly", metavar="I1,I2,...",
+        help=f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: daly)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="number of runs in a row that make up the job (default: 1)"
+    )
+
+
+def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row]]:
+    """Return a description of the runs, and their rows.
+
+    Raises:
+        UserError: A file or an option is wrong.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.checkpoints.expectation import expectations
+    from predictor.checkpoints.placed import placed
+    from predictor.checkpoints.report import Row
+
+    intervals = _checked_intervals(args)
+    settings = settings_of(setting_from_arguments(args), args.vary)
+    rows = []
+    for varied, setting in settings:
+        run = placed(
+            setting, lambda one: machine_from_arguments(args, one),
+            power=args.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
+        )  # fmt: skip
+        rows.append(Row(varied, run, expectations(run, intervals, restart_s=args.restart)))
+    rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
+    first = settings[0][1]
+    say_cautions(args, first)
+    times = "" if args.repeat == 1 else f"{args.repeat} times "
+    return f"{times}{first.application.name} on {first.system.name}, model {args.model}", rows
+
+
+def _checked_intervals(args: argparse.Namespace) -> list[str]:
+    """Return the names of the intervals, each once.
+
+    Raises:
+        UserError: An option is out of its range.
+    """
+    for option, value, least in (("--checkpoint", args.checkpoint, 1e-9), ("--restart", args.restart, 0.0)):
+        if value is not None and not least <= value <= LONGEST_S:
+            raise UserError(f"{option} {value:g}", "not a time", f"Give {least:g} to {LONGEST_S:g} s")
+    if not 1 <= args.repeat <= MOST_REPEATS:
+        raise UserError(f"--repeat {args.repeat}", "out of its range", f"Give 1 to {MOST_REPEATS}")
+    names = [part.strip() for part in args.intervals.split(",") if part.strip()]
+    for name in names:
+        if name not in INTERVALS:
+            raise UserError(f"--intervals {name}", "no such interval", nearest(name, INTERVALS))
+    if not names:
+        raise UserError(f"--intervals {args.intervals!r}", "names none", f"Give some of {', '.join(INTERVALS)}")
+    return list(dict.fromkeys(names))
+
+
+def _run(args: argparse.Namespace) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.checkpoints.report import as_json, as_text
+
+    source, rows = rows_from_arguments(args)
+    if args.json:
+        print(json.dumps(as_json(source, rows, restart_s=args.restart)))
+    else:
+        print(as_text(source, rows, restart_s=args.restart, wide=args.wide))
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -1,0 +1,120 @@
+"""Output of expected times and energies of placed applications, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import table_lines
+from predictor.checkpoints.expectation import NO_FAILURES, Expectation, best
+from predictor.checkpoints.placed import Placed
+
+_JOULES_PER_KWH = 3.6e6
+
+
+@dataclass(frozen=True)
+class Row:
+    """One placement and its expectations by strategy."""
+
+    varied: Mapping[str, Any]  # values that were changed, by name
+    run: Placed
+    expected: Mapping[str, Expectation]
+
+    @property
+    def success(self) -> float:
+        """Probability that no node fails during the work."""
+        return math.exp(-self.run.rate_per_s * self.run.work_s)
+
+
+def as_text(source: str, rows: Sequence[Row], *, restart_s: float, wide: bool = False) -> str:
+    """Return the best placement of each strategy, and a table of all placements.
+
+    Args:
+        source: Description of the application, the system and the model.
+        rows: The placements.
+        restart_s: Time of a restart, s.
+        wide: Show intervals and energies of all strategies too.
+    """
+    strategies = list(dict.fromkeys(name for row in rows for name in row.expected))
+    found = [row.expected for row in rows]
+    lines: list[str] = []
+    for name in strategies:
+        fastest, thriftiest = best(found, name), best(found, name, energy=True)
+        said = "none ends" if fastest is None else _said(rows[fastest], name)
+        if thriftiest is not None and thriftiest != fastest:
+            said += f"; least energy: {_said(rows[thriftiest], name)}"
+        lines += prose_lines(f"best, {name}: {said}")
+    lines += ["", *prose_lines(f"{source}; restart {restart_s:g} s")]
+    cells = [[name, *(str(row.varied[name]) for row in rows)] for name in rows[0].varied]
+    cells.append(["nodes", *(f"{row.run.nodes:,}" for row in rows)])
+    if wide:
+        cells.append(["success", *(significant(row.success) for row in rows)])
+    cells.append(["checkpoint", *(duration(row.run.checkpoint_s) for row in rows)])
+    for name in strategies:
+        those = [row.expected.get(name) for row in rows]
+        if wide and name != NO_FAILURES:
+            cells.append([f"{name} every", *("-" if one is None else _time(one.interval_s) for one in those)])
+        cells.append([name, *("-" if one is None else _time(one.time_s) for one in those)])
+        if wide or name == strategies[-1]:
+            cells.append([f"{name} kWh", *("-" if one is None else _energy(one) for one in those)])
+    lines += ["", *table_lines(list(zip(*cells, strict=True)), wide=wide)]
+    cautions = folded_lines(f"caution: {text}" for text in cautions_of(rows))
+    return "\n".join([*lines, *([""] * bool(cautions)), *cautions])
+
+
+def cautions_of(rows: Sequence[Row]) -> list[str]:
+    """Return cautions where the best placement is the first or the last of several, so that another may be better."""
+    texts = []
+    for name in dict.fromkeys(name for row in rows for name in row.expected):
+        place = best([row.expected for row in rows], name)
+        if name != NO_FAILURES and len(rows) > 1 and place in (0, len(rows) - 1):
+            texts.append(f"{name}: the best number of nodes, {rows[place].run.nodes:,}, is an end of the range")
+    return texts
+
+
+def as_json(source: str, rows: Sequence[Row], *, restart_s: float) -> dict[str, Any]:
+    """Return the results as JSON values; infinite values are None."""
+    strategies = dict.fromkeys(name for row in rows for name in row.expected)
+    found = [row.expected for row in rows]
+    shown = [
+        {
+            "varied": dict(row.varied),
+            **asdict(row.run),
+            "success": row.success,
+            "expected": {name: _values(one) for name, one in row.expected.items()},
+        }
+        for row in rows
+    ]
+    return {
+        "run": source,
+        "restart_s": restart_s,
+        "rows": shown,
+        "best_time": {name: best(found, name) for name in strategies},
+        "best_energy": {name: best(found, name, energy=True) for name in strategies},
+        "cautions": cautions_of(rows),
+    }
+
+
+def _values(one: Expectation) -> dict[str, float | None]:
+    values = {**asdict(one), "time_s": one.time_s}
+    return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
+
+
+def _said(row: Row, name: str) -> str:
+    varied = "".join(f"{key} {value}, " for key, value in row.varied.items())
+    nodes = f"{row.run.nodes:,} {'node' if row.run.nodes == 1 else 'nodes'}"
+    one = row.expected[name]
+    energy = "" if one.energy_j is None else f", {_energy(one)} kWh"
+    return f"{varied}{nodes}, {_time(one.time_s)}{energy}"
+
+
+def _energy(one: Expectation) -> str:
+    return "-" if one.energy_j is None else significant(one.energy_j / _JOULES_PER_KWH)
+
+
+def _time(time_s: float) -> str:
+    return duration(time_s) if math.isfinite(time_s) else "inf"

@@ -1,0 +1,168 @@
+"""Applications of blocks on failing hardware: their checkpoints, and expected times and energies, by hand."""
+
+import json
+from math import exp, expm1, inf
+
+import pytest
+
+from platforms.errors import UserError
+from platforms.system.named import system_named
+from predictor.blocks.application import Application, Compute, If, Label, Repeat, WriteDisk
+from predictor.blocks.setting import Setting
+from predictor.checkpoints.cli import main
+from predictor.checkpoints.expectation import NO_FAILURES, OWN, SCRATCH, best, expectation, expectations
+from predictor.checkpoints.parts import has_checkpoints, one_checkpoint, without_checkpoints
+from predictor.checkpoints.placed import Placed, placed
+from predictor.reliability.expected import restart_from_scratch, with_checkpoints
+
+# A node computes 1e9 operations in a second, takes 10 W idle and 30 W computing, and fails three times in 10^6 s.
+HARDWARE = """
+[cpus.toy]
+cores = 1
+clock_ghz = 1
+double_per_cycle = 1
+single_per_cycle = 1
+idle_w = 10
+full_w = 30
+failures_per_year = 94.6728
+source = "made up"
+
+[disks.toy]
+read_mbyte_s = 100
+write_mbyte_s = 100
+source = "made up"
+failures_per_year = 0
+"""
+SYSTEM = """
+hardware = ["hardware.toml"]
+[lan]
+network = "gigabit-ethernet"
+[[lan.node]]
+name = "n"
+count = 8
+cpu = "toy"
+disks = ["toy"]
+"""
+APP = """
+[labels.p]
+count = 2
+program = [
+    { repeat = 4, as = "k", do = [{ compute = "1e12 / p" }, { if = "k < 3", then = [{ write_disk = 1e9 }] }] },
+]
+"""
+RUN = Placed(
+    processes=4, nodes=4, work_s=1000.0, work_w=100.0, checkpoint_s=10.0, checkpoint_w=50.0, idle_w=20.0,
+    rate_per_s=1e-3, own_interval_s=250.0,
+)  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("hardware.toml", HARDWARE), ("system.toml", SYSTEM), ("app.toml", APP)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def program(*steps):
+    return Application("", (Label("p", 2, steps),))
+
+
+def test_work_and_one_checkpoint_are_the_two_parts_of_an_application():
+    writing = If("k % 10 == 9", (WriteDisk(7),))
+    first_only = If("index == 0", (WriteDisk(5),), (Compute(1),))
+    whole = program(Repeat(100, (Compute(3), writing), "k"), first_only)
+    assert has_checkpoints(whole) and not has_checkpoints(without_checkpoints(whole))
+    (label,) = without_checkpoints(whole).labels
+    assert label.program == (Repeat(100, (Compute(3), If("k % 10 == 9", ())), "k"), If("index == 0", (), (Compute(1),)))
+    (label,) = one_checkpoint(whole).labels
+    # A turn says when to write; an index says who writes.
+    assert label.program == (WriteDisk(7), If("index == 0", (WriteDisk(5),), ()))
+
+
+def test_times_powers_and_failures_are_those_of_the_placed_hardware(files):
+    from predictor.blocks.description import read_application
+
+    setting = Setting(read_application(files / "app.toml"), system_named(str(files / "system.toml")))
+    run = placed(setting, lambda one: one.machine("hardware"))
+    # Two nodes: 4 turns of 1e12 / 2 operations; 1e9 bytes at 1e8 byte/s; 3 checkpoints, 2000 / 3 s of work apart.
+    assert (run.nodes, run.work_s, run.checkpoint_s) == (2, pytest.approx(2000), pytest.approx(10))
+    assert (run.work_w, run.checkpoint_w, run.idle_w) == pytest.approx((60, 20, 20))
+    assert run.rate_per_s == pytest.approx(2 * 94.6728 / (365.25 * 86400))
+    assert run.own_interval_s == pytest.approx(2000 / 3)
+
+
+@pytest.mark.parametrize("interval_s", [90.0, 250.0, 999.0, 1000.0, inf])
+@pytest.mark.parametrize("restart_s", [0.0, 60.0])
+def test_the_parts_add_up_to_the_known_expected_times(interval_s, restart_s):
+    one = expectation(RUN, interval_s, rate_per_s=1e-3, restart_s=restart_s)
+    known_s = with_checkpoints(1000.0, 1e-3, interval_s=interval_s, checkpoint_s=10.0, restart_s=restart_s)
+    assert one.time_s == pytest.approx(float(known_s))
+
+
+def test_the_energy_has_the_power_of_each_part():
+    # One segment of 500 s of work and a checkpoint of 10 s, then 500 s; r = 1e-3 / s, R = 60 s.
+    one = expectation(RUN, 500.0, rate_per_s=1e-3, restart_s=60.0)
+    work_s = (exp(0.01) * expm1(0.5) + expm1(0.5)) * 1000
+    restart_s = (expm1(0.51) + expm1(0.5)) * expm1(0.06) * 1000
+    assert (one.work_s, one.checkpoint_s, one.restart_s) == pytest.approx((work_s, expm1(0.01) * 1000, restart_s))
+    assert one.energy_j == pytest.approx(100 * work_s + 50 * expm1(0.01) * 1000 + 20 * restart_s)
+
+
+def test_the_strategies():
+    found = expectations(RUN, ["young"], restart_s=0.0)
+    assert list(found) == [NO_FAILURES, SCRATCH, OWN, "young"]
+    assert (found[NO_FAILURES].time_s, found[NO_FAILURES].energy_j) == (1000, 100_000)
+    assert found[SCRATCH].time_s == pytest.approx(float(restart_from_scratch(1000.0, 1e-3)))
+    assert found[OWN].interval_s == 250
+    assert found["young"].interval_s == pytest.approx((2 * 10 / 1e-3) ** 0.5)  # sqrt(2 delta M)
+
+
+def test_the_best_placement_may_differ_for_time_and_energy():
+    slow = Placed(1, 1, 1000.0, 100.0, 10.0, 100.0, 10.0, 0.0, None)
+    fast = Placed(4, 4, 500.0, 400.0, 10.0, 400.0, 40.0, 0.0, None)
+    found = [expectations(one, []) for one in (slow, fast)]
+    assert (best(found, SCRATCH), best(found, SCRATCH, energy=True), best(found, OWN)) == (1, 0, None)
+
+
+def test_what_takes_for_ever_is_infinite():
+    hopeless = expectation(RUN, inf, rate_per_s=10.0, restart_s=0.0)
+    assert hopeless.time_s == inf
+
+
+def test_the_command_finds_the_best_number_of_nodes(files, capsys):
+    arguments = [str(files / "app.toml"), "--system", str(files / "system.toml"), "--model", "hardware"]
+    assert main([*arguments, "--vary", "p=1,2,4,8", "--restart", "60", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [row["nodes"] for row in said["rows"]] == [1, 2, 4, 8]
+    times_s = [row["expected"]["daly"]["time_s"] for row in said["rows"]]
+    assert said["best_time"]["daly"] == times_s.index(min(times_s))
+    assert main([*arguments, "--vary", "p=1,2,4,8", "--restart", "60"]) == 0
+    text = capsys.readouterr().out
+    assert "best, daly: p 8, 8 nodes" in text and "caution: daly: the best number of nodes, 8, is an end" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--restart", "-1"], "--restart -1: not a time"),
+        (["--checkpoint", "0"], "--checkpoint 0: not a time"),
+        (["--repeat", "0"], "--repeat 0: out of its range"),
+        (["--intervals", "dally"], "no such interval"),
+        (["--vary", "q=1"], "no label or variable 'q'"),
+        (["--power", "none"], "no such rule"),
+    ],
+)
+def test_a_wrong_option_is_one_line(files, capsys, more, words):
+    assert main([str(files / "app.toml"), "--system", str(files / "system.toml"), *more]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and words in said
+
+
+def test_an_application_without_checkpoints_or_rates_says_what_to_give(files):
+    setting = Setting(program(Compute(1e9)), system_named(str(files / "system.toml")))
+    with pytest.raises(UserError, match=r"no write_disk.*Give --checkpoint"):
+        placed(setting, lambda one: one.machine("hardware"))
+    unknown = Setting(program(Compute(1e9)), system_named("grid4x8"))
+    with pytest.raises(UserError, match="Give --failure-rate"):
+        placed(unknown, lambda one: one.machine("hardware"), checkpoint_s=1.0)

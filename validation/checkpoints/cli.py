@@ -1,0 +1,109 @@
+"""Check the expected times and energies of an application of blocks on failing hardware with drawn failures.
+
+Every node of every run has its own exponentially distributed failures, and each run is followed through work,
+checkpoints, failures and restarts.  Each expected value must lie in the 99 % interval of the drawn mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.errors import UserError
+from platforms.terminal.progress import doing
+from platforms.terminal.quantities import significant
+from platforms.terminal.table import table_lines
+from predictor.blocks.options import add_model_arguments, add_power_argument, add_setting_arguments
+from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_arguments
+
+if TYPE_CHECKING:
+    from predictor.checkpoints.report import Row
+    from validation.reliability.checks import Check
+
+MOST_RUNS = 1_000_000
+_MOST_FAILURES = 1e7  # of all drawn runs of a strategy together, about; more would take minutes
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = CommandParser(
+        prog="python -m validation.checkpoints",
+        description=__doc__,
+        epilog=EXIT_STATUSES,
+        first="application --system --vary --restart --checkpoint --runs --seed --failure-rate --model".split(),
+    )
+    add_setting_arguments(parser)
+    add_model_arguments(parser)
+    add_power_argument(parser)
+    add_checkpoint_arguments(parser)
+    parser.add_argument("--runs", type=int, default=1000, metavar="N", help="runs drawn per case (default: 1000)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all draws (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> list[Check]:
+    """Return a check of the expected time, and of the energy if it is known, of each row and strategy.
+
+    Raises:
+        UserError: Runs of a strategy would have too many failures to be drawn.
+    """
+    # Imported here for a quick start: they are slow to import.
+    import numpy as np
+
+    from predictor.checkpoints.expectation import NO_FAILURES
+    from validation.checkpoints.draws import drawn_parts
+    from validation.reliability.checks import mean_check
+
+    cases = [(row, name) for row in rows for name in row.expected if name != NO_FAILURES]
+    found = []
+    for (row, name), stream in zip(cases, np.random.SeedSequence(seed).spawn(len(cases)), strict=True):
+        one, run = row.expected[name], row.run
+        about = f"{name}, {run.nodes} nodes"
+        if one.time_s * run.rate_per_s * runs > _MOST_FAILURES:
+            raise UserError(about, "too many failures to draw", "Give fewer --runs, or a case that fails less often")
+        parts = drawn_parts(
+            np.random.default_rng(stream), runs, run, interval_s=one.interval_s, restart_s=restart_s
+        )  # fmt: skip
+        found.append(mean_check(f"s, {about}", one.time_s, parts.sum(axis=1)))
+        if one.energy_j is not None:
+            watts = np.array([power or 0.0 for power in (run.work_w, run.checkpoint_w, run.idle_w)])
+            found.append(mean_check(f"J, {about}", one.energy_j, parts @ watts))
+    return found
+
+
+def _run(args: argparse.Namespace) -> int:
+    if not 100 <= args.runs <= MOST_RUNS:
+        raise UserError(f"--runs {args.runs}", "out of its range", f"Give 100 to {MOST_RUNS}")
+    if not 0 <= args.seed <= 2**63:
+        raise UserError(f"--seed {args.seed}", "out of its range", f"Give 0 to {2**63}")
+    source, rows = rows_from_arguments(args)
+    with doing("drawing failures"):
+        done = checks(rows, restart_s=args.restart, runs=args.runs, seed=args.seed)
+    if args.json:
+        shown = [asdict(check) | {"inside": check.inside} for check in done]
+        print(json.dumps({"run": source, "seed": args.seed, "checks": shown}))
+    else:
+        print(_text(source, done))
+    return 0 if all(check.inside for check in done) else 1
+
+
+def _text(source: str, done: Sequence[Check]) -> str:
+    rows: list[tuple[str, ...]] = [("quantity", "expected", "drawn", "99 % interval", "")]
+    for check in done:
+        expected, drawn, low, high = (
+            significant(value, 4) for value in (check.formula, check.estimate, check.low, check.high)
+        )
+        rows.append((check.quantity, expected, drawn, f"{low} to {high}", "inside" if check.inside else "OUTSIDE"))
+    inside = sum(check.inside for check in done)
+    verdict = f"{inside} of {len(done)} inside; by chance each lies outside once in 100 draws"
+    return "\n".join([source, "", *table_lines(rows, left={0}), "", verdict])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    return exit_status(lambda: _run(build_parser().parse_args(argv)))
