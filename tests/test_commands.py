@@ -8,7 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # Programs that commands start as child processes, and the command gridval (tests/validation/test_gridval.py).
-NO_COMMANDS = {"apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"}
+NO_COMMANDS = {
+    *("apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"),
+    "validation.workbench.work",
+}
 
 
 def commands():

@@ -89,7 +89,7 @@ class Campaign:
         return found
 
 
-def read_campaign(path: str | Path) -> Campaign:
+def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
     """Read a campaign from a TOML file.
 
     The targets are the product of the file's lists::
@@ -118,12 +118,17 @@ def read_campaign(path: str | Path) -> Campaign:
 
     File names are relative to the campaign file.
 
+    Args:
+        path: The campaign file.
+        folder: Folder to which the file names are relative instead.
+
     Raises:
         UserError: The file cannot be read or a key is wrong; the error names the file and the key.
     """
     path = Path(path)
+    folder = path.parent if folder is None else folder
     table = read_checked(path, _KEYS, "campaign file")
-    platforms = list(_platforms(table, path.parent))
+    platforms = list(_platforms(table, folder))
     if not platforms:
         raise UserError(str(path), "no scenarios, platforms or random platforms", "Name at least one")
     problems = [
@@ -156,7 +161,7 @@ def read_campaign(path: str | Path) -> Campaign:
         case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
     if not table.has("predictors"):
         return Campaign(tuple(cases), default_predictors)
-    models = predictors(within(path.parent, name) for name in _names(table, "predictors", []))
+    models = predictors(within(folder, name) for name in _names(table, "predictors", []))
     return Campaign(tuple(cases), tuple(models))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from platforms.errors import UserError, known_names
 from platforms.files.commented_csv import numbered_rows
 from platforms.files.reading import input_text
+from platforms.model.placement import core_parts
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -73,9 +74,8 @@ def shared_evenly(places: Sequence[str], shares: Mapping[str, float]) -> list[fl
 
 def by_speed(platform: Platform, placement: Sequence[str]) -> list[float]:
     """Return the speed of every rank, flop/s: that of a core, or its part where a host has more ranks than cores."""
-    ranks = Counter(placement)
-    hosts = [platform.host(name) for name in placement]
-    return [host.speed_flops * min(1.0, host.cores / ranks[host.name]) for host in hosts]
+    parts = core_parts(platform, placement)
+    return [platform.host(name).speed_flops * part for name, part in zip(placement, parts, strict=True)]
 
 
 def read_shares(path: str, where: str) -> tuple[str, dict[str, float]]:

@@ -4,6 +4,7 @@ A placement is a tuple of host names in rank order: rank r runs on ``placement[r
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -160,6 +161,12 @@ def places(platform: Platform, ranks_per_host: RanksPerHost) -> int:
     if ranks_per_host == "cores":
         return sum(host.cores for host in platform.hosts)
     return len(platform.hosts) * ranks_per_host
+
+
+def core_parts(platform: Platform, placement: Sequence[str]) -> list[float]:
+    """Return by rank the part of a core that it has: 1, or less where its host has more ranks than cores."""
+    ranks = Counter(placement)
+    return [min(1.0, platform.host(host).cores / ranks[host]) for host in placement]
 
 
 def _slots(platform: Platform, nranks: int, ranks_per_host: RanksPerHost) -> list[list[str]]:

@@ -5,7 +5,7 @@ Ichikawa, Takahashi, Kawai, sections 4, 5.6 and 5.7; ``predictor/npt/models.py``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.npt.curves import Curves, Point, Points, Series
 from predictor.npt.equations import Equations
+from predictor.npt.exchanges import ExchangeCurves, exchange_columns, knots_of, message_points
 from predictor.npt.fit import Fit, check_method, fit
 from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurements
@@ -70,9 +71,23 @@ def fit_models(
         points, whole = fitter.points(fitter.homogeneous), fitter.whole()
     else:
         points = fitter.points(single_pes)
-        curves = fitter.np_curves() if form == "npt" else fitter.p_curves(reference_pes)
+        curves = fitter.curves(reference_pes)
     sizes = float(measurements.size.min()), float(measurements.size.max())
     return NptModels(form, measurements.pes.shape[1], sizes, points, curves, whole, excluded, fitter.outlying)
+
+
+def _curve(equations: Equations, form: str) -> tuple[Term, ...]:
+    """Return the terms of the models of several PEs.
+
+    Raises:
+        UserError: The program does not exchange everything among all processes, which the form is for.
+    """
+    if form == "npt-messages":
+        if not equations.beside_exchanges:
+            problem = "the program is not known to exchange everything among all processes, as fft does"
+            raise UserError(f"form {form!r}", problem, "Use form npt")
+        return equations.beside_exchanges
+    return equations.npt if form == "npt" else equations.pt
 
 
 class _Fitter:
@@ -98,7 +113,7 @@ class _Fitter:
         self.near = float(measurements.size.max()) if near is None else near
         self.form, self.method, self.weights = form, method, weights
         self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
-        self.curve = () if form == "nt" else without(equations.npt if form == "npt" else equations.pt, drop)
+        self.curve = () if form == "nt" else without(_curve(equations, form), drop)
         self.homogeneous: dict[Point, np.ndarray] = {}  # rows of the measurements by (i, P, M_i)
         self.heterogeneous: dict[Configuration, np.ndarray] = {}
         for rows in measurements.series:
@@ -117,6 +132,12 @@ class _Fitter:
         """Fit N-T models to heterogeneous configurations."""
         return {c: self._n_fit(rows, f"N-T model, configuration {c}") for c, rows in self.heterogeneous.items()}
 
+    def curves(self, reference_pes: int | None) -> Curves:
+        """Fit the models of several PEs."""
+        if self.form == "npt":
+            return self.np_curves()
+        return self.exchange_curves() if self.form == "npt-messages" else self.p_curves(reference_pes)
+
     def np_curves(self) -> Curves:
         """Fit NP-T models, eq. (4)."""
         fits = {}
@@ -124,8 +145,23 @@ class _Fitter:
             rows = np.concatenate([self.homogeneous[point] for point in points])
             kept = rows[~self.excluded[rows]]
             design = columns(self.curve, self.data.size[kept], self.data.total[kept])
-            fits[series] = self._fit(design, rows, self.data.time_s[kept], self.curve, f"NP-T model, {series}")
+            fits[series] = self._fit(
+                design, rows, self.data.time_s[kept], list(map(str, self.curve)), f"NP-T model, {series}"
+            )
         return Curves(self.curve, fits)
+
+    def exchange_curves(self) -> Curves:
+        """Fit NP-T models with times of messages."""
+        fits, knots = {}, {}
+        for series, points in self._series().items():
+            rows = np.concatenate([self.homogeneous[point] for point in points])
+            kept = rows[~self.excluded[rows]]
+            N, P = self.data.size[kept], self.data.total[kept]
+            knots[series] = knots_of(message_points(N, P), len(kept) - len(self.curve))
+            design = exchange_columns(self.curve, knots[series], N, P, series.processes)
+            names = [*map(str, self.curve), *(f"(P - {series.processes}) t({size:g})" for size in knots[series])]
+            fits[series] = self._fit(design, rows, self.data.time_s[kept], names, f"NP-T model, {series}")
+        return ExchangeCurves(self.curve, fits, knots=knots)
 
     def p_curves(self, reference_pes: int | None) -> Curves:
         """Fit P-T models, eq. (3), to the N-T models of the same runs."""
@@ -148,7 +184,7 @@ class _Fitter:
             target_s = np.stack(same)[np.searchsorted(np.unique(P), P), np.arange(len(N))]
             reference_s = target_s if self.form == "pt-printed" else by_size.times_s(reference, N)
             design = columns(self.curve, N, P, reference_s)
-            fits[series] = self._fit(design, rows, target_s, self.curve, f"P-T model, {series}")
+            fits[series] = self._fit(design, rows, target_s, list(map(str, self.curve)), f"P-T model, {series}")
             references[series] = by_size.fits[reference]
             if self.form == "pt-printed":
                 own |= {point: by_size.fits[point] for point in points}
@@ -165,16 +201,13 @@ class _Fitter:
     def _n_fit(self, rows: np.ndarray, where: str) -> Fit:
         kept = rows[~self.excluded[rows]]
         design = columns(self.nt, self.data.size[kept], self.data.total[kept])
-        return self._fit(design, rows, self.data.time_s[kept], self.nt, where)
+        return self._fit(design, rows, self.data.time_s[kept], list(map(str, self.nt)), where)
 
-    def _fit(
-        self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, form: tuple[Term, ...], where: str
-    ) -> Fit:
+    def _fit(self, design: np.ndarray, rows: np.ndarray, times_s: np.ndarray, names: Sequence[str], where: str) -> Fit:
         """Fit the rows that are not excluded; an error states how many were excluded."""
         left_out = int(self.excluded[rows].sum())
         where = f"{where} ({left_out} glitches left out)" if left_out else where
         kept, divisors_s = rows[~self.excluded[rows]], self._divisors_s(rows)
-        names = [term.name for term in form]
 
         def fit_where(mask: np.ndarray, weights: str, divisors_s: np.ndarray) -> Fit:
             return fit(
@@ -196,7 +229,9 @@ class _Fitter:
         if self.weights != "local":
             return times_s
         sizes, ranks = self.data.size, self.data.total[rows]
-        near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()), width=self.width)
+        near_size = np.ones(len(kept))
+        if self.form != "npt-messages":  # which has a time for each size of message, whatever N it comes from
+            near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()), width=self.width)
         near_ranks = nearness(
             self.data.total[kept], float(ranks.max()), float(ranks.min()), float(ranks.max()), width=self.width
         )

@@ -17,6 +17,9 @@ pt-printed
     T = W/P comes out 13 % too high to 43 % too low, where ``pt`` is exact.
 npt
     One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
+npt-messages
+    As npt, for programs that exchange everything among all processes: the time of a message is any function of its
+    size that does not fall (exchanges.py).
 
 P-T and NP-T models hold for P > M_i.  P = M_i means a single PE without a network: there the N-T model is used with
 every form (section 4.1).
@@ -36,7 +39,7 @@ from predictor.base import OutOfRange
 from predictor.npt.curves import Curves, Points
 from predictor.npt.fit import Fit
 
-FORMS = ("nt", "pt", "pt-printed", "npt")
+FORMS = ("nt", "pt", "pt-printed", "npt", "npt-messages")
 
 
 @dataclass(frozen=True, eq=False)

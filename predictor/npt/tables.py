@@ -33,6 +33,7 @@ TABLE_V: Mapping[str, Equations] = {
         nt=terms("N log N", "N", "N^(1/3)", "1"),
         pt=terms("T/P", "P T", "1"),
         npt=terms("N log N/P", "N/P", "1/P", "P", "N", "N^(1/3)", "1"),
+        beside_exchanges=terms("N log N/P", "1"),  # the transform, and what no size changes
     ),
 }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from apps.spec.target import Target
 from apps.traffic import work_shares
+from platforms.model.placement import core_parts
 from predictor.answers.answers import Answer, predict
 from predictor.base import EvidenceRequest, Gatherer, OutOfRange, Predictor
 from predictor.hcf import HCF_CONSTANT, Probe, read_probe
@@ -63,10 +64,10 @@ def compute_times(probe: Probe, target: Target) -> list[float]:
     parts = work_shares(target.problem, target.nranks)
     whole_s = probe.NCT  # times the probe's time of a cluster: the time that one of its nodes takes for all the work
     clusters = (target.platform.cluster_of(host).name for host in target.placement)
-    slow = _slowness(target)
+    cores = core_parts(target.platform, target.placement)
     return [
-        float(part) * whole_s * probe.Tcp_s[name] * slower
-        for part, name, slower in zip(parts, clusters, slow, strict=True)
+        float(part) * whole_s * probe.Tcp_s[name] / core
+        for part, name, core in zip(parts, clusters, cores, strict=True)
     ]
 
 
@@ -85,14 +86,9 @@ def advised_target(target: Target, probe: Probe) -> Target:
             f"its rank on cluster {idle[0]} computes nothing, so that the nodes' speed is unknown",
             "Give a larger problem, or --compute injected",
         )
-    speeds = [1 / (probe.Tcp_s[name] * slow) for name, slow in zip(names, _slowness(target), strict=True)]
+    cores = core_parts(target.platform, target.placement)
+    speeds = [core / probe.Tcp_s[name] for name, core in zip(names, cores, strict=True)]
     return replace(target, problem=target.problem.divided(speeds))
-
-
-def _slowness(target: Target) -> list[float]:
-    """Return by rank how much longer it computes because its host has more ranks than cores."""
-    ranks = Counter(target.placement)
-    return [max(1.0, ranks[host] / target.platform.host(host).cores) for host in target.placement]
 
 
 def probe_request(target: Target) -> EvidenceRequest:

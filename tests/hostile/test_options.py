@@ -66,6 +66,7 @@ COMMANDS = {
     ("validation.same", ""): "one other",
     ("validation.sendmodes.cli", ""): "--cluster li-1 --no-store",
     ("validation.sendmodes.fit", ""): "",
+    ("validation.workbench.cli", ""): "/dev/null",  # no folder, so that no server starts
 }
 WRITTEN = (
     "--out",

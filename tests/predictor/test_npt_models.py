@@ -242,7 +242,7 @@ def test_sizes_beyond_the_measured_ones_are_flagged():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"form": "tp"}, "Known: nt, pt, pt-printed, npt"),
+        ({"form": "tp"}, "Known: nt, pt, pt-printed, npt, npt-messages"),
         ({"method": "svd"}, "Known: ls, nnls"),
         ({"reference_pes": 2}, "npt models have none"),
         ({"glitch_k": 0.9}, "work of some measurements is not known"),

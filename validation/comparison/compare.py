@@ -143,6 +143,31 @@ def validate(
         yield from _compared(answered, runner, mapping, witness)
 
 
+def outcomes(
+    target: Target,
+    models: Sequence[Predictor] | PredictorsOf,
+    settings: Settings,
+    broker: Broker,
+    *,
+    mapping: str,
+    runner: Runner,
+) -> Iterator[Result | Failure]:
+    """Predict one target with every model and compare the predictions with its simulation, as ``validate`` does.
+
+    Args:
+        target: The target.
+        models: The predictors, of every target or by target.
+        settings: How the runs are executed.
+        broker: Gathers the evidence, and refuses runs of its own targets.
+        mapping: Name of the mapping, for the results.
+        runner: Makes the runs.
+
+    Yields:
+        A result per model, or one failure.
+    """
+    yield from _compared(_answered(target, models, settings, broker, None), runner, mapping, None)
+
+
 @dataclass(frozen=True)
 class _Answered:
     """The answers for a target, whose truth may not be there yet."""

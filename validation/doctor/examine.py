@@ -95,6 +95,7 @@ def _modules() -> Iterator[Finding]:
     for module, purpose, extra in (
         ("distributed", "campaigns on a cluster, with Dask", "cluster"),
         ("dask_jobqueue", "workers of Dask as jobs of a batch system", "cluster"),
+        ("starlette", "the workbench", "workbench"),
         ("pyarrow", "the export of stored runs to Parquet", "parquet"),
     ):
         if importlib.util.find_spec(module) is None:

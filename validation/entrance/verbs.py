@@ -100,6 +100,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     "Platforms, programs and results": {
         "platform": Verb("show, make or check a platform", verbs=_PLATFORM),
         "program": Verb("run one kernel, or a program of your own, and print its record", "apps.run"),
+        "workbench": Verb("make platforms, queue suites and see results in a browser", "validation.workbench.cli"),
         "store": Verb("list, show, export and remove stored runs", "apps.store.cli"),
         "same": Verb("compare the results in two folders", "validation.same"),
     },

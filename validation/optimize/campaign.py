@@ -230,11 +230,15 @@ def plan(campaign: AllocationCampaign) -> Plan:
     return joined
 
 
-def refuse_search_arguments(args: argparse.Namespace) -> None:
-    """Refuse the options of a single search beside a campaign file.
+def refuse_search_arguments(
+    args: argparse.Namespace,
+    beside: str = "a campaign file",
+    remedy: str = "Leave it out, and use the keys of the file",
+) -> None:
+    """Refuse the options of a single search beside a campaign file, or another thing that replaces the search.
 
     Raises:
-        UserError: Such an option is given.  The campaign file has a key for it, or it has no meaning in a campaign.
+        UserError: Such an option is given.  A campaign file has a key for it, or it has no meaning there.
     """
     parser = CommandParser()
     add_search_arguments(parser)
@@ -243,7 +247,7 @@ def refuse_search_arguments(args: argparse.Namespace) -> None:
     for name, usual in vars(parser.parse_args([])).items():
         if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
             option = f"--{name.replace('_', '-')}"
-            raise UserError(option, "does not go with a campaign file", "Leave it out, and use the keys of the file")
+            raise UserError(option, f"does not go with {beside}", remedy)
 
 
 def run_campaign(args: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """Choose a configuration as ``python -m predictor.optimize`` does, and compare it with the simulated optimum.
 
 A campaign file instead of options compares many apps, sizes, models and noises in tables, CSV files and figures.
+--paper simulates what Figures 21 to 28 of the NP-T paper measure.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ def build_parser() -> argparse.ArgumentParser:
         "campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/planning/allocation.md)"
     )
     add_search_arguments(parser)
-    parser.add_argument("--out", metavar="DIR", help="with a campaign: write its CSV files and figures there")
+    parser.add_argument(
+        "--paper", action="store_true",
+        help="instead: the pitfalls of section 7 of the NP-T paper in simulation, Figures 21 to 28, which --out draws",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", metavar="DIR", help="with a campaign or --paper: write their CSV files and figures there"
+    )
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     return parser

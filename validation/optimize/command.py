@@ -34,13 +34,18 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
+    if args.paper:
+        # Imported here for a quick start: it is slow to import.
+        from validation.optimize.paper import run_paper
+
+        return run_paper(args)
     if args.campaign is not None:
         # Imported here for a quick start: it is slow to import.
         from validation.optimize.campaign import run_campaign
 
         return run_campaign(args)
     if args.out is not None:
-        raise UserError(f"--out {args.out}", "needs a campaign file", "Leave it out, or give a campaign file")
+        raise UserError(f"--out {args.out}", "needs a campaign file or --paper", "Leave it out, or give one")
     study = study_from_arguments(args)
     if args.size is None:
         raise UserError("--size", "not given", "Give the N to choose a configuration for")

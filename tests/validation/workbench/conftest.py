@@ -1,0 +1,85 @@
+"""A workbench without worker processes: the tests say what they would answer."""
+
+import re
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra workbench is not installed")
+
+from starlette.testclient import TestClient
+
+from validation.workbench.application import application
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.tokens import Tokens
+from validation.workbench.project.folder import open_project
+from validation.workbench.queue.suites import Case
+
+HERE = "http://127.0.0.1:8765"
+
+
+@pytest.fixture
+def project(tmp_path):
+    return open_project(tmp_path / "mine", str(tmp_path / "store"), jobs=2)
+
+
+class StillDesk(Desk):
+    """A desk whose runs are never made, and whose reader gives prepared answers."""
+
+    def start(self):
+        self.asked = []
+
+    def _read(self, task, **values):
+        self.asked.append((task, values))
+        return {
+            "show": {"text": "holds 16 hosts", "xml": "<platform/>", "hosts": 16, "svg": "<svg/>"},
+            "count": {"runs": 3, "predictions": 6, "plan": ["3 runs: 1 in the store"]},
+            "expand": {"cases": [["grid4x2", "gigabit", "cg", "S", p, "block", "reference", "h"] for p in (2, 4, 8)]},
+        }[task]
+
+
+@pytest.fixture
+def desk(project):
+    return StillDesk(project)
+
+
+@pytest.fixture
+def client(desk, project):
+    with TestClient(application(desk, Tokens(project.secret())), base_url=HERE, follow_redirects=False) as made:
+        yield made
+
+
+@pytest.fixture
+def send(client):
+    """Send a form as a browser does: with the origin of the page and the token that the page has."""
+
+    def sent(path, data=None, **options):
+        token = re.search(r'name="form_token" value="(\w+)"', client.get("/platforms").text)[1]
+        options.setdefault("headers", {"origin": HERE})
+        return client.post(path, data={"form_token": token, **(data or {})}, **options)
+
+    return sent
+
+
+@pytest.fixture
+def cases():
+    """Return runs on 1, 2, ... ranks."""
+    return lambda count: [
+        Case(number, "grid4x2", "gigabit", "cg", "S", number + 1, "block", "reference", "hash")
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def row():
+    """Return the fields of a result."""
+
+    def made(predictor="hcf", predicted_s=1.5, simulated_s=1.0, **more):
+        error = None if predicted_s is None else 100 * (predicted_s - simulated_s) / simulated_s
+        fields = {
+            "scenario": "grid4x2", "app": "cg", "class": "S", "ranks": 8, "efficiency": 0.041, "predictor": predictor,
+            "predicted_s": predicted_s, "simulated_s": simulated_s, "error_pct": error,
+            "abs_error_pct": None if error is None else abs(error), "evidence_share": 0.25, "flags": "",
+        }  # fmt: skip
+        return {**fields, **more}
+
+    return made

@@ -1,0 +1,153 @@
+"""The pages of the workbench in Chromium: small and large screens, light and dark, by keyboard, without other hosts."""
+
+import json
+import shutil
+import threading
+import time
+from importlib.resources import files
+
+import pytest
+import uvicorn
+
+from validation.workbench.application import application
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.tokens import Tokens
+from validation.workbench.project.folder import open_project
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+
+SMALL, LARGE = (400, 800), (1400, 900)
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("workbench")
+    return Desk(open_project(folder / "mine", str(folder / "store"), jobs=2))
+
+
+@pytest.fixture(scope="module")
+def url(desk):
+    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    desk.closing = True
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if shutil.which("chromedriver") is None:
+        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    with webdriver.Chrome(options, service) as driver:
+        driver.set_script_timeout(LIMIT_S)
+        yield driver
+
+
+@pytest.fixture
+def visit(browser, url):
+    def opened(path, size=LARGE, scheme="light"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        browser.get(url + path)
+        return browser
+
+    return opened
+
+
+def until(driver, condition):
+    end_s = time.monotonic() + LIMIT_S
+    while not driver.execute_script(f"return {condition}"):
+        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
+        time.sleep(0.1)
+
+
+def fetched(driver):
+    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+
+def test_a_newcomer_makes_a_grid_queues_a_suite_and_reads_the_result(visit, url, desk):
+    driver = visit("/platforms/new")
+    driver.find_element("id", "grid_name").send_keys("mine")
+    clusters = driver.find_element("id", "clusters")
+    clusters.send_keys(keys.CONTROL, "a", keys.NULL, "3")
+    until(driver, "document.getElementsByName('nodes_3').length == 1 && !!document.querySelector('#look img')")
+    assert "clusters=3" in driver.current_url and driver.switch_to.active_element.get_attribute("id") == "clusters"
+    nodes = driver.find_element("name", "nodes_3")
+    nodes.send_keys(keys.CONTROL, "a", keys.NULL, "4")
+    until(driver, "document.getElementById('look').textContent.includes('20 hosts')")
+    until(driver, "document.querySelector('#look img').naturalWidth > 100")
+    driver.refresh()  # nothing that was typed is lost
+    assert driver.find_element("name", "nodes_3").get_attribute("value") == "4"
+    driver.find_element("id", "grid_name").send_keys(keys.ENTER)
+    until(driver, "location.pathname == '/platforms/mine.toml'")
+
+    driver.find_element("link text", "Use in a suite").click()
+    until(driver, "location.pathname == '/panel'")
+    driver.find_element("css selector", "[name=apps][value=ep]").send_keys(keys.SPACE)
+    driver.find_element("css selector", "[name=classes][value=S]").send_keys(keys.SPACE)
+    driver.find_element("css selector", "[name=predictors][value=hcf]").send_keys(keys.SPACE)
+    driver.find_element("id", "ranks").send_keys("3-20*2")
+    until(driver, "document.getElementById('count').textContent.includes('3 runs, 3 predictions')")
+    driver.find_element("id", "suite_name").send_keys("first")
+    driver.find_element("id", "user").send_keys("Ann", keys.ENTER)
+    until(driver, "location.pathname == '/queue/1'")
+    until(driver, "document.getElementById('runs').textContent.includes('3 of 3 ended')")  # without a reload
+    driver.find_element("link text", "Results").click()
+    until(driver, "location.pathname == '/results'")
+    assert driver.get_log("browser") == []
+    assert all(one.startswith((url, "data:")) for one in fetched(driver))
+    assert desk.queue.suite(1).counts["done"] == 3
+
+
+PAGES = ("/platforms", "/platforms/new", "/platforms/grid4x2", "/panel?platforms=grid4x2", "/queue", "/queue/1",
+         "/results", "/results/1", "/nowhere")  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
+def test_no_page_is_wider_than_its_window(visit, path, size):
+    driver = visit(path, size)
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
+    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
+    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
+    found = {}
+    for path in PAGES:
+        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
+        driver.execute_script(script)
+        result = driver.execute_async_script(
+            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
+        )
+        for one in result["violations"]:
+            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
+    assert found == {}
+
+
+def test_the_policy_stops_a_script_that_a_page_would_have(visit):
+    driver = visit("/queue")
+    driver.execute_script(
+        "const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s)"
+    )
+    assert driver.execute_script("return window.ran") is None

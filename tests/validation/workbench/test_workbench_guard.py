@@ -1,0 +1,202 @@
+"""The server of the workbench answers its own pages alone: each test is an attempt to get more."""
+
+import asyncio
+
+import pytest
+from starlette.testclient import TestClient
+
+from validation.workbench.application import application
+from validation.workbench.guard.guard import MOST_FORM_BYTES, Guard
+from validation.workbench.guard.hosts import allowed_host
+from validation.workbench.guard.tokens import Tokens
+from validation.workbench.pages.routes import ROUTES
+
+HERE = "http://127.0.0.1:8765"
+POSTS = [route.path for route in ROUTES if "POST" in (getattr(route, "methods", None) or ())]
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE platform [<!ENTITY a "aaaaaaaaaa">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><platform version="4.1"><zone id="&b;" routing="None"/></platform>"""
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8765", "192.168.1.7:8765", "", "a b"])
+def test_a_name_of_another_site_that_resolves_to_this_computer_is_refused(client, host):
+    assert client.get("/queue", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:9000", "[::1]:8765", "LOCALHOST"])
+def test_the_own_names_are_answered_through_tunnels_too(client, host):
+    assert client.get("/queue", headers={"host": host}).status_code == 200
+
+
+def test_on_other_addresses_numbers_and_names_of_this_computer_are_hosts():
+    names = frozenset({"node1", "node1.site"})
+    assert all(allowed_host(host, "0.0.0.0", names) for host in ("10.0.0.5:8765", "Node1:8765", "node1.site"))
+    assert not allowed_host("evil.example", "0.0.0.0", names)
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1:1"},
+     {"origin": "http://127.0.0.1:8765.evil.example"}],
+)  # fmt: skip
+def test_a_form_of_another_site_is_refused(client, path, headers):
+    path = path.replace("{number:int}", "1").replace("{action}", "cancel")
+    assert client.post(path, data={"form_token": "x"}, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize("token", [None, "", "0" * 40, "é"])
+def test_a_form_without_the_token_of_the_session_does_nothing(client, desk, cases, path, token):
+    desk.queue.add("one", "Ann", cases(2))
+    client.get("/queue")
+    path = path.replace("{number:int}", "1").replace("{action}", "cancel")
+    answer = client.post(path, data={} if token is None else {"form_token": token}, headers={"origin": HERE})
+    assert answer.status_code == 400 and "does not come from this workbench" in answer.text
+    assert desk.queue.suite(1).counts["waiting"] == 2
+    assert not any(desk.project.platforms.iterdir()) and not any(desk.project.suites.iterdir())
+
+
+def test_the_token_of_another_session_does_not_fit(client, project):
+    token = Tokens(project.secret()).form("0" * 32)
+    client.get("/queue")
+    answer = client.post("/panel", data={"form_token": token}, headers={"origin": HERE})
+    assert answer.status_code == 400
+
+
+def test_the_policy_lets_no_inline_script_run_and_no_page_frame_it(client):
+    for path in ("/platforms", "/panel", "/queue", "/results", "/nowhere", "/static/style.css"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy and "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy and headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/platforms", "/platforms/new", "/panel", "/queue", "/results"])
+def test_pages_have_no_inline_script_or_style_and_name_no_other_host(client, path):
+    text = client.get(path).text
+    assert "<style" not in text and " style=" not in text and " onclick" not in text and "<script>" not in text
+    assert "http://" not in text and "https://" not in text
+    assert '"allowEval": false' in text and '"includeIndicatorStyles": false' in text
+
+
+def test_what_users_type_is_text_on_pages(client, desk, cases):
+    desk.queue.add("<script>alert(1)</script>", '"><img src=x>', cases(1))
+    text = client.get("/queue").text
+    assert "<script>alert" not in text and "<img" not in text and "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2F..%2Fetc%2Fpasswd", "%2Fetc%2Fpasswd", "%2e%2e", ".xml", "a%00.xml", "secret.xml"]
+)
+def test_paths_outside_of_the_folder_of_platforms_do_not_exist(client, project, tmp_path, name):
+    (tmp_path / "secret.xml").write_text("<platform/>")
+    (project.platforms / "secret.xml").symlink_to(tmp_path / "secret.xml")
+    for path in (f"/platforms/{name}", f"/platforms/{name}/file.xml", f"/platforms/{name}/picture.svg"):
+        answer = client.get(path)
+        assert answer.status_code in (303, 400, 404) and "root:" not in answer.text
+    assert client.get(f"/static/{name}").status_code == 404
+    assert "secret.xml" not in client.get("/platforms").text
+
+
+@pytest.mark.parametrize("name", ["grid.so", "grid.toml", "a b.xml", "", ".xml", "x" * 100 + ".xml"])
+def test_uploads_of_other_kinds_and_names_are_refused(send, project, name):
+    assert send("/platforms/upload", files={"file": (name, b"<platform/>")}).status_code == 400
+    assert list(project.folder.rglob("*grid*")) == []
+
+
+def test_the_folders_in_the_name_of_an_upload_are_left_out(send, project):
+    send("/platforms/upload", files={"file": ("../../grid.xml", b"<platform/>")})
+    assert list(project.folder.parent.rglob("*.xml")) == [project.platforms / "grid.xml"]
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(send, monkeypatch):
+    monkeypatch.setattr("validation.workbench.guard.guard.MOST_UPLOAD_BYTES", 2 << 20)
+    answer = send("/platforms/upload", files={"file": ("big.xml", b" " * (3 << 20))})
+    assert answer.status_code == 413
+
+
+def test_a_form_may_not_be_as_large_as_an_upload(send):
+    assert send("/panel", {"suite_name": "x" * (MOST_FORM_BYTES + 1)}).status_code == 413
+
+
+def test_other_methods_are_refused(client):
+    assert {client.request(method, "/queue").status_code for method in ("PUT", "DELETE", "OPTIONS", "TRACE")} == {405}
+
+
+def run_guard(messages, *, headers, body_s=5.0, pause_s=5.0):
+    """Return what the guard sends for a request whose body comes in these (pause in s, bytes, more) parts."""
+    sent, parts = [], list(messages)
+
+    async def receive():
+        pause_s, body, more = parts.pop(0)
+        await asyncio.sleep(pause_s)
+        return {"type": "http.request", "body": body, "more_body": more}
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    scope = {"type": "http", "method": "POST", "path": "/panel", "query_string": b"", "headers": headers}
+    guard = Guard(app, tokens=Tokens(b"secret"), bound="127.0.0.1", body_s=body_s, pause_s=pause_s)
+    asyncio.run(guard(scope, receive, send))
+    return sent[0]["status"]
+
+
+OURS = [(b"host", b"127.0.0.1"), (b"origin", b"http://127.0.0.1")]
+
+
+def test_a_body_without_a_stated_length_is_counted():
+    part = b" " * (1 << 18)
+    assert run_guard([(0, part, True), (0, part, False)], headers=OURS) == 200
+    assert run_guard([(0, part, True)] * 5, headers=OURS) == 413
+
+
+def test_a_slow_upload_is_ended():
+    assert run_guard([(0.5, b"x", False)], headers=OURS, pause_s=0.05) == 408
+    assert run_guard([(0.05, b"x", True)] * 20, headers=OURS, body_s=0.2) == 408
+
+
+def test_headers_that_decide_may_not_be_there_twice():
+    assert run_guard([(0, b"", False)], headers=[*OURS, (b"host", b"evil.example")]) == 400
+
+
+def test_on_another_address_a_browser_needs_the_token_once(desk, project):
+    tokens = Tokens(project.secret())
+    made = application(desk, tokens, bound="0.0.0.0")
+    with TestClient(made, base_url="http://10.0.0.5:8765", follow_redirects=False) as client:
+        assert client.get("/queue").status_code == 401
+        assert client.get("/queue?token=0").status_code == 401
+        entered = client.get(f"/?token={tokens.access}")
+        assert entered.status_code == 303 and entered.headers["location"] == "/"
+        assert "HttpOnly" in entered.headers["set-cookie"] and "SameSite=Strict" in entered.headers["set-cookie"]
+        assert client.get("/queue").status_code == 200
+
+
+def test_code_in_suites_runs_only_where_the_server_allows_it(send, desk, project):
+    (project.suites / "own.toml").write_text('scenarios = ["grid4x2"]\npredictors = ["mine.py:NAME"]\n')
+    form = {"suite_name": "own", "user": "Ann", "platforms": "grid4x2", "predictors": "mine.py:NAME"}
+    answer = send("/panel", form)
+    assert answer.status_code == 400 and "--allow-programs" in answer.text
+    assert desk.queue.suites() == []
+
+
+@pytest.mark.parametrize(
+    "line", ['platforms = ["../../x.xml"]', 'platforms = ["/etc/passwd"]', 'scenarios = ["../../y.toml"]']
+)
+def test_suites_name_files_of_the_project_alone(desk, line):
+    desk.start()
+    with pytest.raises(Exception, match="outside of the project folder"):
+        desk.count(line)
+
+
+def test_an_xml_bomb_is_refused_by_the_reader(tmp_path):
+    from platforms.errors import UserError
+    from validation.workbench.work.reading import show
+
+    (tmp_path / "bomb.xml").write_bytes(BOMB)
+    with pytest.raises(UserError, match="entit"):
+        list(show(tmp_path, str(tmp_path / "bomb.xml")))

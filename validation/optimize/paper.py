@@ -1,0 +1,72 @@
+"""The option --paper of ``python -m validation.optimize``: Figures 21 to 28 of the NP-T paper, simulated."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from apps.arguments.dry_run import print_plan
+from apps.arguments.runner import runner_from_arguments
+from apps.results.cautions import Cautions
+from apps.runs.plan import Plan
+from platforms.errors import UserError
+from platforms.files.writing import write_csv, written_into
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.table import table_lines
+from validation.optimize.campaign import refuse_search_arguments
+from validation.optimize.pitfalls import Line, lines, planned
+from validation.optimize.plots.pitfalls import LOOKS, write_pitfalls
+from validation.output.output import usable_folder
+
+
+def run_paper(args: argparse.Namespace) -> int:
+    """Simulate the pitfalls of section 7, print and write them, and return the exit status.
+
+    Raises:
+        UserError: Another option is given that has no meaning here.
+    """
+    if args.campaign is not None:
+        raise UserError("--paper", f"does not go with a campaign file, {args.campaign}", "Leave one of them out")
+    refuse_search_arguments(args, "--paper", "Leave it out")
+    if args.dry_run:
+        return print_plan(args, Plan(truths=tuple(planned())))
+    folder, said = None if args.out is None else usable_folder(args.out), Cautions()
+    with runner_from_arguments(args, cautions=said) as runner:
+        found = lines(runner)
+    if folder is not None:
+        with written_into("--out", folder):
+            _write_table(found, folder)
+            write_pitfalls(found, folder)
+    if args.json:
+        print(json.dumps({"lines": [asdict(line) for line in found], "cautions": said.lines()}))
+    else:
+        print(paper_text(found, wide=args.wide))
+    return 0
+
+
+def paper_text(found: Sequence[Line], *, wide: bool = False) -> str:
+    """Return a table with a row for each line: its values over those of the first line of its figure."""
+    rows = [["figure", "", "line", "over the first line"]]
+    for number, look in LOOKS.items():
+        own = [line for line in found if line.figure == number]
+        for line in own:
+            ratios = [value / first for value, first in zip(line.y, own[0].y, strict=True)]
+            beside = "-" if line is own[0] else f"{min(ratios):.3f} to {max(ratios):.3f}"
+            rows.append([str(number), look.title, line.label, beside])
+    said = "Section 7 of the NP-T paper, simulated; the anomalies of its drivers, switches and libraries are not."
+    return "\n".join([*prose_lines(said), "", *table_lines(rows, left={1, 2}, wide=wide)])
+
+
+def _write_table(found: Sequence[Line], folder: Path) -> None:
+    # Imported here for a quick start: it is slow to import.
+    import pandas as pd
+
+    rows = [
+        {"figure": line.figure, "line": line.label, "x": x, "y": y}
+        for line in found
+        for x, y in zip(line.x, line.y, strict=True)
+    ]
+    write_csv(pd.DataFrame(rows), folder / "pitfalls.csv")

@@ -1,0 +1,129 @@
+"""The desk of a workbench, which pages ask to read platforms and suites and to queue suites."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError
+from platforms.files.writing import write_whole
+from validation.workbench.dispatch.dispatcher import Dispatcher
+from validation.workbench.project.folder import Project
+from validation.workbench.project.suite_files import check_files
+from validation.workbench.queue.states import Queue
+from validation.workbench.queue.suites import RUNNING, WAITING, Case
+from validation.workbench.queue.tables import Tables
+from validation.workbench.work.process import Worker, WorkerEnded
+
+_SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
+_LIMIT_S = 120.0  # to read a platform or a suite
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The size of a suite before it is queued."""
+
+    runs: int
+    predictions: int
+    plan: tuple[str, ...]  # lines as --dry-run prints them
+
+
+class Desk:
+    """One project with its queue, the dispatcher of its runs, and a worker that reads platforms and suites."""
+
+    def __init__(self, project: Project):
+        self.project = project
+        self.queue = Queue(Tables(project.private / "queue.sqlite"))
+        self.dispatcher = Dispatcher(project, self.queue, self.text_of)
+        self._stopped, self._left = False, 0
+        self.closing = False  # the server ends; pages must not wait any more
+        self._reader = Worker(project)
+        self._reading = threading.Lock()
+        self._shown: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()
+        self._adding = threading.Lock()
+
+    def start(self) -> None:
+        """Begin with the runs that wait."""
+        self.dispatcher.start()
+        self._reader.start()  # ahead of the first request, which need not wait for it then
+
+    def stop(self) -> None:
+        """End the worker processes; what they ran waits again.  Another call does nothing."""
+        if not self._stopped:
+            self._stopped = True
+            self._left = self._count_left()
+            self._reader.stop()
+            self.dispatcher.stop()
+            self.queue.tables.close()
+
+    @property
+    def left(self) -> int:
+        """The number of runs that wait or are being made."""
+        return self._left if self._stopped else self._count_left()
+
+    def _count_left(self) -> int:
+        return sum(suite.counts[WAITING] + suite.counts[RUNNING] for suite in self.queue.suites())
+
+    def text_of(self, suite: int) -> str:
+        """Return the text of a suite as it was queued.
+
+        Raises:
+            UserError: Its file is gone.
+        """
+        path = self._queued(suite)
+        try:
+            return path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as err:
+            raise UserError(str(path), "the queued suite cannot be read", "Queue it again") from err
+
+    def show(self, *, name: str = "", grid: str = "", picture: bool = False) -> dict[str, Any]:
+        """Return a platform as ``validation.workbench.work.reading.show`` yields it.
+
+        Raises:
+            UserError: The platform is wrong.
+        """
+        place = Path(name)
+        state = (place.stat().st_mtime_ns, place.stat().st_size) if place.is_file() else ()
+        key = name, state, grid, picture
+        if key not in self._shown:
+            self._shown[key] = self._read("show", name=name, grid=grid, picture=picture)
+            if len(self._shown) > _SHOWN:
+                self._shown.popitem(last=False)
+        return self._shown[key]
+
+    def count(self, text: str) -> Counted:
+        """Return the size of a suite.
+
+        Raises:
+            UserError: The suite is wrong.
+        """
+        check_files(self.project, text)
+        found = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs)
+        return Counted(found["runs"], found["predictions"], tuple(found["plan"]))
+
+    def add(self, name: str, owner: str, text: str) -> int:
+        """Queue a suite as it is now, and return its number in the queue.
+
+        Raises:
+            UserError: The suite is wrong.
+        """
+        check_files(self.project, text)
+        found = self._read("expand", text=text)
+        cases = [Case(number, *values) for number, values in enumerate(found["cases"])]
+        with self._adding:  # the file has to be there before the first run is taken
+            number = self.queue.next_number()
+            write_whole(self._queued(number), text.encode())
+            return self.queue.add(name, owner, cases)
+
+    def _queued(self, suite: int) -> Path:
+        return self.project.private / "queued" / f"{suite}.toml"
+
+    def _read(self, task: str, **values: Any) -> dict[str, Any]:
+        with self._reading:
+            try:
+                return self._reader.value(task, time_limit_s=_LIMIT_S, **values)
+            except WorkerEnded as err:
+                raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None

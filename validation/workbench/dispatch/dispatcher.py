@@ -1,0 +1,119 @@
+"""Threads that take runs from the queue and hand them to worker processes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from platforms.errors import UserError
+from validation.workbench.project.folder import Project
+from validation.workbench.queue.states import Queue
+from validation.workbench.queue.suites import Job
+from validation.workbench.work.process import Worker, WorkerEnded
+
+_LOOK_S = 5.0  # longest time between two looks at the queue
+_PAUSE_S = 2.0  # after a worker that could not begin
+
+
+class Dispatcher:
+    """Makes the runs of the queue, as many at a time as the project has places.
+
+    With a Dask scheduler one worker process hands runs to the cluster; otherwise each place is a worker process.
+
+    Args:
+        project: The project.
+        queue: Its queue.
+        text_of: Returns the text of a queued suite by its number.
+    """
+
+    def __init__(self, project: Project, queue: Queue, text_of: Callable[[int], str]):
+        self._project, self._queue, self._text_of = project, queue, text_of
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._at_work: dict[int, tuple[int, Worker]] = {}  # suite and worker by number of the place
+        self.trouble = ""  # why no run can be made, such as a scheduler that does not answer
+        places = 1 if project.scheduler is not None else project.jobs
+        self._threads = [
+            threading.Thread(target=self._work, args=(place,), name=f"place {place}", daemon=True)
+            for place in range(places)
+        ]
+
+    def start(self) -> None:
+        """Begin with the runs that wait; those that ran when the last server ended wait again."""
+        self._queue.give_back()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End all runs; they wait again."""
+        self._stopped.set()
+        self._queue.changes.add()  # wakes the threads
+        self._end(lambda suite: True)
+        for thread in self._threads:
+            if thread.ident is not None:  # it was started
+                thread.join()
+        self._queue.give_back()
+
+    def cancel(self, suite: int) -> None:
+        """Cancel the runs of a suite, those that are being made too."""
+        self._queue.cancel(suite)
+        self._end(lambda other: other == suite)
+
+    def _end(self, chosen: Callable[[int], bool]) -> None:
+        with self._lock:
+            workers = [worker for suite, worker in self._at_work.values() if chosen(suite)]
+        enders = [threading.Thread(target=worker.stop) for worker in workers]
+        for one in enders:
+            one.start()
+        for one in enders:
+            one.join()
+
+    def _work(self, place: int) -> None:
+        """Make runs until the dispatcher is stopped."""
+        worker = Worker(self._project)
+        try:
+            while not self._stopped.is_set():
+                seen = self._queue.changes.count
+                if not self._queue.waits():
+                    self._queue.changes.wait(seen, _LOOK_S)
+                    continue
+                try:
+                    most = worker.value("places")["most"]
+                except (UserError, WorkerEnded) as err:
+                    self._say_trouble(str(err))
+                    self._stopped.wait(_PAUSE_S)
+                    continue
+                self._say_trouble("")
+                job = self._queue.take(most)
+                if job is not None:
+                    self._make(place, worker, job)
+        finally:
+            worker.stop()
+
+    def _say_trouble(self, text: str) -> None:
+        if text != self.trouble:
+            self.trouble = text
+            self._queue.changes.add()
+
+    def _make(self, place: int, worker: Worker, job: Job) -> None:
+        with self._lock:
+            self._at_work[place] = job.suite, worker
+        left = dict(job.runs)
+        try:
+            text = self._text_of(job.suite)
+            numbers = list(job.runs)
+            hashes = [job.hashes[number] for number in numbers]
+            for answer in worker.ask("run", text=text, cases=numbers, hashes=hashes):
+                self._queue.finish(left.pop(answer["case"]), answer["results"], answer["reason"])
+            reason = "the suite as it was queued has no such run any more. Queue it again."
+        except UserError as err:
+            reason = str(err)
+        except WorkerEnded as err:
+            reason = str(err)
+            if self._stopped.is_set():
+                return  # what is left waits again
+        finally:
+            with self._lock:
+                self._at_work.pop(place, None)
+        for run in left.values():  # a run that was cancelled stays so
+            self._queue.finish(run, [], reason)

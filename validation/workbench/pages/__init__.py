@@ -1,0 +1,4 @@
+"""The pages of a workbench: platforms, panel, queue and results.
+
+Public faces: ``routes.ROUTES``.
+"""

@@ -1,0 +1,141 @@
+"""The panel: a suite is put together, counted, saved and queued."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from apps.programs.kernel import kernel_names, named_kernel
+from platforms.errors import UserError
+from platforms.grids.network import network_names
+from platforms.model.placement import MAPPINGS
+from predictor.registry import PREDICTORS
+from validation.workbench.project.platform_files import listed
+from validation.workbench.project.suite_files import (
+    COUNTS,
+    LISTS,
+    SuiteForm,
+    names,
+    read_form,
+    save,
+    text_of_form,
+)
+from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.forms import checked_user, posted, remember
+
+CLASSES = ("S", "W", "A", "B", "C", "D")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One list of the panel: names of which any number can be chosen."""
+
+    key: str  # of the campaign file
+    title: str
+    default: str  # what happens if nothing is chosen
+    known: Sequence[str]
+
+
+def _choices() -> list[Choice]:
+    return [
+        Choice("apps", "Kernels", "none chosen: cg, mg, lu", _with_classes()),
+        Choice("classes", "Classes", "none chosen: B", CLASSES),
+        Choice("predictors", "Predictors", "none chosen: as gridval run", tuple(PREDICTORS)),
+        Choice("networks", "Networks of the scenarios", "none chosen: that of each scenario, or gigabit",
+               network_names()),
+        Choice("mappings", "Mappings", "none chosen: block", tuple(MAPPINGS)),
+    ]  # fmt: skip
+
+
+@functools.cache
+def _with_classes() -> tuple[str, ...]:
+    """Return the kernels that have classes, as a campaign file needs them."""
+    return tuple(name for name in kernel_names() if named_kernel(name).size_parameter is None)
+
+
+def show(request: Request) -> Response:
+    """Answer with the panel; the address has its values, so that reloading loses nothing."""
+    query = request.query_params
+    if query.get("suite"):
+        return _panel(request, read_form(desk_of(request).project, query["suite"]))
+    return _panel(request, _form_of(request, query), counted=bool(query))
+
+
+def look(request: Request) -> Response:
+    """Answer with the size of the suite as it is now."""
+    query = request.query_params
+    form = _form_of(request, query)
+    answer = page(request, "panel_part.html", **_counted(request, form))
+    pairs = [(key, value) for key, value in query.multi_items() if value and not key.startswith(("form_", "user"))]
+    answer.headers["HX-Replace-Url"] = f"/panel?{urlencode(pairs)}"
+    return answer
+
+
+async def queue(request: Request) -> Response:
+    """Save the suite, and queue it unless it was to be saved only."""
+    fields = await posted(request)
+
+    def done() -> Response:
+        form = _form_of(request, fields)
+        desk = desk_of(request)
+        try:
+            user = checked_user(str(fields.get("user", "")))
+            text = text_of_form(desk.project, form)
+            desk.count(text)  # raises an error for what cannot be run
+            name = save(desk.project, form.name, text)
+            if fields.get("then") == "save":
+                return remember(moved(f"/panel?{urlencode({'suite': name})}"), user)
+            return remember(moved(f"/queue/{desk.add(name, user, text)}"), user)
+        except UserError as err:
+            return _panel(request, form, error=str(err), user=str(fields.get("user", "")), status=400)
+
+    return await run_in_threadpool(done)
+
+
+def _form_of(request: Request, given: QueryParams | FormData) -> SuiteForm:
+    name = str(given.get("suite_name", "")).strip()
+    others: tuple[str, ...] = ()
+    if name in names(desk_of(request).project):
+        others = read_form(desk_of(request).project, name).others
+    return SuiteForm(
+        name=name,
+        platforms=tuple(map(str, given.getlist("platforms"))),
+        lists={key: tuple(map(str, given.getlist(key))) for key in LISTS},
+        counts={key: str(given.get(key, "")) for key in COUNTS},
+        others=others,
+    )
+
+
+def _counted(request: Request, form: SuiteForm) -> dict[str, Any]:
+    """Return the size of a suite for the page, or what is wrong with it."""
+    if not form.platforms and "random" not in form.others:
+        return {"counted": None, "wrong": ""}
+    desk = desk_of(request)
+    try:
+        return {"counted": desk.count(text_of_form(desk.project, form)), "wrong": ""}
+    except UserError as err:
+        return {"counted": None, "wrong": str(err)}
+
+
+def _panel(
+    request: Request, form: SuiteForm, *, counted: bool = True, error: str = "", user: str | None = None,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    project = desk_of(request).project
+    found = _counted(request, form) if counted and not error else {"counted": None, "wrong": ""}
+    entries = listed(project)
+    named = [entry.name for entry in entries]
+    known = {choice.key: set(choice.known) for choice in _choices()}
+    unlisted = {key: [one for one in form.lists.get(key, ()) if one not in known[key]] for key in LISTS}
+    extra = {"user": user} if user is not None else {}
+    return page(request, "panel.html", status=status, form=form, entries=entries, choices=_choices(),
+                unlisted=unlisted, missing=[one for one in form.platforms if one not in named], saved=names(project),
+                error=error, given=extra, **found)  # fmt: skip

@@ -1,0 +1,47 @@
+"""The addresses of the pages."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from validation.workbench.pages import panel, platforms, queue, results
+from validation.workbench.web.answers import moved
+
+
+def start(_: Request) -> Response:
+    """Send the browser to the first page."""
+    return moved("/platforms")
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/", start),
+    Route("/platforms", platforms.show_list),
+    Route("/platforms/new", platforms.show_form),
+    Route("/platforms/new", platforms.make, methods=["POST"]),
+    Route("/platforms/new/part", platforms.look),
+    Route("/platforms/new/picture.svg", platforms.draw_form),
+    Route("/platforms/upload", platforms.upload, methods=["POST"]),
+    Route("/platforms/{name}", platforms.show_one),
+    Route("/platforms/{name}/picture.svg", platforms.draw_one),
+    Route("/platforms/{name}/file.{kind}", platforms.download),
+    Route("/panel", panel.show),
+    Route("/panel", panel.queue, methods=["POST"]),
+    Route("/panel/part", panel.look),
+    Route("/queue", queue.show),
+    Route("/queue/part", queue.show_list),
+    Route("/queue/events", queue.events),
+    Route("/queue/{number:int}", queue.show_suite),
+    Route("/queue/{number:int}/part", queue.show_runs),
+    Route("/queue/{number:int}/suite.toml", queue.suite_file),
+    Route("/queue/{number:int}/{action}", queue.act, methods=["POST"]),
+    Route("/results", results.show),
+    Route("/results.csv", results.as_csv),
+    Route("/results/part", results.show_table),
+    Route("/results/{number:int}", results.show_one),
+    Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),
+]

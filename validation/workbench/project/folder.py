@@ -1,0 +1,117 @@
+"""The folder that a workbench opens, and the only paths in it that a page may name."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from platforms.errors import UserError
+from platforms.files.caching import cache_folder
+
+PRIVATE = ".workbench"
+MOST_NAME = 60
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_+-]{{0,{MOST_NAME - 1}}}")
+_SECRET = "secret"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project folder and how its runs are made."""
+
+    folder: Path  # absolute, without symbolic links
+    store: Path  # folder of the store of runs
+    scheduler: str | None = None  # address of a Dask scheduler; None: runs are made on this computer
+    jobs: int = 1  # runs at a time on this computer
+    allow_programs: bool = False  # suites may name code of the user
+
+    @property
+    def platforms(self) -> Path:
+        """The folder of the platform files."""
+        return self.folder / "platforms"
+
+    @property
+    def suites(self) -> Path:
+        """The folder of the suites."""
+        return self.folder / "suites"
+
+    @property
+    def private(self) -> Path:
+        """The folder of the queue and of the suites as they were queued."""
+        return self.folder / PRIVATE
+
+    def secret(self) -> bytes:
+        """Return the project's secret, from which tokens are made; it is drawn at the first use."""
+        path = self.private / _SECRET
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            found = path.read_bytes()
+            if len(found) < 32:
+                raise UserError(str(path), "it is damaged", "Remove the file; a new one is made") from None
+            return found
+        with os.fdopen(handle, "wb") as file:
+            made = secrets.token_hex(32).encode()
+            file.write(made)
+        return made
+
+
+def open_project(
+    folder: str | Path, store: str | None = None, *, scheduler: str | None = None, jobs: int = 1,
+    allow_programs: bool = False,
+) -> Project:  # fmt: skip
+    """Return the project in a folder; the folder and its parts are made where they are missing.
+
+    Args:
+        folder: The project folder.
+        store: Folder of the store; None: the user's store in the cache folder.
+        scheduler: Address of a Dask scheduler.
+        jobs: Number of runs at a time.
+        allow_programs: Suites may name code of the user.
+
+    Raises:
+        UserError: The folder or that of the store cannot be made.
+    """
+    path = Path(folder)
+    kept = cache_folder() / "store" if store is None else Path(store).absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
+        for part in (made.platforms, made.suites):
+            part.mkdir(exist_ok=True)
+        made.private.mkdir(mode=0o700, exist_ok=True)
+        (made.private / "queued").mkdir(exist_ok=True)
+    except OSError as err:
+        raise UserError(
+            str(folder), f"not a project folder: {err.strerror}", "Name a folder that you may write"
+        ) from err
+    return made
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return a name that a user gave to a file, without surrounding blanks.
+
+    Raises:
+        UserError: The name is empty or too long, or has other characters than letters, digits, ``+``, ``-`` and ``_``.
+    """
+    name = text.strip()
+    if _NAME.fullmatch(name) is None:
+        shown = repr(name) if name else "no name"
+        remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
+        raise UserError(what, f"{shown} cannot be the name of a file", remedy)
+    return name
+
+
+def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:
+    """Return the path of a file that lies directly in a folder.
+
+    Raises:
+        UserError: There is no such file, its name is not plain, or it is a link that leads elsewhere.
+    """
+    path = folder / name
+    plain = _NAME.fullmatch(path.stem) is not None and path.suffix in endings and path.name == name
+    if not plain or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"file {name!r}", f"not in the folder {folder.name}", "Choose one from the list")
+    return path

@@ -1,0 +1,144 @@
+"""Suites: campaign files of a project, read into a form and written back without losing comments or order."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError
+from platforms.files.checked_toml import read_toml
+from platforms.files.writing import write_whole
+from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.platform_files import located
+from validation.workbench.project.ranges import numbers_of, text_of
+
+ENDING = ".toml"
+LISTS = ("networks", "apps", "classes", "mappings", "predictors")  # keys whose values are chosen by name
+COUNTS = ("ranks", "ranks_per_host")  # keys whose values are numbers
+_FORM = ("scenarios", "platforms", *LISTS, *COUNTS)
+_CODE = (".so", ".py", ".cpp", ".cc", ".cxx", ".c++", ".C")
+
+
+@dataclass(frozen=True)
+class SuiteForm:
+    """The part of a suite that the panel shows."""
+
+    name: str = ""
+    platforms: tuple[str, ...] = ()  # names in the project's list of platforms
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by key of LISTS
+    counts: Mapping[str, str] = field(default_factory=dict)  # by key of COUNTS, as the user writes them
+    others: tuple[str, ...] = ()  # keys of the file that the panel does not show; they are kept
+
+
+def names(project: Project) -> list[str]:
+    """Return the names of the suites of a project, in alphabetical order."""
+    return sorted(path.stem for path in project.suites.glob(f"*{ENDING}") if path.is_file())
+
+
+def read_form(project: Project, name: str) -> SuiteForm:
+    """Return the form of a suite.
+
+    Raises:
+        UserError: There is no such suite, or its file is wrong.
+    """
+    path = file_within(project.suites, f"{name}{ENDING}", (ENDING,))
+    table = read_toml(path, "suite")
+    chosen = [*_texts(table, "scenarios"), *_texts(table, "platforms")]
+    return SuiteForm(
+        name=name,
+        platforms=tuple(Path(one).name if "/" in one else one for one in chosen),
+        lists={key: tuple(_texts(table, key)) for key in LISTS},
+        counts={key: text_of([one for one in table.get(key, []) if isinstance(one, int)]) for key in COUNTS},
+        others=tuple(key for key in table if key not in _FORM),
+    )
+
+
+def text_of_form(project: Project, form: SuiteForm) -> str:
+    """Return the campaign file of a form: the suite's file, if there is one, with the form's keys changed in place.
+
+    Raises:
+        UserError: A value of the form is wrong.
+    """
+    # Imported here for a quick start: pages that only list suites do not need it.
+    import tomlkit
+
+    path = project.suites / f"{form.name}{ENDING}"
+    if form.name and path.is_file():
+        document = tomlkit.parse(file_within(project.suites, path.name, (ENDING,)).read_text("utf-8"))
+    else:
+        document = tomlkit.document()
+        document.add(tomlkit.comment("A suite of the workbench; gridval campaign runs it too."))
+    wanted = _wanted(project, form)
+    for key in _FORM:
+        if not wanted[key]:
+            document.pop(key, None)
+        elif list(document.get(key, [])) != wanted[key]:
+            document[key] = wanted[key]
+    return tomlkit.dumps(document)
+
+
+def _wanted(project: Project, form: SuiteForm) -> dict[str, list[Any]]:
+    places = {name: located(project, name) for name in form.platforms}
+    files = {name: f"../platforms/{name}" for name, place in places.items() if place != name}
+    scenarios = [files.get(name, name) for name in places if not name.endswith(".xml")]
+    return {
+        "scenarios": scenarios,
+        "platforms": [files[name] for name in places if name.endswith(".xml")],
+        **{key: list(form.lists.get(key, ())) for key in LISTS},
+        **{key: numbers_of(form.counts.get(key, ""), key.replace("_", " ")) for key in COUNTS},
+    }
+
+
+def save(project: Project, name: str, text: str) -> str:
+    """Write the file of a suite and return its name.
+
+    Raises:
+        UserError: The name is not plain.
+    """
+    name = checked_name(name, "name of the suite")
+    write_whole(project.suites / f"{name}{ENDING}", text.encode())
+    return name
+
+
+def check_files(project: Project, text: str) -> None:
+    """Check that a suite names only files of the project, and code only where the server allows it.
+
+    Raises:
+        UserError: A file lies outside of the project folder, or code is named without --allow-programs.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as err:
+        raise UserError("suite", f"not TOML: {err}", "Correct the file") from err
+    for key in ("scenarios", "platforms"):
+        for name in _texts(table, key):
+            if Path(name).suffix in _CODE:
+                _check_code(project, key, name)
+            elif "/" not in name and Path(name).suffix not in (".toml", ".xml"):
+                continue  # the name of a scenario
+            _check_within(project, key, name)
+    for name in _texts(table, "predictors"):
+        if ":" in name:
+            _check_code(project, "predictors", name)
+            if name.rpartition(":")[0].endswith(".py"):
+                _check_within(project, "predictors", name.rpartition(":")[0])
+
+
+def _check_code(project: Project, key: str, name: str) -> None:
+    if not project.allow_programs:
+        problem = f"{name!r} is code, which this server does not run"
+        raise UserError(f"suite, {key}", problem, "Start the workbench with --allow-programs if you trust it")
+
+
+def _check_within(project: Project, key: str, name: str) -> None:
+    if not (project.suites / name).resolve().is_relative_to(project.folder):
+        problem = f"{name!r} lies outside of the project folder"
+        raise UserError(f"suite, {key}", problem, "Copy the file into the folder platforms")
+
+
+def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+    value = table.get(key, [])
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

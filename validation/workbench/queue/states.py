@@ -1,0 +1,208 @@
+"""The queue: which suites there are, and the state of each of their runs.
+
+Every change is one transaction, so that a server that is killed leaves a queue that the next one goes on with.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from platforms.errors import UserError
+from validation.workbench.queue.suites import (
+    CANCELLED,
+    DONE,
+    FAILED,
+    RUNNING,
+    STATES,
+    WAITING,
+    Case,
+    Changes,
+    Job,
+    Suite,
+)
+from validation.workbench.queue.tables import Tables
+
+_OF_RUN = "platform, network, app, class, ranks, mapping"
+_OF_RESULT = (
+    *("efficiency", "predictor", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"),
+    "flags",
+)
+MOST_REASON = 2000  # characters
+
+
+class Queue:
+    """The suites of all users of a project and the states of their runs."""
+
+    def __init__(self, tables: Tables):
+        self.tables = tables
+        self.changes = Changes()
+
+    def add(self, name: str, owner: str, cases: Sequence[Case]) -> int:
+        """Add a suite behind all others and return its number."""
+        with self.tables.changing() as connection:
+            (last,) = connection.execute("SELECT coalesce(max(place), 0) FROM suites").fetchone()
+            added = connection.execute(
+                "INSERT INTO suites (name, owner, created_s, place) VALUES (?, ?, ?, ?)",
+                (name, owner, time.time(), last + 1),
+            ).lastrowid
+            assert added is not None
+            connection.executemany(
+                "INSERT INTO runs (suite, number, platform, network, app, class, ranks, mapping, efficiency,"
+                " platform_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                ((added, *case.values) for case in cases),
+            )
+        self.changes.add()
+        return added
+
+    def next_number(self) -> int:
+        """Return the number that the next suite will have."""
+        return int(self.tables.rows("SELECT coalesce(max(id), 0) + 1 FROM suites")[0][0])
+
+    def waits(self) -> bool:
+        """Return whether a run waits."""
+        return bool(self.tables.rows("SELECT 1 FROM runs WHERE state = ? LIMIT 1", (WAITING,)))
+
+    def suites(self) -> list[Suite]:
+        """Return all suites in the order in which they are worked on."""
+        return self._suites("")
+
+    def suite(self, number: int) -> Suite:
+        """Return one suite.
+
+        Raises:
+            UserError: There is none of this number.
+        """
+        found = self._suites("WHERE s.id = ?", (number,))
+        if not found:
+            raise UserError(f"suite {number}", "the queue has no such suite", "Choose one from the queue")
+        return found[0]
+
+    def _suites(self, where: str, values: Sequence[int] = ()) -> list[Suite]:
+        rows = self.tables.rows(
+            "SELECT s.id, s.name, s.owner, s.created_s, r.state, count(r.id) AS many FROM suites s LEFT JOIN runs r"
+            f" ON r.suite = s.id {where} GROUP BY s.id, r.state ORDER BY s.place, s.id",
+            values,
+        )
+        found: dict[int, Suite] = {}
+        for row in rows:
+            one = found.setdefault(
+                row["id"], Suite(row["id"], row["name"], row["owner"], row["created_s"], dict.fromkeys(STATES, 0))
+            )
+            if row["state"] is not None:
+                one.counts[row["state"]] = row["many"]
+        return list(found.values())
+
+    def runs(self, suite: int, state: str = "", *, offset: int = 0, limit: int = 100) -> list[Mapping[str, Any]]:
+        """Return runs of a suite in their order; ``state`` leaves out those of other states."""
+        query = "SELECT * FROM runs WHERE suite = ? AND (? = '' OR state = ?) ORDER BY number LIMIT ? OFFSET ?"
+        return [dict(row) for row in self.tables.rows(query, (suite, state, state, limit, offset))]
+
+    def run(self, number: int) -> Mapping[str, Any]:
+        """Return one run.
+
+        Raises:
+            UserError: There is none of this number.
+        """
+        rows = self.tables.rows("SELECT * FROM runs WHERE id = ?", (number,))
+        if not rows:
+            raise UserError(f"run {number}", "the queue has no such run", "Choose one from the queue")
+        return dict(rows[0])
+
+    def take(self, most: int) -> Job | None:
+        """Return the next runs to make, which now count as running; None: nothing waits.
+
+        All runs of a job belong to one suite.  The users share the places evenly: the next run is one of the user who
+        has the fewest running, and the order of the list decides among suites of one user.
+        """
+        with self.tables.changing() as connection:
+            chosen = connection.execute(
+                "SELECT s.id FROM suites s WHERE EXISTS (SELECT 1 FROM runs r WHERE r.suite = s.id AND r.state = ?)"
+                " ORDER BY (SELECT count(*) FROM runs w JOIN suites o ON o.id = w.suite"
+                " WHERE w.state = 'running' AND o.owner = s.owner), s.place LIMIT 1",
+                (WAITING,),
+            ).fetchone()
+            if chosen is None:
+                return None
+            rows = connection.execute(
+                "SELECT id, number, platform_hash FROM runs WHERE suite = ? AND state = ? ORDER BY number LIMIT ?",
+                (chosen["id"], WAITING, most),
+            ).fetchall()
+            now = time.time()
+            connection.executemany(
+                "UPDATE runs SET state = ?, reason = '', started_s = ?, finished_s = NULL WHERE id = ?",
+                [(RUNNING, now, row["id"]) for row in rows],
+            )
+        self.changes.add()
+        numbers = {row["number"]: row["id"] for row in rows}
+        return Job(chosen["id"], numbers, {row["number"]: row["platform_hash"] for row in rows})
+
+    def finish(self, run: int, results: Sequence[Mapping[str, Any]], reason: str = "") -> bool:
+        """Keep the results of a run, or the reason why it failed; return False if it does not count as running.
+
+        A run that was cancelled in the meantime stays so, and its results are dropped.
+        """
+        with self.tables.changing() as connection:
+            done = connection.execute(
+                "UPDATE runs SET state = ?, reason = ?, finished_s = ? WHERE id = ? AND state = ?",
+                (FAILED if reason else DONE, reason[:MOST_REASON], time.time(), run, RUNNING),
+            ).rowcount
+            if done:
+                columns, places = ", ".join(_OF_RESULT), ", ".join("?" * len(_OF_RESULT))
+                for row in results:
+                    added = connection.execute(
+                        f"INSERT INTO results (run, suite, {_OF_RUN}, {columns})"
+                        f" SELECT id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
+                        (*(row[key] for key in _OF_RESULT), run),
+                    ).lastrowid
+                    connection.execute("INSERT INTO details VALUES (?, ?)", (added, json.dumps(dict(row))))
+        self.changes.add()
+        return bool(done)
+
+    def give_back(self, runs: Sequence[int] | None = None) -> None:
+        """Let runs that count as running wait again; None: all of them, as after the end of a server."""
+        with self.tables.changing() as connection:
+            if runs is None:
+                connection.execute("UPDATE runs SET state = ?, started_s = NULL WHERE state = ?", (WAITING, RUNNING))
+            else:
+                connection.executemany(
+                    "UPDATE runs SET state = ?, started_s = NULL WHERE id = ? AND state = ?",
+                    [(WAITING, run, RUNNING) for run in runs],
+                )
+        self.changes.add()
+
+    def cancel(self, suite: int) -> None:
+        """Cancel the runs of a suite that wait or run; the caller ends the work on those that run."""
+        self._move(suite, (WAITING, RUNNING), CANCELLED)
+
+    def resume(self, suite: int) -> None:
+        """Let the cancelled runs of a suite wait again."""
+        self._move(suite, (CANCELLED,), WAITING)
+
+    def retry(self, suite: int) -> None:
+        """Let the failed runs of a suite wait again."""
+        self._move(suite, (FAILED,), WAITING)
+
+    def _move(self, suite: int, states: Sequence[str], to: str) -> None:
+        self.suite(suite)
+        with self.tables.changing() as connection:
+            connection.execute(
+                f"UPDATE runs SET state = ?, reason = '' WHERE suite = ? AND state IN ({', '.join('?' * len(states))})",
+                (to, suite, *states),
+            )
+        self.changes.add()
+
+    def shift(self, suite: int, *, up: bool) -> None:
+        """Exchange the places of a suite and of the one before it, or after it."""
+        order = [one.id for one in self.suites()]
+        if suite not in order:
+            self.suite(suite)  # raises the error
+        here = order.index(suite)
+        there = here - 1 if up else here + 1
+        if 0 <= there < len(order):
+            order[here], order[there] = order[there], order[here]
+            with self.tables.changing() as connection:
+                connection.executemany("UPDATE suites SET place = ? WHERE id = ?", [*enumerate(order, 1)])
+        self.changes.add()

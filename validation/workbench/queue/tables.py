@@ -1,0 +1,99 @@
+"""The SQLite file of a queue, and connections to it from several threads."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError
+
+VERSION = 1
+_BUSY_S = 20.0
+_SCHEMA = """
+CREATE TABLE suites (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, created_s REAL NOT NULL, place REAL NOT NULL
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, suite INTEGER NOT NULL REFERENCES suites, number INTEGER NOT NULL,
+    platform TEXT NOT NULL, network TEXT, app TEXT NOT NULL, class TEXT, ranks INTEGER NOT NULL,
+    mapping TEXT NOT NULL, efficiency TEXT NOT NULL, platform_hash TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting', reason TEXT NOT NULL DEFAULT '', started_s REAL, finished_s REAL
+);
+CREATE INDEX runs_by_state ON runs (suite, state, number);
+CREATE INDEX runs_of_state ON runs (state);
+CREATE TABLE results (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, suite INTEGER NOT NULL, platform TEXT NOT NULL,
+    network TEXT, app TEXT NOT NULL, class TEXT, ranks INTEGER NOT NULL, mapping TEXT NOT NULL,
+    efficiency REAL, predictor TEXT NOT NULL, predicted_s REAL, simulated_s REAL, error_pct REAL, abs_error_pct REAL,
+    evidence_share REAL, flags TEXT NOT NULL
+);
+CREATE TABLE details (result INTEGER PRIMARY KEY REFERENCES results, fields TEXT NOT NULL);
+CREATE INDEX results_by_suite ON results (suite);
+CREATE INDEX results_by_run ON results (run);
+"""
+
+
+class Tables:
+    """The file of a queue; every thread has a connection of its own."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        with self.changing() as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
+                for statement in _SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            elif version != VERSION:
+                remedy = "Use the version of the project that wrote it, or move the file away"
+                raise UserError(str(path), f"a queue of format {version}, not {VERSION}", remedy)
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection within a transaction, which is undone if the context raises."""
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[sqlite3.Row]:
+        """Return all rows of a query; no number beyond those of SQLite is in any row."""
+        try:
+            return self._connection().execute(query, values).fetchall()
+        except OverflowError:
+            return []
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+
+    def _connection(self) -> sqlite3.Connection:
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            try:
+                found = sqlite3.connect(
+                    self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+                )  # one thread uses it, and another one closes it at the end
+                found.row_factory = sqlite3.Row
+                found.execute("PRAGMA journal_mode = WAL")  # readers never wait for a writer
+                found.execute("PRAGMA synchronous = NORMAL")
+            except sqlite3.DatabaseError as err:
+                raise UserError(str(self._path), f"cannot be read: {err}", "Move it away; a new one is made") from err
+            self._local.connection = found
+            with self._lock:
+                self._open.append(found)
+        return found

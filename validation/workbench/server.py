@@ -1,0 +1,104 @@
+"""The server of a workbench: its socket, its start and its end."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+import uvicorn
+from filelock import FileLock, Timeout
+
+from platforms.errors import UserError
+from validation.workbench.application import application
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.hosts import is_loopback
+from validation.workbench.guard.tokens import Tokens
+from validation.workbench.project.folder import Project
+
+MOST_CONNECTIONS = 300  # further ones get the status 503
+_END_S = 3  # time that open requests get at the end
+
+
+class _Server(uvicorn.Server):
+    """A server that ends the streams of events at once when it is told to end."""
+
+    def __init__(self, config: uvicorn.Config, desk: Desk):
+        super().__init__(config)
+        self._desk = desk
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end, on a signal."""
+        self._desk.closing = True
+        super().handle_exit(sig, frame)
+
+
+def serve(project: Project, *, address: str, port: int) -> int:
+    """Serve a project until the process is interrupted.
+
+    Raises:
+        UserError: The address cannot be listened on, or another server has the project open.
+        KeyboardInterrupt: Always at the end, with the number of runs that wait, if any do.
+    """
+    with _alone(project), _listening(address, port) as listening:
+        desk, tokens = Desk(project), Tokens(project.secret())
+        _print_address(project, tokens, listening, address)
+        config = uvicorn.Config(
+            application(desk, tokens, bound=address), log_level="warning", access_log=False, server_header=False,
+            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
+        )  # fmt: skip
+        try:
+            with suppress(KeyboardInterrupt):  # raised again below, with what it means for the queue
+                _Server(config, desk).run(sockets=[listening])
+        finally:
+            desk.stop()
+    if desk.left:
+        raise KeyboardInterrupt(f"{desk.left} {'run waits' if desk.left == 1 else 'runs wait'} in the queue")
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _alone(project: Project) -> Iterator[None]:
+    """Hold the lock of a project.  It is free again when the process has ended, whatever the reason."""
+    lock = FileLock(project.private / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        remedy = "Use that one, or name another folder"
+        raise UserError(str(project.folder), "another workbench has this folder open", remedy) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    """Return a socket that listens."""
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(
+            address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]  # fmt: skip
+    except (socket.gaierror, UnicodeError):
+        raise UserError(f"--address {address}", "no such address", "Give one of this computer") from None
+    made = socket.socket(family, kind)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+        made.listen()
+    except OSError as err:
+        made.close()
+        raise UserError(f"{address}, port {port}", f"{err.strerror}", "Give another --port or --address") from None
+    return made
+
+
+def _print_address(project: Project, tokens: Tokens, listening: socket.socket, address: str) -> None:
+    port = listening.getsockname()[1]
+    host = f"[{address}]" if ":" in address else address
+    if not is_loopback(address):
+        if address in ("0.0.0.0", "::"):
+            host = socket.gethostname()
+        print(f"workbench of {project.folder}: http://{host}:{port}/?token={tokens.access}", flush=True)
+        print("Whoever has this address can start runs on this computer; the connection is not encrypted.", flush=True)
+        return
+    print(f"workbench of {project.folder}: http://{host}:{port}/ (Ctrl-C ends it)", flush=True)

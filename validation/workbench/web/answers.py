@@ -1,0 +1,93 @@
+"""Answers to requests: pages from templates, errors, and the user's name."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any
+from urllib.parse import unquote
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from platforms.errors import printable
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.tokens import FIELD, Tokens
+
+NAME = "workbench_name"  # cookie
+MOST_NAME = 40
+_UNKNOWN = "\N{EN DASH}"
+
+
+def desk_of(request: Request) -> Desk:
+    """Return the desk of the workbench that serves a request."""
+    found: Desk = request.app.state.desk
+    return found
+
+
+def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    """Return a page, or a part of one."""
+    tokens: Tokens = request.app.state.tokens
+    common = {
+        "project": desk_of(request).project,
+        "here": request.url.path,
+        "form_field": FIELD,
+        "form_token": tokens.form(request.state.session),
+        "name": user_name(request),
+    }
+    return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
+
+
+def user_name(request: Request) -> str:
+    """Return the name that the user typed once; empty if there is none."""
+    return printable(unquote(request.cookies.get(NAME, "")))[:MOST_NAME].strip()
+
+
+def moved(place: str) -> RedirectResponse:
+    """Send the browser to another page after a form."""
+    return RedirectResponse(place, 303)
+
+
+def user_error_page(request: Request, err: Exception) -> Response:
+    """Return the page that says what was wrong with a request."""
+    if request.headers.get("hx-request") == "true":  # a part of a page: shown in its place
+        return page(request, "part_error.html", error=str(err))
+    return page(request, "error.html", status=400, error=str(err))
+
+
+def missing_page(request: Request, err: Exception) -> Response:
+    """Return the page for an address that does not exist."""
+    text = f"{printable(request.url.path)[:200]}: there is no such page. Choose one from the menu."
+    return page(request, "error.html", status=404, error=text)
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("validation.workbench.web", "templates"), autoescape=True, trim_blocks=True,
+        lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent}
+    return made
+
+
+def _value(value: object, digits: int = 5) -> str:
+    """Return a value for a cell: numbers with so many digits, a dash where there is none."""
+    if value is None or value == "":
+        return _UNKNOWN
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return str(value)
+
+
+def _percent(value: float | None) -> str:
+    return _UNKNOWN if value is None else f"{value:+.2f}"
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1000:.3g} kB" if count < 1_000_000 else f"{count / 1e6:.3g} MB"

@@ -1,0 +1,53 @@
+"""Campaigns that a worker has read, so that it reads each suite once."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+
+from platforms.errors import UserError
+from validation.campaign import Campaign, read_campaign
+
+_KEPT = 4
+MOST_CASES = 50_000  # runs of a suite
+
+
+class Campaigns:
+    """The latest campaigns, by their text."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Campaign] = OrderedDict()
+
+    def read(self, folder: Path, text: str) -> Campaign:
+        """Return the campaign of a suite's text; file names in it are relative to the folder of the suites.
+
+        Raises:
+            UserError: The suite is wrong, or has more than MOST_CASES runs.
+        """
+        key = hashlib.sha256(text.encode()).hexdigest()
+        if key not in self._known:
+            self._known[key] = campaign_of(folder, text)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key]
+
+
+def campaign_of(folder: Path, text: str) -> Campaign:
+    """Return the campaign of a suite's text, read anew.
+
+    Raises:
+        UserError: The suite is wrong, or has more than MOST_CASES runs.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        try:
+            found = read_campaign(file.name, folder / "suites")
+        except UserError as err:
+            raise type(err)(err.where.replace(file.name, "suite"), err.problem, err.remedy) from None
+    if len(found.cases) > MOST_CASES:
+        raise UserError("suite", f"a product of {len(found.cases)} runs", f"Ask for at most {MOST_CASES}")
+    return found

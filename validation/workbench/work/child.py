@@ -1,0 +1,77 @@
+"""The worker process: it reads requests from standard input, one line each, and writes its answers.
+
+It ends, with its simulations, when standard input ends: that is when the server has ended, whatever the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from platforms.errors import UserError
+from validation.workbench.work.reading import count, expand, show
+from validation.workbench.work.running import Running
+
+Task = Callable[..., Iterator[dict[str, Any]]]
+
+
+def main(words: Sequence[str]) -> int:
+    """Answer requests until standard input ends, and return the exit status."""
+    folder, store = Path(words[0]), Path(words[1])
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed must not be taken for an answer
+    signal.signal(signal.SIGTERM, _interrupt)
+    requests: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    try:
+        with Running(folder, store, words[2] if len(words) > 2 else None) as running:
+            tasks: dict[str, Task] = {
+                "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places
+            }  # fmt: skip
+            while True:
+                _serve(json.loads(_next(requests)), tasks, folder, answers)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 141
+
+
+def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answers: TextIO) -> None:
+    try:
+        for answer in tasks[request.pop("task")](folder, **request):
+            _say(answers, answer)
+    except UserError as err:
+        _say(answers, {"error": [err.where, err.problem, err.remedy]})
+    else:
+        _say(answers, {"done": True})
+
+
+def _say(answers: TextIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+def _next(requests: queue.Queue[str]) -> str:
+    """Wait for the next request in steps, because a signal does not wake a thread that waits."""
+    while True:
+        try:
+            return requests.get(timeout=0.2)
+        except queue.Empty:
+            continue
+
+
+def _read(requests: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        requests.put(line)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

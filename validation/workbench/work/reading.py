@@ -1,0 +1,105 @@
+"""Requests to a worker that read suites and platforms: count the runs, list them, show a platform."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from apps.runs.plan import plan_text
+from apps.store import Store
+from apps.store.database import DATABASE
+from platforms.errors import UserError
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.grids.xml import platform_xml
+from platforms.inspect.as_text import as_text
+from platforms.inspect.inspection import inspect
+from platforms.model.platform import Platform
+from platforms.read.read import materialise, read_platform
+from platforms.system.convert import materialise_file
+from validation.campaign import plan
+from validation.workbench.work.campaigns import campaign_of
+
+MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
+
+
+def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, Any]]:
+    """Yield how many runs and predictions a suite has, and its plan in words as --dry-run prints it.
+
+    Args:
+        folder: The project folder.
+        text: The suite.
+        store: Folder of the store.
+        jobs: Number of runs at a time.
+    """
+    campaign = campaign_of(folder, text)
+    cases = campaign.cases
+    said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval campaign --dry-run gives it."]
+    if len(cases) <= MOST_LOOKED_UP:
+        with ExitStack() as stack:
+            kept = None
+            if (Path(store) / DATABASE).exists():
+                kept = stack.enter_context(Store(Path(store), read_only=True))
+            said = plan_text(plan(campaign), kept, jobs).splitlines()
+    predictions = sum(len(campaign.asked(case.target)) for case in cases)
+    yield {"runs": len(cases), "predictions": predictions, "plan": said}
+
+
+def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
+    """Yield the runs of a suite in their order, with the words that describe each."""
+    cases = []
+    for case in campaign_of(folder, text).cases:
+        target, platform = case.target, case.target.platform
+        cases.append(
+            [
+                platform.name, platform.network, target.problem.name, target.problem.label, target.nranks,
+                case.mapping, str(case.settings.efficiency), platform.content_hash,
+            ]
+        )  # fmt: skip
+    yield {"cases": cases}
+
+
+def show(folder: Path, name: str = "", grid: str = "", *, picture: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield a platform as ``platforms.inspect`` shows it, its XML, and its picture as SVG.
+
+    Args:
+        folder: The project folder.
+        name: A scenario, or a file.
+        grid: Instead of a name, the text of a scenario file.
+        picture: Draw the picture, and leave out the description.
+    """
+    platform, xml = _platform(name, grid)
+    if picture:
+        # Imported here for a quick start: it is slow to import.
+        from platforms.picture import platform_figure
+
+        drawn = io.StringIO()
+        platform_figure(platform).savefig(drawn, format="svg")
+        yield {"svg": drawn.getvalue()}
+        return
+    os.chdir(folder)  # the description names the file relative to the current folder
+    yield {"text": as_text(inspect(platform)), "xml": xml, "hosts": len(platform.hosts)}
+
+
+def _platform(name: str, grid: str) -> tuple[Platform, str]:
+    """Return a platform and the text of its XML file."""
+    if grid:
+        with tempfile.TemporaryDirectory() as private:
+            path = Path(private) / "grid.toml"
+            path.write_text(grid, "utf-8")
+            try:
+                made = read_grid(path)
+            except UserError as err:
+                raise type(err)(err.where.replace(f"{path}", "grid"), err.problem, err.remedy) from None
+        return materialise(made), platform_xml(made).decode()
+    if name.endswith(".xml"):
+        found = read_platform(Path(name), Path(name).stem)
+    elif name.endswith(".toml"):
+        found = materialise_file(Path(name))
+    else:
+        found = materialise(named_grid(name))
+    return found, found.path.read_text("utf-8", errors="replace")

@@ -1,0 +1,109 @@
+"""Requests to a worker that make runs: predictions, the truth, and their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from apps.runs.dask_cluster import Cluster
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.store import Store
+from predictor.evidence.broker import Broker
+from validation.campaign import Campaign, Case
+from validation.comparison.compare import Failure, outcomes, runs
+from validation.workbench.work.campaigns import Campaigns
+
+WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
+_RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
+_PER_PLACE = 4  # runs in a job for each place of a Dask cluster
+
+
+class Running:
+    """Makes the runs of suites with one runner after another.
+
+    Args:
+        folder: The project folder.
+        store: Folder of the store.
+        scheduler: Address of a Dask scheduler; None: this process simulates, one run at a time.
+    """
+
+    def __init__(self, folder: Path, store: Path, scheduler: str | None):
+        self._folder, self._store, self._scheduler = folder, store, scheduler
+        self._campaigns = Campaigns()
+        self._brokers: dict[tuple[str, Settings, str], Broker] = {}
+        self._stack = ExitStack()
+        self._runner: Runner | None = None
+        self._made = 0
+        self._cluster: Cluster | None = None
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def places(self, _: Path) -> Iterator[dict[str, Any]]:
+        """Yield how many runs a job for this worker should have."""
+        self._ready()
+        yield {"most": 1 if self._cluster is None else max(1, _PER_PLACE * self._cluster.places)}
+
+    def run(self, folder: Path, text: str, cases: Sequence[int], hashes: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Make runs and yield for each the results, or the reason why it failed, as soon as they are known.
+
+        Args:
+            folder: The project folder.
+            text: The suite.
+            cases: The numbers of the runs in the suite.
+            hashes: The hash of each run's platform when it was queued; a run whose platform has changed is refused.
+        """
+        campaign = self._campaigns.read(folder, text)
+        chosen = [(number, campaign.cases[number]) for number in cases if number < len(campaign.cases)]
+        runner = self._ready()
+        self._made += len(chosen)
+        if len(chosen) > 1:
+            for _, case in chosen:
+                runner.start(runs([case.target], campaign.predictors, case.settings))
+        for (number, case), known in zip(chosen, hashes, strict=True):
+            if case.target.platform.content_hash != known:
+                reason = f"{case.target.platform.name}: the platform has changed since the suite was queued. Queue it"
+                yield {"case": number, "results": [], "reason": f"{reason} again."}
+            else:
+                yield {"case": number, **self._outcome(text, campaign, case, runner)}
+
+    def _outcome(self, text: str, campaign: Campaign, case: Case, runner: Runner) -> dict[str, Any]:
+        key = text, case.settings, case.mapping
+        if key not in self._brokers:
+            targets = campaign.groups()[case.settings, case.mapping]
+            self._brokers[key] = Broker.of(case.settings, targets, runner)
+        found = list(
+            outcomes(
+                case.target, campaign.predictors, case.settings, self._brokers[key],
+                mapping=case.mapping, runner=runner,
+            )
+        )  # fmt: skip
+        failed = next((one for one in found if isinstance(one, Failure)), None)
+        rows = [one.to_json() for one in found if not isinstance(one, Failure)]
+        return {"results": rows, "reason": "" if failed is None else str(failed.error)}
+
+    def _ready(self) -> Runner:
+        """Return the runner, a new one after many runs."""
+        if self._runner is not None and self._made < _RUNS_KEPT:
+            return self._runner
+        self._stack.close()
+        self._brokers.clear()
+        self._made = 0
+        store = self._stack.enter_context(Store(self._store))
+        jobs, simulating = 1, partial(simulate, time_limit_s=WALL_LIMIT_S, store=store)
+        if self._scheduler is not None:
+            self._cluster = self._stack.enter_context(Cluster(self._scheduler))
+            jobs = max(1, 2 * self._cluster.places)
+            simulating = partial(self._cluster.simulate, time_limit_s=WALL_LIMIT_S)
+        self._runner = self._stack.enter_context(
+            Runner(jobs=jobs, store=store, simulate=simulating, time_limit_s=WALL_LIMIT_S)
+        )
+        return self._runner
