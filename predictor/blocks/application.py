@@ -19,175 +19,54 @@ stands for the number of processes of the label) and ``index``, the number of th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.expressions import FUNCTIONS, Expression
+from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
+from predictor.blocks.expansion import Expansion
+from predictor.blocks.expressions import Expression
+from predictor.blocks.grid import processes
 from predictor.blocks.processes.progression import Progression
+from predictor.blocks.programs import (
+    AllGather,
+    AllReduce,
+    AllToAll,
+    Barrier,
+    Broadcast,
+    Call,
+    Collective,
+    Compute,
+    Gather,
+    If,
+    Inline,
+    Label,
+    NamedSteps,
+    Number,
+    ReadDisk,
+    Receive,
+    ReceiveAny,
+    Reduce,
+    Repeat,
+    Reply,
+    Rooted,
+    Scatter,
+    Send,
+    Step,
+    Wait,
+    While,
+    WriteDisk,
+    all_steps,
+    numbered,
+)
+
+__all__ = [
+    "AllGather", "AllReduce", "AllToAll", "Application", "Barrier", "Broadcast", "Call", "Collective", "Compute",
+    "Gather", "If", "Inline", "Label", "NamedSteps", "Number", "ReadDisk", "Receive", "ReceiveAny", "Reduce", "Repeat",
+    "Reply", "Rooted", "Scatter", "Send", "Step", "Wait", "While", "WriteDisk", "all_steps", "members_of", "numbered",
+]  # fmt: skip
 
 MOST_PROCESSES = 2**40  # largest number of processes of a label
-_NAME = re.compile(r"[A-Za-z_]\w{0,40}")
-_RESERVED = {"index", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", *FUNCTIONS}
-Number = Expression | str | float  # accepted wherever a step needs a number
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a program: a block, or a loop or condition that contains steps."""
-
-    def __post_init__(self) -> None:
-        for name in self._numbers():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, Expression.of(getattr(self, name)))
-
-    def _numbers(self) -> Iterator[str]:
-        return (one.name for one in fields(self) if one.type.startswith("Number"))
-
-    def expressions(self) -> Iterator[Expression]:
-        """Yield the step's own expressions, without those of the steps in it."""
-        return (getattr(self, name) for name in self._numbers() if getattr(self, name) is not None)
-
-
-@dataclass(frozen=True)
-class Compute(Step):
-    """A computation block.
-
-    ``operations``, >= 0, may use the name ``size``, the size of the input, if that is given.
-    """
-
-    operations: Number
-    size: Number | None = None
-
-
-@dataclass(frozen=True)
-class Send(Step):
-    """A message to the process ``at`` of a label, or to each of its members in their order, except the sender itself.
-
-    The step lasts until the message has arrived.  With ``buffered`` (which may be an expression such as
-    "bytes < 65536") the sender goes on at once, and messages to several members are in flight at the same time.
-    """
-
-    to: str
-    bytes: Number
-    at: Number | None = None
-    buffered: Number = False
-
-
-@dataclass(frozen=True)
-class Receive(Step):
-    """The next message from the process ``at`` of a label, or one from each of its members in their order."""
-
-    sender: str
-    at: Number | None = None
-
-
-@dataclass(frozen=True)
-class Collective(Step):
-    """A collective operation of all members of the labels ``among`` (empty: all labels), which leave it together."""
-
-    block = ""  # a name in predictor.blocks.model.COLLECTIVES
-
-    among: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Barrier(Collective):
-    """Every process waits for all others."""
-
-    block = "barrier"
-
-
-@dataclass(frozen=True)
-class AllToAll(Collective):
-    """Each process sends ``bytes`` to each other process."""
-
-    block = "alltoall"
-
-    bytes: Number = 0
-
-
-@dataclass(frozen=True)
-class Rooted(Collective):
-    """A collective with a root."""
-
-    bytes: Number = 0
-    root: str = ""  # label of the root; empty: the first label that takes part
-    at: Number = 0  # index of the root within its label
-
-    def root_label(self, application: Application) -> str:
-        """Return the label of the root."""
-        return self.root or members_of(self, application)[0]
-
-
-@dataclass(frozen=True)
-class Broadcast(Rooted):
-    """The root sends ``bytes`` to all."""
-
-    block = "bcast"
-
-
-@dataclass(frozen=True)
-class Scatter(Rooted):
-    """The root divides ``bytes`` equally among all."""
-
-    block = "scatter"
-
-
-@dataclass(frozen=True)
-class Gather(Rooted):
-    """Each process sends an equal part of ``bytes`` to the root."""
-
-    block = "gather"
-
-
-@dataclass(frozen=True)
-class ReadDisk(Step):
-    """Read ``bytes`` from the disk of the process's own node, or from a network disk if the node has none."""
-
-    block = "disk_read"
-
-    bytes: Number
-
-
-@dataclass(frozen=True)
-class WriteDisk(Step):
-    """Write ``bytes`` to the disk of the process's own node, or to a network disk if the node has none."""
-
-    block = "disk_write"
-
-    bytes: Number
-
-
-@dataclass(frozen=True)
-class Repeat(Step):
-    """A loop that does the steps ``times`` times; ``variable`` names the turn, from 0."""
-
-    times: Number
-    steps: tuple[Step, ...]
-    variable: str | None = None
-
-
-@dataclass(frozen=True)
-class If(Step):
-    """A condition: ``steps`` if it is true, else ``otherwise``."""
-
-    condition: Number
-    steps: tuple[Step, ...]
-    otherwise: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class Label:
-    """Processes with the same program, and their number."""
-
-    name: str
-    count: Number
-    program: tuple[Step, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "count", Expression.of(self.count))
 
 
 @dataclass(frozen=True)
@@ -199,14 +78,17 @@ class Application:
     """
 
     name: str
-    labels: tuple[Label, ...]
+    labels: tuple[Label, ...]  # after creation, their programs have only steps that evaluators know (expansion.py)
     variables: Mapping[str, Number] = field(default_factory=dict, hash=False)
     where: str = ""  # the file, for error messages
+    steps: tuple[NamedSteps, ...] = ()
+    given: tuple[Label, ...] = field(init=False, compare=False, repr=False)  # the labels before their expansion
 
     def __post_init__(self) -> None:
         where = self.where or f"application {self.name!r}"
         object.__setattr__(self, "where", where)
-        variables = {}
+        object.__setattr__(self, "given", self.labels)
+        variables: dict[str, Expression] = {}
         for name, value in self.variables.items():
             try:
                 variables[name] = Expression.of(value)
@@ -217,17 +99,29 @@ class Application:
             raise UserError(where, "no labels", "Give at least one, with count and program")
         names = [*variables, *(label.name for label in self.labels)]
         for name in names:
-            if not _NAME.fullmatch(name) or name in _RESERVED:
-                raise UserError(where, f"{name!r} cannot be a name", "Use letters, digits and _, and no reserved word")
+            check_name(name, where)
             if names.count(name) > 1:
                 raise UserError(where, f"the name {name!r} is given twice", "Rename one of them")
         known = frozenset(names)
         for name, expression in variables.items():
-            expression.check_names(known, f"{where}, variable {name}")
-        for label in self.labels:
-            Expression.of(label.count).check_names(known, f"{where}, label {label.name}, count")
-            _check_steps(self, label.program, known | {"index"}, f"{where}, label {label.name}, step ")
+            expression.check_names(known | {"index"} | place_names(self.labels), f"{where}, variable {name}")
+        own = self.own_variables()
+        check_named_steps(self.steps, self.labels, known, where)
+        check_labels(self.labels, self.steps, known, own, where)
         self.numbers()
+        expansion = Expansion({one.name: one for one in self.steps}, own, known)
+        object.__setattr__(self, "labels", tuple(expansion.expanded(label, where) for label in self.labels))
+        for label in self.labels:
+            check_requests(label.program, f"{where}, label {label.name}")
+
+    def own_variables(self) -> dict[str, Expression]:
+        """Return the variables that each process has for itself: they use ``index`` or a place in a grid."""
+        variables = {name: Expression.of(value) for name, value in self.variables.items()}
+        places = {"index"} | place_names(self.labels)
+        found: set[str] = set()
+        while new := {n for n, one in variables.items() if n not in found and one.names & (places | found)}:
+            found |= new
+        return {name: one for name, one in variables.items() if name in found}
 
     def label(self, name: str) -> Label:
         """Return the label of this name."""
@@ -236,13 +130,16 @@ class Application:
     def numbers(self) -> dict[str, float]:
         """Return the value of every variable and the number of processes of every label, by name.
 
+        Variables that each process has for itself are left out.
+
         Raises:
             UserError: If a variable or a count has no valid value.
         """
         found: dict[str, float] = {}
         open_names: list[str] = []
+        own = self.own_variables()
         given = (*self.variables.items(), *((label.name, label.count) for label in self.labels))
-        definitions = {name: Expression.of(value) for name, value in given}
+        definitions = {name: Expression.of(value) for name, value in given if value is not None and name not in own}
 
         def find(name: str) -> None:
             if name in found:
@@ -254,6 +151,8 @@ class Application:
                 raise UserError(where, f"defined in terms of itself: {circle}", "Give one of them a number")
             open_names.append(name)
             for other in sorted(definitions[name].names):
+                if other in own:
+                    raise UserError(where, f"variable {other} differs by process", "Use variables without index here")
                 find(other)
             open_names.pop()
             value = definitions[name].whole(found, where) if is_label else definitions[name].value(found, where)
@@ -265,6 +164,12 @@ class Application:
 
         for name in definitions:
             find(name)
+        for label in self.labels:
+            if label.grid:
+                places = processes([Expression.of(one) for one in label.grid]).value(found, self.where)
+                if places != found[label.name]:
+                    problem = f"{found[label.name]:g} processes on a grid of {places}"
+                    raise UserError(f"{self.where}, label {label.name}", problem, "Change the grid too")
         return found
 
     def counts(self) -> dict[str, int]:
@@ -291,42 +196,16 @@ class Application:
             for name in given:
                 if name not in known:
                     raise UserError(self.where, f"no {kind} {name!r}", nearest(name, known) if known else "It has none")
-        labels = tuple(replace(label, count=counts.get(label.name, label.count)) for label in self.labels)
+        labels = tuple(replace(label, count=counts.get(label.name, label.count)) for label in self.given)
         return replace(self, labels=labels, variables={**self.variables, **variables})
+
+    def with_labels(self, labels: tuple[Label, ...]) -> Application:
+        """Return a copy with the programs of other labels; ``changed`` still begins with the labels of this one."""
+        made = replace(self, labels=labels)
+        object.__setattr__(made, "given", self.given)
+        return made
 
 
 def members_of(step: Collective, application: Application) -> tuple[str, ...]:
     """Return the labels that take part in a collective, in the application's order."""
     return tuple(label.name for label in application.labels if not step.among or label.name in step.among)
-
-
-def _check_steps(application: Application, steps: tuple[Step, ...], known: frozenset[str], where: str) -> None:
-    """Check all names and labels in the steps; ``where`` is the text before a step's number in error messages."""
-    for number, step in enumerate(steps, 1):
-        _check_step(application, step, known, f"{where}{number}")
-
-
-def _check_step(application: Application, step: Step, known: frozenset[str], where: str) -> None:
-    if not isinstance(step, Step):
-        raise UserError(where, f"{step!r} is not a step", "Give a step of predictor.blocks.application")
-    here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
-    for expression in step.expressions():
-        expression.check_names(here, where)
-    named = {Send: ("to",), Receive: ("sender",)}.get(type(step), ("root",) if isinstance(step, Rooted) else ())
-    labels = [label.name for label in application.labels]
-    others = [getattr(step, key) for key in named if getattr(step, key)]
-    for name in (*others, *(step.among if isinstance(step, Collective) else ())):
-        if name not in labels:
-            raise UserError(where, f"no label {name!r}", nearest(name, labels))
-    if isinstance(step, Rooted) and step.root and step.root not in members_of(step, application):
-        raise UserError(where, f"its root {step.root} does not take part", "Name it in `among` too")
-    if isinstance(step, Repeat):
-        inner = known
-        if step.variable is not None:
-            if not _NAME.fullmatch(step.variable) or step.variable in _RESERVED or step.variable in known:
-                raise UserError(where, f"{step.variable!r} cannot be a loop's variable", "Choose an unused name")
-            inner = known | {step.variable}
-        _check_steps(application, step.steps, inner, f"{where}.")
-    elif isinstance(step, If):
-        _check_steps(application, step.steps, known, f"{where}.")
-        _check_steps(application, step.otherwise, known, f"{where}.else.")

@@ -2,57 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_checked
 from predictor.blocks.application import (
+    AllGather,
+    AllReduce,
     AllToAll,
     Application,
     Barrier,
     Broadcast,
+    Call,
     Compute,
     Gather,
     If,
     Label,
+    NamedSteps,
     ReadDisk,
     Receive,
+    ReceiveAny,
+    Reduce,
     Repeat,
+    Reply,
     Scatter,
     Send,
     Step,
+    Wait,
+    While,
     WriteDisk,
 )
+from predictor.blocks.expressions import Expression
 
 _Made = TypeVar("_Made")
 
-_KEYS = {"": ("name", "variables", "labels", "source"), "labels": ("count", "program")}
+_LABEL_KEYS = ("count", "program", "grid", "periodic", "efficiency")
+_STEPS_KEYS = ("parameters", "do")
+_KEYS = {"": ("name", "variables", "labels", "steps", "source"), "labels": _LABEL_KEYS, "steps": _STEPS_KEYS}
 
 # A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
-_COLLECTIVE = {"among": "among"}
+_COLLECTIVE = {"among": "among", "split": "split"}
 _ROOTED = {**_COLLECTIVE, "root": "root", "at": "at"}
 _KINDS: Mapping[str, tuple[type[Step], Mapping[str, str]]] = {
-    "compute": (Compute, {"compute": "operations", "size": "size"}),
-    "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered"}),
-    "receive_from": (Receive, {"receive_from": "sender", "at": "at"}),
+    "compute": (Compute, {"compute": "operations", "size": "size", "efficiency": "efficiency"}),
+    "send_to": (Send, {"send_to": "to", "bytes": "bytes", "at": "at", "buffered": "buffered", "request": "request"}),
+    "receive_from": (Receive, {"receive_from": "sender", "at": "at", "request": "request"}),
+    "receive_from_any": (ReceiveAny, {"receive_from_any": "sender"}),
+    "reply": (Reply, {"reply": "bytes", "buffered": "buffered"}),
+    "wait": (Wait, {"wait": "requests"}),
     "broadcast": (Broadcast, {"broadcast": "bytes", **_ROOTED}),
     "scatter": (Scatter, {"scatter": "bytes", **_ROOTED}),
     "gather": (Gather, {"gather": "bytes", **_ROOTED}),
     "alltoall": (AllToAll, {"alltoall": "bytes", **_COLLECTIVE}),
-    "barrier": (Barrier, {"barrier": "among"}),
+    "reduce": (Reduce, {"reduce": "bytes", **_ROOTED}),
+    "allreduce": (AllReduce, {"allreduce": "bytes", **_COLLECTIVE}),
+    "allgather": (AllGather, {"allgather": "bytes", **_COLLECTIVE}),
+    "barrier": (Barrier, {"barrier": "among", "split": "split"}),
     "read_disk": (ReadDisk, {"read_disk": "bytes"}),
     "write_disk": (WriteDisk, {"write_disk": "bytes"}),
     "repeat": (Repeat, {"repeat": "times", "as": "variable", "do": "steps"}),
+    "while": (While, {"while": "condition", "as": "variable", "at_most": "at_most", "do": "steps"}),
     "if": (If, {"if": "condition", "then": "steps", "else": "otherwise"}),
 }
-_NEEDED = {"send_to": ("bytes",), "repeat": ("do",), "if": ("then",)}
+_CALL = "call"  # the key of a call; its other keys are parameters
+_NEEDED = {"send_to": ("bytes",), "repeat": ("do",), "while": ("as", "at_most", "do"), "if": ("then",)}
 _EXAMPLES = {
     "count": "count = 4", "program": 'program = [{ compute = "n" }]', "bytes": "bytes = 1024",
+    "as": 'as = "k"', "at_most": "at_most = 100", "grid": 'grid = ["px", "py"]',
     "do": 'do = [{ compute = "n" }]', "then": 'then = [{ compute = "n" }]',
 }  # fmt: skip
-_LABELS = ("to", "sender", "root", "variable")  # fields that hold names
+_LABELS = ("to", "sender", "root", "variable", "request")  # fields that hold names
 _PROGRAMS = ("steps", "otherwise")  # fields that hold lists of steps
 _TRUTHS = ("buffered", "condition")  # fields that may be true or false
 
@@ -66,33 +87,85 @@ def read_application(path: str | Path) -> Application:
     path = Path(path)
     table = read_checked(path, _KEYS, "description of an application")
     table.text("source", "")  # checked only; people who read the file use it
-    labels, variables = table.value("labels", None), table.value("variables", {})
+    labels, variables, named = table.value("labels", None), table.value("variables", {}), table.value("steps", {})
     if not isinstance(labels, dict) or not labels:
         raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
     if not isinstance(variables, dict):
         raise UserError(str(path), "variables is not a table", "Write [variables] and name = value below it")
+    if not isinstance(named, dict):
+        raise UserError(str(path), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
+    steps = tuple(_named_steps(name, value, f"{path}, steps {name}") for name, value in named.items())
     made = tuple(_label(name, value, f"{path}, label {name}") for name, value in labels.items())
     for name, value in variables.items():
         _number(name, value, f"{path}, variables")
-    return Application(table.text("name", path.stem), made, variables, where=str(path))
+    return Application(table.text("name", path.stem), made, variables, str(path), steps)
+
+
+def _table(value: object, kind: str, name: str, needed: Sequence[str], where: str) -> dict[str, object]:
+    """Return a table of a label or of named steps, with checked keys."""
+    if not isinstance(value, dict):
+        raise UserError(where, "not a table", f"Write [{kind}.{name}], and {' and '.join(needed)} below it")
+    for key in value:
+        if key not in _KEYS[kind]:
+            raise UserError(where, f"unknown key {key!r}", f"Known here: {', '.join(_KEYS[kind])}")
+    for key in needed:
+        if key not in value:
+            raise UserError(where, f"{key!r} is missing", f"Give it, for example {_EXAMPLES[key]}")
+    return value
 
 
 def _label(name: str, value: object, where: str) -> Label:
-    if not isinstance(value, dict):
-        raise UserError(where, "not a table", f"Write [labels.{name}], and count and program below it")
-    for key in value:
-        if key not in _KEYS["labels"]:
-            raise UserError(where, f"unknown key {key!r}", f"Known here: {', '.join(_KEYS['labels'])}")
-    for key in _KEYS["labels"]:
-        if key not in value:
-            raise UserError(where, f"{key!r} is missing", f"Give it, for example {_EXAMPLES[key]}")
+    has_grid = isinstance(value, dict) and "grid" in value
+    table = _table(value, "labels", name, ("program",) if has_grid else ("count", "program"), where)
+    grid = table.get("grid", [])
+    if not isinstance(grid, list) or (has_grid and not grid):
+        raise UserError(f"{where}, grid", "not a list of numbers of processes", f"Write {_EXAMPLES['grid']}")
+    if has_grid and "count" in table:
+        raise UserError(where, "both a count and a grid", "Leave the count out: it is the product of the grid")
+    count = None if has_grid else _number("count", table["count"], where)
+    extents = [_placed(f"{where}, grid", Expression.of, _number("grid", one, where)) for one in grid]
+    efficiency = table.get("efficiency")
+    if isinstance(efficiency, dict):
+        if not efficiency:
+            raise UserError(f"{where}, efficiency", "no processor", "Write for example { xeon-e5-1620 = 0.2 }")
+        efficiency = {name: _efficiency(name, value, where) for name, value in efficiency.items()}
+    elif efficiency is not None:
+        efficiency = _efficiency("efficiency", efficiency, where)
     return _placed(
         f"{where}, count",
         Label,
         name,
-        _number("count", value["count"], where),
-        _steps(value["program"], f"{where}, step "),
+        count,
+        _steps(table["program"], f"{where}, step "),
+        tuple(extents),
+        _periodic(table.get("periodic", False), len(extents), where),
+        efficiency,
     )
+
+
+def _efficiency(key: str, value: object, where: str) -> Expression:
+    return _placed(f"{where}, efficiency", Expression.of, _number(key, value, where))
+
+
+def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:
+    """Return whether each axis is periodic; one value stands for all axes."""
+    values = value if isinstance(value, list) else [value] * axes
+    if value is True and not axes:
+        raise UserError(where, "periodic without a grid", f"Add for example {_EXAMPLES['grid']}")
+    if len(values) != axes or not all(isinstance(one, bool) for one in values):
+        problem = f"periodic = {value!r} for {axes} axes"
+        raise UserError(where, problem, "Write true, false, or a list with one of them for each axis")
+    return tuple(values)
+
+
+def _named_steps(name: str, value: object, where: str) -> NamedSteps:
+    table = _table(value, "steps", name, ("do",), where)
+    parameters = table.get("parameters", [])
+    if not isinstance(parameters, list) or not all(isinstance(one, str) for one in parameters):
+        raise UserError(where, f"parameters = {parameters!r} is not a list of names", 'Write for example ["partner"]')
+    if _CALL in parameters:
+        raise UserError(where, f"{_CALL!r} cannot be a parameter", "Rename it")
+    return NamedSteps(name, tuple(parameters), _steps(table["do"], f"{where}, step "))
 
 
 def _steps(value: object, where: str) -> tuple[Step, ...]:
@@ -105,10 +178,12 @@ def _steps(value: object, where: str) -> tuple[Step, ...]:
 def _step(value: object, where: str) -> Step:
     if not isinstance(value, dict):
         raise UserError(where, f"{value!r} is not a step", 'Write for example { compute = "n" }')
+    if _CALL in value:
+        return _call(value, where)
     kinds = [key for key in value if key in _KINDS]
     if len(kinds) != 1:
         problem = f"both {' and '.join(kinds)}" if kinds else f"no kind of step among {', '.join(value) or 'its keys'}"
-        raise UserError(where, problem, f"Give exactly one of {', '.join(_KINDS)}")
+        raise UserError(where, problem, f"Give exactly one of {', '.join((*_KINDS, _CALL))}")
     kind = kinds[0]
     made, keys = _KINDS[kind]
     for key in value:
@@ -121,11 +196,22 @@ def _step(value: object, where: str) -> Step:
     return _placed(where, made, **given)
 
 
+def _call(value: dict[str, object], where: str) -> Call:
+    name = value[_CALL]
+    if not isinstance(name, str):
+        raise UserError(where, f"{_CALL} = {name!r} is not a name", "Give a string")
+    given = {key: _number(key, one, where) for key, one in value.items() if key != _CALL}
+    arguments = {key: _placed(f"{where}, {key}", Expression.of, one) for key, one in given.items()}
+    return Call(name, arguments)
+
+
 def _field(name: str, key: str, value: object, where: str) -> object:
     if name in _PROGRAMS:
         return _steps(value, f"{where}.else." if key == "else" else f"{where}.")
-    if name == "among":
-        return _among(key, value, where)
+    if name in ("among", "requests"):
+        return _names(key, value, where)
+    if key == "receive_from_any" and value is True:
+        return ""
     if name in _LABELS and not isinstance(value, str):
         raise UserError(where, f"{key} = {value!r} is not a name", "Give a string")
     return value if name in _TRUTHS else _number(key, value, where)
@@ -138,13 +224,16 @@ def _number(key: str, value: object, where: str) -> object:
     return value
 
 
-def _among(key: str, value: object, where: str) -> tuple[str, ...]:
-    """Return the names of labels that take part; a barrier may have ``true`` for all labels."""
-    if key == "barrier" and value is True:
+def _names(key: str, value: object, where: str) -> tuple[str, ...]:
+    """Return the names of a list: of labels, or of requests to wait for; some keys may have ``true`` for all."""
+    if key in ("barrier", "wait") and value is True:
         return ()
+    if key == "wait" and isinstance(value, str):
+        return (value,)
     if not (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
-        also = ", or write true for all" if key == "barrier" else ""
-        raise UserError(where, f"{key} = {value!r} is not a list of labels", f"Name at least one{also}")
+        what = "requests" if key == "wait" else "labels"
+        also = ", or write true for all" if key in ("barrier", "wait") else ""
+        raise UserError(where, f"{key} = {value!r} is not a list of {what}", f"Name at least one{also}")
     return tuple(value)
 
 

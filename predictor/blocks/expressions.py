@@ -1,7 +1,11 @@
 """Arithmetic expressions of application descriptions, which are parsed and never given to ``eval``.
 
-Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b`` and the functions of FUNCTIONS.  A
-name stands for a number or for a Progression: the values of the processes of a cohort, in their order.
+Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, the functions of FUNCTIONS, random
+variates (``predictor/blocks/variates.py``) and the places of a grid (``predictor/blocks/grid.py``).
+
+A name stands for a number or for a Progression: the values of the processes of a cohort, in their order.  A name can be
+defined by another expression (``Expression.defined``): variables that differ by process are such names, and parameters
+of named steps.
 """
 
 from __future__ import annotations
@@ -13,12 +17,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.processes.progression import Progression, Remainder
+from predictor.blocks.variates import VARIATES
 
 Value = int | float | bool | Progression
+NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
+PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
 _MOST_LENGTH = 1000  # characters
 _MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
 
@@ -63,6 +70,11 @@ def _absolute(value: Value) -> Value:
     return -value if value < 0 else value
 
 
+def _part(whole: Value, parts: Value, number: Value) -> Value:
+    """Return the size of one of almost equal parts: the first ``whole % parts`` parts have one more than the others."""
+    return whole // parts + (1 if number < whole % parts else 0)
+
+
 FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., Value]]] = {  # by name: number of arguments (None: one or more)
     "min": (None, _lesser),
     "max": (None, _greater),
@@ -71,6 +83,7 @@ FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., Value]]] = {  # by name:
     "floor": (1, _of_numbers(math.floor)),
     "log2": (1, _of_numbers(math.log2)),
     "sqrt": (1, _of_numbers(math.sqrt)),
+    "part": (3, _part),
 }
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -102,8 +115,10 @@ class Expression:
     """A parsed expression.  Expressions with the same text are equal."""
 
     text: str
-    names: frozenset[str] = field(compare=False, repr=False)  # names that the expression uses
+    names: frozenset[str] = field(compare=False, repr=False)  # names that a scope has to give
     _evaluate: _Evaluate = field(compare=False, repr=False)
+    may_be_nobody: bool = field(default=False, compare=False, repr=False)  # it uses `nobody` or a neighbour in a grid
+    definitions: tuple[tuple[str, Expression], ...] = field(default=(), repr=False)  # of names in the text
 
     @staticmethod
     def of(value: Expression | str | float) -> Expression:
@@ -125,6 +140,48 @@ class Expression:
         parsed: Expression = _parsed(text)
         return parsed
 
+    @staticmethod
+    def computed(
+        text: str,
+        names: frozenset[str],
+        evaluate: Callable[[Mapping[str, Any]], Any],
+        definitions: tuple[tuple[str, Expression], ...] = (),
+    ) -> Expression:
+        """Return an expression that a function evaluates, instead of its text.
+
+        Args:
+            text: The text for messages; expressions with the same text and definitions have to be equal.
+            names: The names that the function looks up.
+            evaluate: The function of the scope.
+            definitions: Expressions, by name, that the function uses.
+        """
+        return Expression(text, names, evaluate, False, definitions)
+
+    def defined(self, definitions: Mapping[str, Expression], *, together: bool = False) -> Expression:
+        """Return the expression with some of its names defined by other expressions.
+
+        Args:
+            definitions: Expression of each name; others than those that are used have no effect.
+            together: Whether the definitions may use each other's names, and do not use their own.
+        """
+        used = self.names & definitions.keys()
+        if not used:
+            return self
+        if together:
+            used = _all_used(used, definitions)
+        chosen = {name: definitions[name] for name in sorted(used)}
+        names = (self.names | frozenset().union(*(one.names for one in chosen.values()))) if together else self.names
+        names = names - used
+        if not together:
+            names = names.union(*(one.names for one in chosen.values()))
+        return Expression(
+            self.text,
+            names,
+            lambda scope: self._evaluate(_Scope(scope, chosen, together=together)),
+            self.may_be_nobody or any(one.may_be_nobody for one in chosen.values()),
+            (*self.definitions, *chosen.items()),
+        )
+
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
         """Check that all names in the expression are known.
 
@@ -133,7 +190,7 @@ class Expression:
         """
         for name in sorted(self.names):
             if name not in known:
-                raise UserError(f"{where}, expression {self.text!r}", f"no name {name!r}", nearest(name, known))
+                raise UserError(f"{where}, expression {self.text!r}", *_unknown(name, known))
 
     def value(self, scope: Mapping[str, Value], where: str) -> Value:
         """Return the value of the expression.
@@ -170,8 +227,52 @@ class Expression:
         return int(value)
 
     def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Correct it") -> UserError:
-        names = ", ".join(f"{name} = {_shown(scope[name])}" for name in sorted(self.names))
+        values = {name: _shown(scope[name]) for name in self.names if name in scope}
+        names = ", ".join(f"{name} = {value}" for name, value in sorted(values.items()))
         return UserError(f"{where}, expression {self.text!r}", f"{problem}{names and f' ({names})'}", remedy)
+
+
+class _Scope(dict[str, Any]):
+    """A scope in which names have definitions; each is evaluated when its value is first asked for, and only once."""
+
+    def __init__(self, outer: Mapping[str, Any], definitions: Mapping[str, Expression], *, together: bool):
+        super().__init__()
+        self._outer, self._definitions, self._inner = outer, definitions, self if together else outer
+
+    def __missing__(self, name: str) -> Any:
+        defined = self._definitions.get(name)
+        value = self._outer[name] if defined is None else defined._evaluate(self._inner)
+        self[name] = value
+        return value
+
+
+def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expression]) -> frozenset[str]:
+    """Return the defined names that these names use, directly or through other definitions."""
+    found: set[str] = set()
+    new = set(names)
+    while new:
+        found |= new
+        new = {other for name in new for other in definitions[name].names & definitions.keys()} - found
+    return frozenset(found)
+
+
+def place_name(function: str, arguments: int) -> str:
+    """Return the name that stands for a function of PLACES with this number of arguments in ``Expression.names``."""
+    return f"{function}({arguments})"
+
+
+def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
+    """Return problem and remedy for a name that is not known."""
+    if name == "seed":
+        return "random variates without a seed", "Add to the variables, for example, seed = 1"
+    if not name.isidentifier():
+        function, given = name.rstrip(")").split("(")
+        if function == "coordinate":
+            problem = f"coordinate with {given} arguments" if given != "1" else "coordinate of a process without a grid"
+        else:
+            problem = f"neighbour with {given} argument{'' if given == '1' else 's'} of a process without such a grid"
+        return problem, 'Give the label a grid, for example grid = ["px", "py"], and each axis a step'
+    return f"no name {name!r}", nearest(name, [one for one in known if one.isidentifier()])
 
 
 def _shown(value: Value) -> str:
@@ -188,7 +289,8 @@ def _parsed(text: str) -> Expression:
         evaluate = _compiled(ast.parse(text, mode="eval").body, names, where)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise UserError(where, "not an arithmetic expression", 'Write for example "n // 2"') from None
-    return Expression(text, frozenset(names), evaluate)
+    nobody = "nobody" in names or any(name.startswith("neighbour(") for name in names)
+    return Expression(text, frozenset(names - {"nobody"}), evaluate, nobody)
 
 
 def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
@@ -200,6 +302,9 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
     match node:
         case ast.Constant(value=int() | float() as number):
             return lambda scope: number
+        case ast.Name(id="nobody"):
+            names.add("nobody")
+            return lambda scope: NOBODY
         case ast.Name(id=name):
             names.add(name)
             return lambda scope: scope[name]
@@ -219,10 +324,30 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             condition, then, otherwise = below(test), below(body), below(orelse)
             return lambda scope: then(scope) if condition(scope) else otherwise(scope)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in VARIATES:
+            if not args:
+                problem = f"{name} without keys, so that all its values would be equal"
+                raise UserError(where, problem, f"Write for example {name}(index)")
+            names.add("seed")
+            draw, keys = VARIATES[name], [below(argument) for argument in args]
+            return lambda scope: draw(_single(scope["seed"]), tuple(_single(key(scope)) for key in keys))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in PLACES:
+            place, steps = place_name(name, len(args)), [below(argument) for argument in args]
+            names.add(place)
+            return lambda scope: cast(Value, cast(Any, scope[place])(*(step(scope) for step in steps)))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             function, arguments = _function(name, len(args), where), [below(argument) for argument in args]
             return lambda scope: function(*(argument(scope) for argument in arguments))
     raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
+
+
+def _single(value: Value) -> float:
+    """Return a number; split a progression into single members."""
+    if isinstance(value, Remainder):
+        raise value.told_apart()
+    if isinstance(value, Progression):
+        raise value.split_all()
+    return value
 
 
 def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool]:
@@ -232,7 +357,7 @@ def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool
 
 def _function(name: str, count: int, where: str) -> Callable[..., Value]:
     if name not in FUNCTIONS:
-        raise UserError(where, f"no function {name!r}", nearest(name, FUNCTIONS))
+        raise UserError(where, f"no function {name!r}", nearest(name, [*FUNCTIONS, *VARIATES, *PLACES]))
     wanted, function = FUNCTIONS[name]
     if count != wanted if wanted is not None else count < 1:
         given = "1 argument" if wanted == 1 else "at least 1 argument"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
 COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in
+MADE_OF = {"reduce": ("gather",), "allreduce": ("gather", "bcast"), "allgather": ("alltoall",)}
+REDUCTIONS = tuple(MADE_OF)  # collectives that no block model has, made of others (machines/collectives.py)
 HARDWARE, SIMGRID = "hardware", "simgrid"  # models based on the system's own data; all others are block models
 POWER_LAWS = ("monotone", "printed")
 POWER_RULES = ("idle-waiting", "active-waiting", "paper")  # of predictor.blocks.machines.power

@@ -52,6 +52,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--power-law", metavar="LAW", help="for a published model: monotone (default) or printed")
     parser.add_argument("--shapes", metavar="FAMILY", help="for a calibration file: simgrid (default) or paper")
     parser.add_argument(
+        "--evaluator", metavar="NAME",
+        help="graph: every message, all of which share the links; cohorts: equal processes together, for any number of "
+        "them; default: cohorts where they are exact, otherwise the graph, unless it is too large",
+    )  # fmt: skip
+    parser.add_argument(
         "--p-counts", metavar="WHAT",
         help="P of Table 1 in collectives: nodes, as in the paper (default for a published model), or processes "
         "(default for a calibration file)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import Result
 
 _JOULES_PER_WH = 3600.0
+_EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,9 +58,11 @@ def run(args: argparse.Namespace) -> int:
     say_cautions(args, setting)
     started = time.perf_counter()
     with doing("evaluating the application"):
-        result = evaluate(setting.application, machine, power=args.power)
+        result = evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power)
     wall_s = time.perf_counter() - started
-    shown = {**result_json(result, wall_s), "cautions": setting.cautions(args.model)}
+    for caution in result.cautions:
+        print(f"caution: {caution}", file=sys.stderr)
+    shown = {**result_json(result, wall_s), "cautions": [*setting.cautions(args.model), *result.cautions]}
     print(json.dumps(shown) if args.json else result_text(result))
     return 0
 
@@ -76,6 +80,7 @@ def result_text(result: Result) -> str:
 
     width = max(len(label.label) for label in result.labels)
     lines = [f"{result.application} on {number_of(result.nodes, 'node')}, model {result.machine}"]
+    lines.append(f"  evaluated as {_EVALUATED[result.evaluator]}: {result.evaluated}")
     for label in result.labels:
         first = f" (the first at {label.first_s:.7g} s)" if label.first_s < label.last_s else ""
         placed = f"{number_of(label.processes, 'process', 'processes')} on {number_of(label.units, 'unit')}"

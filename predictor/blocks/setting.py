@@ -17,16 +17,24 @@ from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import HARDWARE, P_COUNTS, SIMGRID
+from predictor.blocks.placed import placed
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An application, and the system that offers slots for its processes."""
+    """An application, and the system that offers slots for its processes.
+
+    Efficiencies by processor are settled when the setting is made.
+    """
 
     application: Application
     system: System
     policy: str = "fastest"  # a policy of platforms.system.scheduler
     failure_rate_per_s: float | None = None  # of a node; None: the model's
+
+    def __post_init__(self) -> None:
+        if any(isinstance(label.efficiency, Mapping) for label in self.application.given):
+            object.__setattr__(self, "application", placed(self.application, self.schedule))
 
     @cached_property
     def schedule(self) -> Schedule:

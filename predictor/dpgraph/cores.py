@@ -65,29 +65,45 @@ def share_cores(
     works = np.zeros(np.count_nonzero(shared), MESSAGE)
     works["amount_bytes"] = instructions.value[shared]
     works["factor"] = 1.0
-    works["eager"] = works["detached"] = 1
     host_of = np.array([hosts.get(host, -1) for host in placement])
     works["path"] = len(paths.bound_Bps) + host_of[rank[shared]]
+    instructions, messages, loop = with_flows(instructions, messages, loop, shared, works)
+    own = _with_links_of_their_own(paths, [speed[host] for host in hosts], [total[host] for host in hosts])
+    return instructions, messages, own, loop
 
+
+def with_flows(
+    instructions: Instructions, messages: Messages, loop: Loop | None, which: np.ndarray, flows: np.ndarray
+) -> tuple[Instructions, Messages, Loop | None]:
+    """Return the program in which some instructions are flows that their rank waits for.
+
+    Args:
+        instructions: What the ranks do.
+        messages: The messages of the program.
+        loop: The instructions that are repeated.
+        which: For each instruction, whether it becomes a flow.
+        flows: A MESSAGE for each of them, which begins at once.
+    """
+    flows["eager"] = flows["detached"] = 1
+    rank = np.repeat(np.arange(len(instructions.first) - 1), np.diff(instructions.first))
     number = np.full(len(rank), -1, np.int64)
-    number[shared] = len(messages.kind) + np.arange(len(works))
-    copies = np.where(shared, 2, 1)  # a shared computation becomes a send and a wait
+    number[which] = len(messages.kind) + np.arange(len(flows))
+    copies = np.where(which, 2, 1)  # it becomes a send and a wait
     begins = np.concatenate([[0], np.cumsum(copies)])
     code, argument, value = (np.repeat(field, copies) for field in instructions[:3])
-    code[begins[:-1][shared]], code[begins[:-1][shared] + 1] = SEND, WAIT_RECEIVED
-    argument[begins[:-1][shared]] = argument[begins[:-1][shared] + 1] = number[shared]
+    code[begins[:-1][which]], code[begins[:-1][which] + 1] = SEND, WAIT_RECEIVED
+    argument[begins[:-1][which]] = argument[begins[:-1][which] + 1] = number[which]
 
-    kind = np.concatenate([messages.kind, len(messages.kinds) + np.arange(len(works), dtype=np.int32)])
+    kind = np.concatenate([messages.kind, len(messages.kinds) + np.arange(len(flows), dtype=np.int32)])
     if loop is not None:
-        at = np.flatnonzero(shared)
-        repeated = (at >= loop.first[rank[shared]]) & (at < loop.last[rank[shared]])
+        at = np.flatnonzero(which)
+        repeated = (at >= loop.first[rank[which]]) & (at < loop.last[rank[which]])
         is_fixed = np.concatenate([np.arange(len(messages.kind)) < loop.fixed, ~repeated])
         kind = _loop_last(code, argument, kind, is_fixed)
         loop = Loop(begins[loop.first], begins[loop.last], loop.copies, int(np.count_nonzero(is_fixed)))
     return (
         Instructions(code, argument, value, begins[instructions.first]),
-        Messages(np.concatenate([messages.kinds, works]), kind),
-        _with_links_of_their_own(paths, [speed[host] for host in hosts], [total[host] for host in hosts]),
+        Messages(np.concatenate([messages.kinds, flows]), kind),
         loop,
     )
 

@@ -12,7 +12,7 @@ from apps.results.steady.settle import FIRST_TRY
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
-from predictor.dpgraph.cores import share_cores
+from predictor.dpgraph.cores import share_cores, with_flows
 from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.instructions import COMPUTE, Instructions
 from predictor.dpgraph.network import NetworkModel
@@ -26,6 +26,7 @@ class Estimate:
     """The time of a whole program."""
 
     time_s: float
+    ends_s: np.ndarray  # by rank: end of its timed section since the start of the first rank's, s
     iterations: int  # evaluated iterations: as many as it took to see that they repeat, or all
     span_s: float  # from the start of the first rank to the end of the last one
     # For each host that was asked for: the time during which at least one of its ranks computes, s.
@@ -41,6 +42,7 @@ def execute(
     cores: Sequence[int] | None = None,
     *,
     arrivals: bool = False,
+    to_the_end: bool = True,
 ) -> Execution:
     """Evaluate a program on a network.
 
@@ -51,6 +53,7 @@ def execute(
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
         arrivals: Also give the date at which each message arrives; for a program without a loop.
+        to_the_end: Refuse ranks that wait for ever; otherwise their later dates are NaN.
 
     Raises:
         UserError: The program cannot end, because a send or a receive waits for ever.
@@ -58,6 +61,9 @@ def execute(
     messages, paths = network.carry(program, placement)
     instructions = _on_cores(program, np.asarray(s_per_flop, float))
     loop = program.loop
+    if network.own_ways:
+        which, flows = network.own_flows(program, paths)
+        instructions, messages, loop = with_flows(instructions, messages, loop, which, flows)
     if cores is not None:
         instructions, messages, paths, loop = share_cores(
             instructions, messages, paths, placement=placement, s_per_flop=s_per_flop, cores=cores, loop=loop
@@ -76,7 +82,7 @@ def execute(
         (looks, network.polling),
         done_s=done_s,
     )
-    if np.isnan(end_s).any():
+    if to_the_end and np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
@@ -131,16 +137,15 @@ def estimate(
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
             busy_s = {host: one.total_s() for host, one in busy.items()}
-            return Estimate(
-                float(elapsed_s.max()), tried, float(run.stop_s.max() - run.start_s.min()), busy_s, run.others
-            )
-        ends_s, missing = run.iteration_s.tolist(), iterations - tried
-        period = find_period(ends_s)
-        more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in ends_s]
+            ends_s = run.stop_s - run.start_s.min()
+            return Estimate(float(elapsed_s.max()), ends_s, tried, float(ends_s.max()), busy_s, run.others)
+        turns_s, missing = run.iteration_s.tolist(), iterations - tried
+        period = find_period(turns_s)
+        more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
         time_s = float((elapsed_s + more_s).max())
         if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
             periods = missing // period.iterations
-            span_s = float((run.stop_s + more_s).max() - run.start_s.min())
+            ends_s = run.stop_s + more_s - run.start_s.min()
             busy_s = {host: one.total_s() + periods * one.period_s(period.iterations) for host, one in busy.items()}
-            return Estimate(time_s, tried, span_s, busy_s)
+            return Estimate(time_s, ends_s, tried, float(ends_s.max()), busy_s)
         tried = next_try(tried, missing, period.iterations)

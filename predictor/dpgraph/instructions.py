@@ -14,9 +14,11 @@ WAIT_SENT = 3  # argument: message
 WAIT_RECEIVED = 4  # argument: message
 PROBE = 5  # argument: message
 MARK = 6
-SLEEP = 7  # value: seconds
+SLEEP = 7  # value: seconds; argument: apps.recording.events.Elapse, or from OWN on, bytes of NetworkModel.own_ways
 LOOK = 8  # argument: index in Looks; where it finds, the rank goes on so many instructions behind it as `skip` says
 BACK = 9  # argument: the number of instructions by which the rank goes back
+
+OWN = 16  # plus the number of a way: the argument of a SLEEP that moves bytes
 
 
 class Instructions(NamedTuple):

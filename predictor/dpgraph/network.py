@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from apps.recording.events import Mode
-from predictor.dpgraph.instructions import MESSAGE, Messages, Paths, Polling
+from predictor.dpgraph.instructions import MESSAGE, OWN, SLEEP, Messages, Paths, Polling
 from predictor.dpgraph.program import Program
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
@@ -57,6 +57,9 @@ class NetworkModel:
     measured_as: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()  # what the measurements say that the network does not represent
     polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
+    # Of what a rank moves by itself, without an envelope: to and from disks.  A SLEEP whose argument is OWN + i moves
+    # as many bytes as its value over way i.
+    own_ways: tuple[Way, ...] = ()
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""
@@ -73,7 +76,7 @@ class NetworkModel:
         known: dict[tuple[str, str], int] = {}
         path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)
         ways = [self.ways[pair] for pair in known]
-        paths = self._paths(ways)
+        paths = self._paths([*ways, *self.own_ways])
         path = path_of_pair[kinds.pair] if len(pairs) else np.empty(0, np.int32)
         size_bytes = kinds.size_bytes.astype(float)
         amount_bytes = size_bytes + self.protocol.envelope_bytes
@@ -90,6 +93,25 @@ class NetworkModel:
         messages["detached"] = buffered & ~synchronous & ~one_sided
         messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous | one_sided
         return Messages(messages, kinds.kind), paths
+
+    def own_flows(self, program: Program, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
+        """Return which instructions move bytes over ways of their own, and a MESSAGE for each of them.
+
+        Args:
+            program: The program.
+            paths: The paths of ``carry``, of which the last are these ways.
+        """
+        which = (program.code == SLEEP) & (program.argument >= OWN)
+        flows = np.zeros(np.count_nonzero(which), MESSAGE)
+        if len(flows):
+            way = program.argument[which] - OWN
+            timing_class = np.array([one.timing_class for one in self.own_ways])[way]
+            segment = np.searchsorted(self.timing.above_bytes, program.value[which], side="left") - 1
+            flows["amount_bytes"] = program.value[which]
+            flows["latency_s"] = self.timing.latency_s[timing_class, segment]
+            flows["factor"] = self.timing.factor[timing_class, segment]
+            flows["path"] = len(paths.bound_Bps) - len(self.own_ways) + way
+        return which, flows
 
     def _paths(self, ways: list[Way]) -> Paths:
         names = {name: i for i, name in enumerate(self.capacity_Bps)}

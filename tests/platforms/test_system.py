@@ -297,7 +297,12 @@ def test_a_disk_is_found_on_the_node_then_in_the_lan_then_anywhere(system_file):
         "mem": ("store", "lustre-galera"),
         "alone": ("store", "lustre-galera"),
     }
-    assert read_system(EXAMPLE).disks_for(read_system(EXAMPLE).groups[0]) is None
+    example = read_system(EXAMPLE)
+    assert {example.disks_for(group)[0].name for group in example.groups} == {"master"}
+    none = read_system(
+        system_file('[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncpu = "xeon-e5-1620"\n')
+    )
+    assert none.disks_for(none.groups[0]) is None
 
 
 def test_disks_are_in_the_platform_file_with_their_bandwidths(system_file):

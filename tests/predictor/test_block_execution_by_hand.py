@@ -14,17 +14,20 @@ from predictor.blocks.application import (
     Label,
     ReadDisk,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Scatter,
     Send,
     Step,
+    Wait,
     WriteDisk,
 )
 from predictor.blocks.evaluation import steady
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.evaluation.program import StepActions
 from predictor.blocks.machines.machine import Group
+from predictor.blocks.steps import StepActions
 
 
 def row(label, count, first_node=0):
@@ -249,10 +252,11 @@ def test_loops_take_the_same_time_process_by_process():
         ("disk", [ReadDisk(1), WriteDisk(1)]),
         ("repeat", [Repeat(1, ())]),
         ("branch", [If(1, ())]),
+        ("loose", [ReceiveAny(), Reply(1), Wait()]),
     ],
 )
 def test_each_kind_of_step_has_its_action(kind, steps):
-    kinds = ("compute", "message", "collective", "disk", "repeat", "branch")
+    kinds = ("compute", "message", "collective", "disk", "repeat", "branch", "loose")
     actions = StepActions(**{name: lambda who, step, where, name=name: (name, who, step, where) for name in kinds})
     for step in steps:
         assert actions.do("me", step, "here") == (kind, "me", step, "here")

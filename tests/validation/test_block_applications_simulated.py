@@ -21,13 +21,16 @@ from predictor.blocks.application import (
     Label,
     ReadDisk,
     Receive,
+    ReceiveAny,
     Repeat,
+    Reply,
     Scatter,
     Send,
     WriteDisk,
 )
 from predictor.blocks.description import read_application
 from predictor.blocks.setting import Setting
+from predictor.blocks.stream.expand import expand
 from validation.blocks import cli
 from validation.blocks.comparison import Comparison, compare, simulate
 from validation.blocks.program import block_program
@@ -100,6 +103,42 @@ def test_both_examples_agree_up_to_256_processes(runner, processes):
     assert abs(slaves.error_pct) < 2
     workers = compared(runner, divide_and_conquer(processes.bit_length() - 1), CLUSTER)
     assert abs(workers.error_pct) < 2
+
+
+def halo(buffered):
+    """Return the steps of a 4 x 4 grid of processes that exchange their edges."""
+    found = []
+    for stride in (1, 4):
+        for sign, condition in (("+", f"index // {stride} % 4 < 3"), ("-", f"index // {stride} % 4 > 0")):
+            send = Send("p", 50_000, f"index {sign} {stride}", buffered)
+            found.append((If(condition, (send,)), If(condition, (Receive("p", send.at),))))
+    return (*(send for send, _ in found), *(receive for _, receive in found), Compute("1e6 * (1 + index % 3)"))
+
+
+PATTERNS = {
+    "stencil": (Label("p", 16, (Repeat(12, halo(True)),)),),
+    "side by side": (
+        Label("p", 16, (Repeat(9, halo(True)),)),
+        Label("q", 6, (Repeat(10, (Compute("1e6 * (1 + index)"), AllToAll(("q",), 20_000), Barrier(("q",)))),)),
+    ),
+    "any source": (
+        Label("q", 1, (Repeat(36, (ReceiveAny("p"), Compute(1e5), Reply(20_000))),)),
+        Label("p", 12, (Repeat(3, (Send("q", 64), Receive("q"), Compute("1e6 * (1 + 5 * index % 7)"))),)),
+    ),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_messages_that_meet_on_links_take_the_simulated_time_and_energy(runner, tmp_path, pattern):
+    system = tmp_path / "four.toml"  # four processes on each node
+    system.write_text(
+        '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 8\ncpu = "core-i7-2600k"\n'
+        "slots = { p = 4, q = 2 }\n"
+    )
+    found = compared(runner, Application(pattern, PATTERNS[pattern]), system)
+    assert found.evaluator == "graph"
+    assert abs(found.error_pct) < 0.1
+    assert abs(found.energy_error_pct) < 0.1
 
 
 def test_messages_sent_at_once_share_the_way_out(runner):
@@ -241,7 +280,7 @@ def test_messages_among_equals_leave_out_oneself():
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((Send("p", 8, 5),), "step 1: no process 5 of p, which has 2. Count from 0"),
+        ((Send("p", 8, 5),), "step 1, expression '5': process 0 of p names process 5 of p, which has 2. Count from 0"),
         ((ReadDisk(8),), "system grid4x8: it has no disks"),
     ],
 )
@@ -250,13 +289,13 @@ def test_what_no_program_can_do_is_refused(steps, words):
         program_of(Label("p", 2, steps))
 
 
-def test_programs_are_bounded(monkeypatch):
+def test_programs_are_bounded():
     with pytest.raises(UserError, match="20000 processes, but a simulation has one rank for each"):
         application = Application("a", (Label("p", 20_000, ()),))
         block_program(application, system_named("grid4x8"), None)
-    monkeypatch.setattr("validation.blocks.program.MOST_LINES", 10)
-    with pytest.raises(UserError, match=r"label p, step 1\.1: more than 10 instructions. Simulate fewer"):
-        program_of(Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)))
+    application = Application("a", (Label("p", 1, (Repeat(11, (Compute("i"),), "i"),)),))
+    with pytest.raises(UserError, match=r"label p, step 1: more than 10 instructions. Take fewer"):
+        expand(application, most=10)
 
 
 def test_an_error_of_nothing_is_none():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def table(rows: Sequence[Comparison], *, wide: bool = False) -> str:
     if wide:
         columns["evaluated J"] = [significant(row.evaluated_j) for row in rows]
         columns["simulated J"] = [significant(row.simulated_j) for row in rows]
+        columns["evaluated as"] = [row.evaluator for row in rows]
     columns["energy error %"] = [error_cell(row.energy_error_pct) for row in rows]
     if wide:
         columns["point-to-point messages"] = [str(row.messages) for row in rows]
@@ -84,10 +86,16 @@ def _run(args: argparse.Namespace) -> int:
     with runner_from_arguments(args) as runner:
         runner.start(simulation(setting) for _, setting in settings)
         rows = [
-            compare(setting, lambda one: machine_from_arguments(args, one), runner, varied=varied)
+            compare(
+                setting, lambda one: machine_from_arguments(args, one), runner,
+                varied=varied, evaluator=args.evaluator,
+            )
             for varied, setting in settings
-        ]
-    cautions = [*settings[0][1].cautions(args.model), *runner.cautions.lines()]
+        ]  # fmt: skip
+    found = dict.fromkeys(caution for row in rows for caution in row.cautions)
+    for caution in found:
+        print(f"caution: {caution}", file=sys.stderr)
+    cautions = [*found, *settings[0][1].cautions(args.model), *runner.cautions.lines()]
     shown = {"comparisons": [row.to_json() for row in rows], "cautions": cautions}
     print(json.dumps(shown) if args.json else table(rows, wide=args.wide))
     return 0

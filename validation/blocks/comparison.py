@@ -39,6 +39,8 @@ class Comparison:
     simulation_wall_s: float
     messages: int  # point-to-point messages of the simulation, without those of its collectives
     success: float | None = None  # evaluated probability of success; None: the failure rate is unknown
+    evaluator: str = ""  # one of predictor.blocks.evaluation.choice.EVALUATORS
+    cautions: tuple[str, ...] = ()  # of the evaluation
 
     @property
     def error_pct(self) -> float:
@@ -63,6 +65,7 @@ def compare(
     runner: Runner,
     *,
     varied: Mapping[str, object] | None = None,
+    evaluator: str | None = None,
 ) -> Comparison:
     """Evaluate and simulate an application.
 
@@ -71,14 +74,15 @@ def compare(
         machine_of: Function that makes the machine of a setting.
         runner: Runner of the simulation.
         varied: Values that were changed in a series, by name.
+        evaluator: As for ``evaluate``.
 
     Raises:
         UserError: If the application cannot be evaluated or simulated; errors of the engine are passed on.
         OutOfRange: If the machine does not know the time of a block.
     """
-    result = evaluate(setting.application, machine_of(setting))
+    result = evaluate(setting.application, machine_of(setting), evaluator=evaluator)
     started = time.perf_counter()
-    evaluate(setting.application, machine_of(replace(setting)))
+    evaluate(setting.application, machine_of(replace(setting)), evaluator=evaluator)
     evaluation_wall_s = time.perf_counter() - started
     record = simulate(setting, runner)
     return Comparison(
@@ -96,6 +100,8 @@ def compare(
         simulation_wall_s=record.wall_s,
         messages=sum(record.messages),
         success=result.success,
+        evaluator=result.evaluator,
+        cautions=result.cautions,
     )
 
 

@@ -1,39 +1,22 @@
-"""Translate an application of blocks to instructions, with one rank per process (validation/blocks/blockprogram)."""
+"""Write the instructions of an application as a program of SMPI, with one rank per process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
-from math import ceil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from platforms.errors import UserError
 from platforms.system import System
-from platforms.system.scheduler import Load, Schedule
-from predictor.base import OutOfRange
-from predictor.blocks.application import (
-    AllToAll,
-    Application,
-    Collective,
-    Compute,
-    If,
-    Number,
-    ReadDisk,
-    Receive,
-    Repeat,
-    Rooted,
-    Send,
-    Step,
-    WriteDisk,
-    members_of,
-)
-from predictor.blocks.evaluation.program import StepActions
-from predictor.blocks.expressions import Expression, Value
-from predictor.blocks.processes.progression import Progression
+from platforms.system.scheduler import Schedule
+from predictor.blocks.application import Application
+from predictor.blocks.graph.disks import Disks
+from predictor.blocks.graph.stretch import stretches_of
+from predictor.blocks.stream import instructions as stream
+from predictor.blocks.stream.expand import expand
 from validation.blocks.blockprogram.instructions import MOST_BYTES, BlockProgram, DiskOf
 
+_IN_BLOCKS = ("scatter", "gather", "allgather", "alltoall")  # collectives whose size is that of one process's part
 MOST_RANKS = 16_384  # most ranks that SMPI starts
-MOST_LINES = 2_000_000  # most instructions
 
 
 def block_program(application: Application, system: System, schedule: Schedule) -> BlockProgram:
@@ -47,211 +30,107 @@ def block_program(application: Application, system: System, schedule: Schedule) 
     if ranks > MOST_RANKS:
         problem = f"{ranks} processes, but a simulation has one rank for each"
         raise UserError(application.where, problem, f"Simulate at most {MOST_RANKS}: --count LABEL=N")
-    return _Writer(application, system, schedule).program()
-
-
-def _stretch(load: Load) -> float:
-    """Return the time of computations with this load, relative to SimGrid's time."""
-    unit = load.group.unit
-    return unit.slowdown(load.threads) / max(1.0, load.threads / unit.cores)
-
-
-@dataclass(frozen=True)
-class _Process:
-    """A process whose instructions are written."""
-
-    label: str
-    index: int  # within the label
-    scope: Mapping[str, Value]  # the application's numbers, loop variables and index
-    stretch: float = 1.0  # factor on computations, for hardware threads, which SimGrid does not have
+    return _Writer(expand(application), system, schedule).program()
 
 
 @dataclass
 class _Writer:
-    """Writes the instructions, and collects the groups and disks that they refer to."""
+    """Writes the instructions, and collects the disks that they refer to."""
 
-    application: Application
+    expanded: stream.Stream
     system: System
     schedule: Schedule
-    counts: dict[str, int] = field(init=False)
-    numbers: dict[str, float] = field(init=False)
-    first: dict[str, int] = field(init=False)  # rank of process 0 of each label
-    groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     disks: dict[DiskOf, int] = field(default_factory=dict)
     largest_bytes: int = 0
-    lines: int = 0
-
-    def __post_init__(self) -> None:
-        self.counts, self.numbers = self.application.counts(), self.application.numbers()
-        self.first = {label: sum(list(self.counts.values())[:i]) for i, label in enumerate(self.counts)}
-        self._actions = StepActions(
-            compute=self._compute,
-            message=self._message,
-            collective=self._collective,
-            disk=self._use_disk,
-            repeat=self._repeat,
-            branch=self._branch,
-        )
+    stretch: float = 1.0  # factor on computations (predictor.blocks.graph.stretch)
 
     def program(self) -> BlockProgram:
+        """Return the program."""
+        stretches = stretches_of(self.expanded, self.schedule)
+        texts: dict[tuple[int, int | None, float], str] = {}  # by program, disk of the process if any, and stretch
         programs: dict[str, int] = {}
         of_rank = []
-        for label in self.application.labels:
-            stretches = self._stretches(label.name)
-            same = not _looks_at_itself(label.program, label.name) and not stretches
-            text = ""
-            for index in range(self.counts[label.name]):
-                if index == 0 or not same:
-                    where = f"{self.application.where}, label {label.name}, step "
-                    process = _Process(
-                        label.name, index, {**self.numbers, "index": index}, stretches[index] if stretches else 1.0
-                    )  # fmt: skip
-                    text = "\n".join((*self._steps(label.program, process, where), "end"))
-                of_rank.append(programs.setdefault(text, len(programs)))
+        uses_disk = [
+            any(isinstance(one, stream.Disk) for one, _ in stream.executed(program))
+            for program in self.expanded.programs
+        ]
+        for rank, number in enumerate(self.expanded.program_of):
+            disk = self._disk(rank) if uses_disk[number] else None
+            key = number, disk, stretches[rank]
+            if key not in texts:
+                self.stretch = stretches[rank]
+                texts[key] = "\n".join((*self._lines(self.expanded.programs[number], disk), "end"))
+            text = texts[key]
+            of_rank.append(programs.setdefault(text, len(programs)))
         return BlockProgram(
-            name=self.application.name,
+            name=self.expanded.application.name,
             programs=tuple(programs),
             program_of_rank=tuple(of_rank),
-            groups=tuple(self.groups),
+            labels=tuple(self.expanded.application.counts().values()),
+            groups=self.expanded.groups,
             disks=tuple(self.disks),
             largest_bytes=self.largest_bytes,
         )
 
-    def _stretches(self, label: str) -> list[float]:
-        """Return the factor of each process of a label; empty if all are 1, as on units without hardware threads.
-
-        SimGrid divides a unit's cores among its processes, without the gain of hardware threads.
-        """
-        loads = self.schedule.loads()
-        if all(_stretch(load) == 1 for load in loads if load.threads):
-            return []
-        found = []
-        for index in range(self.counts[label]):
-            group, number = self.schedule.place(label, index)
-            found += [
-                _stretch(load)
-                for load in loads
-                if load.group is group and load.first <= number < load.first + load.units
-            ]
-        return found
-
-    def _steps(self, steps: Sequence[Step], process: _Process, where: str) -> Iterator[str]:
-        """Yield the instructions of some steps; ``where`` is the text before a step's number in error messages."""
-        for number, step in enumerate(steps, 1):
-            for line in self._actions.do(process, step, f"{where}{number}"):
-                self.lines += 1
-                if self.lines > MOST_LINES:
-                    problem = f"more than {MOST_LINES} instructions"
-                    raise UserError(f"{where}{number}", problem, "Simulate fewer processes, or fewer turns of loops")
-                yield line
-
-    def _compute(self, process: _Process, step: Compute, where: str) -> Iterator[str]:
-        scope = process.scope
-        if step.size is not None:
-            scope = {**scope, "size": _value(step.size, scope, where)}
-        yield f"compute {_value(step.operations, scope, where) * process.stretch:.17g}"
-
-    def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterator[str]:
-        what = "read" if isinstance(step, ReadDisk) else "write"
-        number = self.disks.setdefault(self._disk(process), len(self.disks))
-        yield f"{what} {number} {ceil(_value(step.bytes, process.scope, where))}"
-
-    def _branch(self, process: _Process, step: If, where: str) -> Iterator[str]:
-        if _value(step.condition, process.scope, where):
-            yield from self._steps(step.steps, process, f"{where}.")
-        else:
-            yield from self._steps(step.otherwise, process, f"{where}.else.")
-
-    def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[str]:
-        """Write equal consecutive turns as a loop, and other turns one after the other."""
-        times = Expression.of(step.times).whole(process.scope, where)
-        if step.variable is None:
-            turns = [(list(self._steps(step.steps, process, f"{where}.")), times)] if times else []
-        else:
-            scopes = ({**process.scope, step.variable: turn} for turn in range(times))
-            made = (list(self._steps(step.steps, replace(process, scope=scope), f"{where}.")) for scope in scopes)
-            turns = [(body, len(list(alike))) for body, alike in groupby(made)]
-        for body, count in turns:
-            if body and count > 1:
-                yield f"repeat {count}"
-                yield from body
+    def _lines(self, program: stream.Program, disk: int | None) -> Iterator[str]:
+        """Yield the lines of a program whose process uses the disk of this number."""
+        for one in program:
+            if isinstance(one, stream.Loop):
+                yield f"repeat {one.times}"
+                yield from self._lines(one.body, disk)
                 yield "again"
+            elif isinstance(one, stream.Disk):
+                yield f"{'write' if one.writes else 'read'} {disk} {one.size_bytes}"
             else:
-                yield from body
+                yield _LINES[type(one)](self, one)
 
-    def _message(self, process: _Process, step: Send | Receive, where: str) -> Iterator[str]:
-        scope = process.scope
-        partner = step.to if isinstance(step, Send) else step.sender
-        count = self.counts[partner]
-        rows = [(0, count)]
-        if step.at is not None:
-            rows = [(Expression.of(step.at).whole(scope, where), 1)]
-            if rows[0][0] >= count:
-                raise UserError(where, f"no process {rows[0][0]} of {partner}, which has {count}", "Count from 0")
-        elif partner == process.label:
-            rows = [(0, process.index), (process.index + 1, count - process.index - 1)]
-        for first, number in rows:
-            if number and isinstance(step, Receive):
-                yield f"receive {self.first[partner] + first} {number}"
-            elif number and isinstance(step, Send):
-                what = "post" if _value(step.buffered, scope, where) else "send"
-                size_bytes = self._bytes(_value(step.bytes, scope, where), where)
-                yield f"{what} {self.first[partner] + first} {number} {size_bytes}"
+    def _compute(self, one: stream.Compute) -> str:
+        return f"compute {one.operations * self.stretch:.17g}"
 
-    def _bytes(self, value: float, where: str, blocks: int = 1) -> int:
-        """Return a size in whole bytes, and note the buffer that ``blocks`` blocks of this size need."""
-        size_bytes = ceil(value)
-        if not 0 <= size_bytes * blocks <= MOST_BYTES:
+    def _send(self, one: stream.Send) -> str:
+        size_bytes = self._bytes(one.size_bytes, one.where)
+        if one.request != stream.NONE:
+            return f"begin-send {one.first} {one.count} {size_bytes} {one.request}"
+        return f"{'send' if one.waits else 'post'} {one.first} {one.count} {size_bytes}"
+
+    def _receive(self, one: stream.Receive) -> str:
+        if one.request != stream.NONE:
+            return f"begin-receive {one.first} {one.count} {one.request}"
+        return f"receive {one.first} {one.count}"
+
+    def _receive_any(self, one: stream.ReceiveAny) -> str:
+        return f"receive-any {one.label}"
+
+    def _reply(self, one: stream.Reply) -> str:
+        return f"{'reply' if one.waits else 'post-reply'} {self._bytes(one.size_bytes, one.where)}"
+
+    def _wait(self, one: stream.Wait) -> str:
+        return " ".join(map(str, ("wait", len(one.requests), *one.requests)))
+
+    def _collective(self, one: stream.Collective) -> str:
+        blocks = len(self.expanded.groups[one.group]) if one.block in _IN_BLOCKS else 1
+        return f"{one.block} {one.group} {self._bytes(one.size_bytes, one.where, blocks)} {one.root}"
+
+    def _bytes(self, size_bytes: int, where: str, blocks: int = 1) -> int:
+        """Return a size, and note the buffer that ``blocks`` blocks of this size need."""
+        if size_bytes * blocks > MOST_BYTES:
             raise UserError(where, f"{size_bytes * blocks} bytes in one message", f"Give 0 to {MOST_BYTES}")
         self.largest_bytes = max(self.largest_bytes, size_bytes * blocks)
         return size_bytes
 
-    def _collective(self, process: _Process, step: Collective, where: str) -> Iterator[str]:
-        scope = process.scope
-        members = members_of(step, self.application)
-        ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
-        group = self.groups.setdefault(ranks, len(self.groups))
-        size_bytes = _value(step.bytes, scope, where) if isinstance(step, AllToAll | Rooted) else 0.0
-        root = 0
-        if isinstance(step, Rooted):
-            index = Expression.of(step.at).whole(scope, where)
-            root = ranks.index(self.first[step.root_label(self.application)] + index)
-        if step.block in ("scatter", "gather"):  # the step has the root's whole buffer; MPI counts each rank's part
-            size_bytes = ceil(size_bytes / len(ranks))
-        blocks = len(ranks) if step.block in ("scatter", "gather", "alltoall") else 1
-        yield f"{step.block} {group} {self._bytes(size_bytes, where, blocks)} {root}"
-
-    def _disk(self, process: _Process) -> DiskOf:
-        unit_group, number = self.schedule.place(process.label, process.index)
-        found = self.system.disks_for(unit_group)
-        if found is None:
-            raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
-        server, disk = found
-        number = number if server.node is unit_group.node else 0
-        name = server.node.disk_name(number, disk)
-        host = server.node.host_name(number, server.node.units[0])
-        return DiskOf(host, name, disk.read_latency_s, disk.write_latency_s)
+    def _disk(self, rank: int) -> int:
+        """Return the number of a process's disk."""
+        server = Disks(self.expanded, self.system, self.schedule).server(rank)
+        made = DiskOf(server.host, server.name, server.disk.read_latency_s, server.disk.write_latency_s)
+        return self.disks.setdefault(made, len(self.disks))
 
 
-def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
-    """Return the value of an expression for one process, which is always a number."""
-    value = Expression.of(number).value(scope, where)
-    if isinstance(value, Progression):
-        raise value.split_all()
-    return value
-
-
-def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:
-    """Return whether the processes of the label may have different instructions."""
-    for step in steps:
-        if any("index" in expression.names for expression in step.expressions()):
-            return True
-        if isinstance(step, Send | Receive) and label == (step.to if isinstance(step, Send) else step.sender):
-            return True
-        if isinstance(step, ReadDisk | WriteDisk):  # each process uses the disk of its own node
-            return True
-        if isinstance(step, Repeat | If) and _looks_at_itself(step.steps, label):
-            return True
-        if isinstance(step, If) and _looks_at_itself(step.otherwise, label):
-            return True
-    return False
+_LINES: dict[type[stream.Instruction], Callable[..., str]] = {
+    stream.Compute: _Writer._compute,
+    stream.Send: _Writer._send,
+    stream.Receive: _Writer._receive,
+    stream.ReceiveAny: _Writer._receive_any,
+    stream.Reply: _Writer._reply,
+    stream.Wait: _Writer._wait,
+    stream.Collective: _Writer._collective,
+}

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, fsum
+
+import numpy as np
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
+from predictor.blocks.constants import check_constants
+from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
+from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.graph.evaluate import GraphRun, run_graph
+from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.machines.power import Ends, check_rule, energies
 from predictor.blocks.names import POWER_RULES
+from predictor.blocks.steps import only_one_by_one
+from predictor.blocks.stream.instructions import Stream
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,9 @@ class Result:
     others_idle_j: float | None  # energy of the units without a process, on nodes in use
     success: float | None  # exp(-lambda time nodes); None: the failure rate is unknown
     unknown: tuple[str, ...] = ()  # reasons why results are None
+    evaluator: str = ""  # one of evaluation.choice.EVALUATORS
+    evaluated: str = ""  # why this evaluator, and what it has evaluated
+    cautions: tuple[str, ...] = ()
     power: str = POWER_RULES[0]  # rule of the energies
 
     @property
@@ -54,24 +67,39 @@ class Result:
         return fsum(known) if len(known) == len(parts) else None
 
 
-def evaluate(application: Application, machine: Machine, *, power: str = POWER_RULES[0]) -> Result:
+@dataclass(frozen=True)
+class _Done:
+    """A finished evaluation."""
+
+    ends_s: Mapping[str, tuple[float, float]]  # by label: end of its first process and of its last one, s
+    compute_s: Mapping[Group, float]  # computation time, summed over the group's processes
+    ends: tuple[Ends, ...]  # of parts of the groups
+    evaluated: str
+
+
+def evaluate(
+    application: Application, machine: Machine, *, evaluator: str | None = None, power: str = POWER_RULES[0]
+) -> Result:
     """Evaluate an application on a machine.
 
     Args:
         application: The application.
-        machine: The machine that it runs on.
+        machine: The machine.
+        evaluator: One of evaluation.choice.EVALUATORS; None: the cheapest that is exact is chosen.
         power: The power rule, one of predictor.blocks.names.POWER_RULES.
 
     Raises:
-        UserError: If the application has no processes, does not end, or leaves a message unreceived.
+        UserError: If the application has no processes, does not end, or leaves a message unreceived, or if the
+            evaluator does not fit.
         OutOfRange: If the machine does not know the time of a block.
     """
     check_rule(power)
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
-    done = Execution(application, machine)
-    done.run()
-    time_s = max(one.clock.most() for one in done.ended)
+    check_constants(application)
+    choice = chosen(application, machine, evaluator)
+    done = _by_graph(application, machine, choice) if choice.evaluator == GRAPH else _by_cohorts(application, machine)
+    time_s = max(last_s for _, last_s in done.ends_s.values())
     unknown: list[str] = []
     found = _energies(power, machine, done, time_s, unknown)
     energies_j = None if found is None else found[0]
@@ -91,36 +119,81 @@ def evaluate(application: Application, machine: Machine, *, power: str = POWER_R
         others_idle_j=None if found is None else found[1],
         success=None if rate is None else exp(-rate * time_s * nodes),
         unknown=tuple(unknown),
+        evaluator=choice.evaluator,
+        evaluated=f"{choice.reason}{done.evaluated}",
+        cautions=() if choice.caution is None else (choice.caution,),
         power=power,
     )
+
+
+def _by_cohorts(application: Application, machine: Machine) -> _Done:
+    done = Execution(application, machine)
+    done.run()
+    clocks: dict[str, list[Profile]] = {}
+    for one in done.ended:
+        clocks.setdefault(one.group.label, []).append(one.clock)
+    ends_s = {
+        label: (min(clock.least() for clock in own), max(clock.most() for clock in own))
+        for label, own in clocks.items()
+    }
+    ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
+    return _Done(ends_s, done.compute_s, ends, "")
+
+
+def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Done:
+    stream = choice.stream
+    if stream is None or not isinstance(machine, HardwareMachine):
+        raise ValueError("a graph needs instructions and the network of a machine")
+    try:
+        run = run_graph(stream, machine)
+    except UserError:
+        if only_one_by_one(application) is None:
+            Execution(application, machine).run()  # it names the step at which a process waits forever
+        raise
+    labels = np.array(stream.labels)
+    ends_s = {
+        str(label): (float(own.min()), float(own.max()))
+        for label, own in ((label, run.ended_s[labels == label]) for label in dict.fromkeys(stream.labels))
+    }
+    compute_s = {g: machine.compute_s(g, run.operations_of(stream, g)) for g in machine.groups if g.count}
+    turns = ""
+    if run.turns:
+        turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
+    ends = tuple(_ends(stream, run, group) for group in compute_s)
+    return _Done(ends_s, compute_s, ends, turns)
+
+
+def _ends(stream: Stream, run: GraphRun, group: Group) -> Ends:
+    first = stream.labels.index(group.label)
+    ended_s = run.ended_s[[first + member for member in group.members]]
+    return Ends(group, group.members, lambda: ended_s, float(ended_s.min()), float(ended_s.max()))
 
 
 def _groups(machine: Machine, label: str) -> list[Group]:
     return [group for group in machine.groups if group.label == label and group.count]
 
 
-def _label_result(label: str, done: Execution, energies_j: dict[Group, float] | None) -> LabelResult:
+def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None) -> LabelResult:
     groups = [group for group in done.compute_s if group.label == label and group.count]
-    clocks = [one.clock for one in done.ended if one.group.label == label]
+    first_s, last_s = done.ends_s[label]
     units = {(group.unit, group.first_unit, group.units) for group in groups}
     return LabelResult(
         label=label,
         processes=sum(group.count for group in groups),
         units=sum(count for _, _, count in units),
-        first_s=min(clock.least() for clock in clocks),
-        last_s=max(clock.most() for clock in clocks),
+        first_s=first_s,
+        last_s=last_s,
         compute_s=fsum(done.compute_s[group] for group in groups),
         energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
     )
 
 
 def _energies(
-    rule: str, machine: Machine, done: Execution, time_s: float, unknown: list[str]
+    rule: str, machine: Machine, done: _Done, time_s: float, unknown: list[str]
 ) -> tuple[dict[Group, float], float] | None:
     """Return the energies of power.energies; None, with the reason in ``unknown``, if the machine knows no power."""
-    ends = (Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
     try:
-        return energies(rule, machine, compute_s=done.compute_s, ends=ends, time_s=time_s)
+        return energies(rule, machine, compute_s=done.compute_s, ends=done.ends, time_s=time_s)
     except OutOfRange as err:
         unknown.append(f"energy: {err.where}: {err.problem}")
         return None

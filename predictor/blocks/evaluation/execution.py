@@ -35,11 +35,12 @@ from predictor.blocks.evaluation.disks import Disks
 from predictor.blocks.evaluation.exchange import Exchange
 from predictor.blocks.evaluation.gathering import Gatherings
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.program import Instruction, StepActions, flat, follow
+from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.evaluation.steady import Standing, State, Steady
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.steps import StepActions, check_together, refuse_loose
 
 _Position = tuple[tuple[int, ...], int]  # position in the program, and number of the group
 
@@ -62,6 +63,7 @@ class Execution:
     """One evaluation of an application on a machine.  ``run`` may be called only once."""
 
     def __init__(self, application: Application, machine: Machine):
+        check_together(application)
         self._application, self._machine = application, machine
         self._numbers = application.numbers()
         self._code = {label.name: flat(application, label.name) for label in application.labels}
@@ -79,6 +81,7 @@ class Execution:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            loose=refuse_loose,
         )
         self.ended: list[Ended] = []
         self.skipped = 0  # periods of identical turns that were not evaluated one by one

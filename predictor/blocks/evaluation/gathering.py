@@ -11,6 +11,7 @@ from predictor.blocks.application import Application, Collective, Rooted, member
 from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.expressions import Expression
+from predictor.blocks.machines.collectives import collective_time
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.processes.progression import Progression
 
@@ -63,7 +64,7 @@ class Gatherings:
         call = gathering.call
         groups = [group for group in self._machine.groups if group.label in members and group.count]
         root = root_group(self._application, groups, call)
-        took_s = self._machine.collective_s(call.step.block, call.size_bytes, groups, root)
+        took_s = collective_time(self._machine, call.step.block, call.size_bytes, groups, root)
         end_s = max(cohort.clock.most() for cohort in gathering.cohorts) + took_s
         alike: dict[tuple[Group, Hashable], list[Cohort]] = defaultdict(list)
         for cohort in gathering.cohorts:

@@ -32,9 +32,11 @@ from predictor.blocks.application import (
 )
 from predictor.blocks.evaluation.cohort import check_operations, checked_bytes
 from predictor.blocks.evaluation.gathering import Call, check_agreed, root_group
-from predictor.blocks.evaluation.program import Instruction, StepActions, flat, follow
+from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.machines.collectives import collective_time
 from predictor.blocks.processes.progression import Progression
+from predictor.blocks.steps import StepActions, check_together, refuse_loose
 
 if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Group, Machine, Posted
@@ -77,6 +79,7 @@ class ProcessByProcess:
     """
 
     def __init__(self, application: Application, machine: Machine, *, posted: Posted | None = None):
+        check_together(application)
         self._application, self._machine, self._posted = application, machine, posted
         self._counts = application.counts()
         numbers = application.numbers()
@@ -100,6 +103,7 @@ class ProcessByProcess:
             disk=self._use_disk,
             repeat=self._repeat,
             branch=self._branch,
+            loose=refuse_loose,
         )
         self.compute_s = dict.fromkeys(self._processes, 0.0)
 
@@ -292,7 +296,7 @@ class ProcessByProcess:
         groups = [group for group in self._machine.groups if group.label in members and group.count]
         root = root_group(self._application, groups, call)
         begin_s = max(one.clock_s for one, _ in here)
-        end_s = begin_s + self._machine.collective_s(step.block, size_bytes, groups, root)
+        end_s = begin_s + collective_time(self._machine, step.block, size_bytes, groups, root)
         for one, _ in here:
             one.clock_s, one.collective = end_s, False
             one.pc += 1

@@ -1,56 +1,14 @@
-"""Programs as flat lists of instructions, in which loops and conditions are jumps, and the dispatch over steps."""
+"""Programs as flat lists of instructions, in which loops and conditions are jumps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
-from predictor.blocks.application import (
-    Application,
-    Collective,
-    Compute,
-    If,
-    ReadDisk,
-    Receive,
-    Repeat,
-    Send,
-    Step,
-    WriteDisk,
-)
-from predictor.blocks.expressions import Expression, Value
-
-_Who = TypeVar("_Who")
-_Done = TypeVar("_Done")
-_MESSAGES, _DISKS = (Send, Receive), (ReadDisk, WriteDisk)
-
-
-@dataclass(frozen=True)
-class StepActions(Generic[_Who, _Done]):
-    """The action for each kind of step.  Its arguments are who does the step, the step, and its place for errors."""
-
-    compute: Callable[[_Who, Compute, str], _Done]
-    message: Callable[[_Who, Send | Receive, str], _Done]
-    collective: Callable[[_Who, Collective, str], _Done]
-    disk: Callable[[_Who, ReadDisk | WriteDisk, str], _Done]
-    repeat: Callable[[_Who, Repeat, str], _Done]
-    branch: Callable[[_Who, If, str], _Done]
-
-    def do(self, who: _Who, step: Step, where: str) -> _Done:
-        """Call the action for the step, and return its result."""
-        if isinstance(step, _MESSAGES):
-            return self.message(who, step, where)
-        if isinstance(step, Compute):
-            return self.compute(who, step, where)
-        if isinstance(step, If):
-            return self.branch(who, step, where)
-        if isinstance(step, Repeat):
-            return self.repeat(who, step, where)
-        if isinstance(step, Collective):
-            return self.collective(who, step, where)
-        if isinstance(step, _DISKS):
-            return self.disk(who, step, where)
-        raise TypeError(f"{where}: {step!r} is not a step of any kind")
+from predictor.blocks.application import Application, Compute, If, Repeat, Step, numbered
+from predictor.blocks.expressions import Value
+from predictor.blocks.steps import inner_steps, turns_are_alike
 
 
 @dataclass(frozen=True)
@@ -119,29 +77,30 @@ def _count(walker: Walker, step: Step | None, turn: int) -> None:
 def flat(application: Application, label: str) -> list[Instruction]:
     """Return the program of a label; a process ends after the last instruction."""
     code: list[Instruction] = []
-    _append(code, application.label(label).program, f"{application.where}, label {label}, step ")
+    _append(code, None, application.label(label).program, f"{application.where}, label {label}, step ")
     return code
 
 
-def _append(code: list[Instruction], steps: Sequence[Step], where: str) -> None:
-    for number, step in enumerate(steps, 1):
-        here = f"{where}{number}"
+def _append(code: list[Instruction], owner: Step | None, steps: Sequence[Step], where: str) -> None:
+    for step, here in numbered(owner, steps, where):
         if isinstance(step, Repeat):
             begin = len(code)
             code.append(Instruction("loop", step, here))
-            _append(code, step.steps, f"{here}.")
-            kind = {"alike": _alike(step), "lonely": _alike(step) and _only_computes(step.steps)}
+            _append(code, step, step.steps, here)
+            kind = {"alike": turns_are_alike(step), "lonely": turns_are_alike(step) and _only_computes(step.steps)}
             code.append(Instruction("next", step, here, begin + 1, **kind))
             code[begin] = Instruction("loop", step, here, len(code), **kind)
+        elif isinstance(step, If) and step.always:
+            _append(code, step, step.steps, here)
         elif isinstance(step, If):
             branch = len(code)
             code.append(Instruction("branch", step, here))
-            _append(code, step.steps, f"{here}.")
+            _append(code, step, step.steps, here)
             if step.otherwise:
                 jump = len(code)
                 code.append(Instruction("jump", None, here))
                 code[branch] = Instruction("branch", step, here, len(code))
-                _append(code, step.otherwise, f"{here}.else.")
+                _append(code, step, step.otherwise, here)
                 code[jump] = Instruction("jump", None, here, len(code))
             else:
                 code[branch] = Instruction("branch", step, here, len(code))
@@ -149,20 +108,5 @@ def _append(code: list[Instruction], steps: Sequence[Step], where: str) -> None:
             code.append(Instruction("block", step, here))
 
 
-def _alike(loop: Repeat) -> bool:
-    return loop.variable is None or not any(loop.variable in one.names for one in _expressions(loop.steps))
-
-
-def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
-    """Yield all expressions in the steps and in the steps inside them."""
-    for step in steps:
-        yield from step.expressions()
-        yield from _expressions(_inner(step))
-
-
 def _only_computes(steps: Sequence[Step]) -> bool:
-    return all(isinstance(step, Compute | If | Repeat) and _only_computes(_inner(step)) for step in steps)
-
-
-def _inner(step: Step) -> tuple[Step, ...]:
-    return (*getattr(step, "steps", ()), *getattr(step, "otherwise", ()))
+    return all(isinstance(step, Compute | If | Repeat) and _only_computes(inner_steps(step)) for step in steps)

@@ -14,7 +14,7 @@ from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
 from predictor.blocks.description import read_application
 from predictor.blocks.kernels import adi
-from predictor.blocks.kernels.mg import application
+from predictor.blocks.names import MADE_OF
 
 Params = Mapping[str, Any]  # parameters of a problem; those used here are whole numbers
 
@@ -51,7 +51,7 @@ def _blocks(steps: Iterable[Step]) -> Iterator[str]:
         elif isinstance(step, Send):
             yield "p2p"
         elif isinstance(step, Collective):
-            yield step.block
+            yield from MADE_OF.get(step.block, (step.block,))
 
 
 def describe(problem: Problem, ranks: int) -> Description:
@@ -119,8 +119,9 @@ def _mg(params: Params, ranks: int) -> Description:
     grid = min(grids, key=sum)
     if grid[-1] > params["n"]:
         raise _no_layout("mg", ranks, f"some ranks would have none of the {params['n']} points along an axis")
-    made = application(params["n"], params["nit"], params["nit"], grid)
-    return Description(made, params["nit"], posts_ahead=True)
+    values = {"n": params["n"], "iterations": params["nit"], "official_iterations": params["nit"]}
+    return Description(_read("mg", {**values, **dict(zip(("px", "py", "pz"), grid, strict=True))}), params["nit"],
+                       posts_ahead=True)  # fmt: skip
 
 
 def _lu(params: Params, ranks: int) -> Description:

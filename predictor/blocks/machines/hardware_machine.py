@@ -16,6 +16,7 @@ barrier            ceil(log2 P) L, dissemination.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import ceil, log2
@@ -25,13 +26,25 @@ from platforms.system.parts import YEAR_S
 from predictor.base import OutOfRange
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad
 from predictor.blocks.machines.placing import covered, groups_of
+from predictor.dpgraph.known import known_network
 
 if TYPE_CHECKING:
+    from platforms.model.platform import Route
     from platforms.system import System, UnitGroup
     from platforms.system.database import DiskArray
     from platforms.system.scheduler import Schedule
+    from predictor.dpgraph.network import NetworkModel
 
     Ends = tuple[UnitGroup, int, UnitGroup, int]  # the units of the sender and of the receiver
+
+
+_PLAIN = {  # SimGrid's options for a network of links alone
+    "smpi/bw-factor": "1",
+    "smpi/lat-factor": "1",
+    "network/TCP-gamma": "0",
+    "network/crosstraffic": "no",
+    "network/weight-S": "0",
+}
 
 
 class HardwareMachine:
@@ -41,6 +54,7 @@ class HardwareMachine:
     whole_nodes = False
     note_bytes: int | None = None  # size of a read request or a write acknowledgement of a disk; None: no message
     envelope_bytes = 0  # added to every message
+    collectives_are_messages = False  # those of which SimGrid's MPI makes them; otherwise `collective_s` has formulas
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
         """Create the machine; ``failure_rate_per_s`` of a node replaces that of the hardware."""
@@ -83,6 +97,11 @@ class HardwareMachine:
             flows = self.flows(ends, same_node=same_node, traffic=traffic)
             self._messages[key] = self._transfer_s(ends, size_bytes + self.envelope_bytes, flows)
         return self._messages[key]
+
+    def network(self, routes: Sequence[Route]) -> NetworkModel:
+        """Return the network of these routes, each in both directions: links of full bandwidth, which flows share."""
+        plain = known_network(routes, _PLAIN)
+        return replace(plain, protocol=replace(plain.protocol, envelope_bytes=self.envelope_bytes))
 
     def flows(self, ends: Ends, *, same_node: bool, traffic: MessageLoad) -> dict[str, int]:
         """Return the number of messages on each shared link of the route between two units."""

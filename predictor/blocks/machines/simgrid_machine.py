@@ -8,7 +8,7 @@ simulation; real machines need measurements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import Protocol
 
 if TYPE_CHECKING:
+    from platforms.model.platform import Route
     from platforms.system import System
     from platforms.system.scheduler import Schedule
     from predictor.blocks.machines.hardware_machine import Ends
@@ -32,6 +33,7 @@ class SimGridMachine(HardwareMachine):
     name = "simgrid"
     note_bytes = 1  # as in validation/blocks/blockprogram
     envelope_bytes = ENVELOPE_BYTES
+    collectives_are_messages = True
 
     def __init__(self, system: System, schedule: Schedule, *, failure_rate_per_s: float | None = None):
         super().__init__(system, schedule, failure_rate_per_s=failure_rate_per_s)
@@ -49,8 +51,12 @@ class SimGridMachine(HardwareMachine):
         rate_Bps = timing.factor[way.timing_class, segment] * share_Bps  # the flow's share is unchanged
         return float(timing.latency_s[way.timing_class, segment] + amount_bytes / rate_Bps)
 
+    def network(self, routes: Sequence[Route]) -> NetworkModel:
+        """Return SimGrid's network of these routes, each in both directions."""
+        return known_network(routes, dict(self.system.options))
+
     def _network(self, pair: tuple[str, str]) -> NetworkModel:
         if pair not in self._networks:
             routes = self.system.routes(sorted({pair, pair[::-1]}))
-            self._networks[pair] = known_network(routes, dict(self.system.options))
+            self._networks[pair] = self.network(routes)
         return self._networks[pair]

@@ -3,6 +3,7 @@
  * The file, written by validation/blocks/blockprogram/instructions.py, has the following, separated by blanks or line ends:
  *   size of the largest buffer, bytes;
  *   number of disks, and for each disk: host, name, seconds before the first byte of a read, and of a write;
+ *   number of labels, and for each label the number of its ranks, which follow each other;
  *   number of groups of ranks with collectives, and for each group: its size, and its ranks by place in the group;
  *   number of ranks, and for each rank a line of 12 digits: the offset of its program in the file, bytes.
  * A program is a list of instructions that ends with "end":
@@ -10,7 +11,11 @@
  *   send FIRST COUNT BYTES      send to COUNT ranks from FIRST on, one after the other; each send waits for the receive
  *   post FIRST COUNT BYTES      send to the same ranks at once, without waiting
  *   receive FIRST COUNT         receive from these ranks, one after the other
- *   bcast|scatter|gather|alltoall|barrier GROUP BYTES ROOT    BYTES: MPI's count; ROOT: place in the group
+ *   begin-send FIRST COUNT BYTES REQUEST, begin-receive FIRST COUNT REQUEST    the same, waited for later
+ *   wait COUNT REQUEST...       wait for all messages that have begun with these requests
+ *   receive-any LABEL           receive from any rank of the label of this number; -1: of any label
+ *   reply|post-reply BYTES      send to the rank that the latest receive-any has received from, as send or post
+ *   bcast|scatter|gather|reduce|allreduce|allgather|alltoall|barrier GROUP BYTES ROOT    BYTES: MPI's count; ROOT: place in the group
  *   read|write DISK BYTES
  *   repeat TIMES ... again      do the instructions in between TIMES times
  * The timed section begins at the same moment for all ranks; it ends for each rank after its last instruction. */
@@ -20,6 +25,7 @@
 #include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -40,6 +46,8 @@ struct Instruction {
   double amount = 0;               // flops or bytes
   long first = 0, count = 0;       // ranks; count is also the number of turns of a loop
   int group = 0, root = 0, disk = 0;
+  int label = -1, request = -1;    // -1: any label; no request
+  std::vector<int> requests;       // to wait for
 };
 
 /* Data shared by all ranks, which run in one operating-system process.  The content of the buffers has no meaning: SMPI
@@ -70,6 +78,7 @@ public:
     long largest = 0;
     file >> largest;
     read_disks(file);
+    read_labels(file);
     read_groups(file);
     read_instructions(file);
     common_  = find_common(static_cast<size_t>(largest) + 1);
@@ -89,12 +98,15 @@ public:
 
 private:
   int rank_, ranks_, largest_;
+  int source_ = MPI_PROC_NULL;    // of the latest receive-any
+  std::vector<long> label_ends_;  // number of the first rank after each label
   Common* common_;
   char *out_, *in_;
   std::vector<Disk> disks_;
   std::vector<MPI_Comm> groups_; // MPI_COMM_NULL: this rank is not in the group
   std::vector<Instruction> code_;
   std::vector<MPI_Request> posted_;
+  std::map<int, std::vector<MPI_Request>> begun_; // by number of the request
 
   void read_disks(std::istream& file)
   {
@@ -103,6 +115,21 @@ private:
     disks_.resize(count);
     for (auto& disk : disks_)
       file >> disk.host >> disk.name >> disk.read_latency_s >> disk.write_latency_s;
+  }
+
+  void read_labels(std::istream& file)
+  {
+    size_t count = 0;
+    long end = 0, ranks;
+    file >> count;
+    for (size_t i = 0; i < count && file >> ranks; i++)
+      label_ends_.push_back(end += ranks);
+  }
+
+  /* The tag of a message is the number of its sender's label, by which receive-any chooses. */
+  int label_of(long rank) const
+  {
+    return static_cast<int>(std::upper_bound(label_ends_.begin(), label_ends_.end(), rank) - label_ends_.begin());
   }
 
   void read_groups(std::istream& file)
@@ -143,9 +170,20 @@ private:
 
   static void read_operands(std::istream& file, Instruction& one)
   {
-    if (one.what == "compute")
+    if (one.what == "compute" || one.what == "reply" || one.what == "post-reply")
       file >> one.amount;
-    else if (one.what == "send" || one.what == "post")
+    else if (one.what == "begin-send")
+      file >> one.first >> one.count >> one.amount >> one.request;
+    else if (one.what == "begin-receive")
+      file >> one.first >> one.count >> one.request;
+    else if (one.what == "receive-any")
+      file >> one.label;
+    else if (one.what == "wait") {
+      file >> one.count;
+      one.requests.assign(static_cast<size_t>(one.count), 0);
+      for (auto& request : one.requests)
+        file >> request;
+    } else if (one.what == "send" || one.what == "post")
       file >> one.first >> one.count >> one.amount;
     else if (one.what == "receive")
       file >> one.first >> one.count;
@@ -197,21 +235,63 @@ private:
     const int bytes = static_cast<int>(one.amount);
     if (one.what == "compute")
       smpi_execute_flops_benched(one.amount);
-    else if (one.what == "send")
-      for (long to = one.first; to < one.first + one.count; to++)
-        MPI_Ssend(out_, bytes, MPI_BYTE, static_cast<int>(to), 0, MPI_COMM_WORLD);
-    else if (one.what == "post")
-      for (long to = one.first; to < one.first + one.count; to++) {
-        posted_.emplace_back();
-        MPI_Isend(out_, bytes, MPI_BYTE, static_cast<int>(to), 0, MPI_COMM_WORLD, &posted_.back());
-      }
-    else if (one.what == "receive")
-      for (long from = one.first; from < one.first + one.count; from++)
-        MPI_Recv(in_, largest_, MPI_BYTE, static_cast<int>(from), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (one.what == "read" || one.what == "write")
       use_disk(disks_.at(static_cast<size_t>(one.disk)), one.what == "read", one.amount);
+    else if (one.what == "wait")
+      wait(one.requests);
+    else if (one.what == "receive-any") {
+      MPI_Status status;
+      const int tag = one.label < 0 ? MPI_ANY_TAG : one.label;
+      MPI_Recv(in_, largest_, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
+      source_ = status.MPI_SOURCE;
+    } else if (one.what == "reply" || one.what == "post-reply") {
+      if (source_ == MPI_PROC_NULL)
+        fail("a reply before the first receive from any");
+      send(one.what == "reply" ? "send" : "post", source_, bytes, -1);
+    } else if (one.what == "receive" || one.what == "begin-receive")
+      for (long from = one.first; from < one.first + one.count; from++)
+        receive(one, from);
+    else if (one.what == "send" || one.what == "post" || one.what == "begin-send")
+      for (long to = one.first; to < one.first + one.count; to++)
+        send(one.what, to, bytes, one.request);
     else
       run_collective(one, groups_.at(static_cast<size_t>(one.group)), bytes);
+  }
+
+  void send(const std::string& what, long to, int bytes, int request)
+  {
+    const int tag = label_of(rank_), there = static_cast<int>(to);
+    if (what == "send")
+      MPI_Ssend(out_, bytes, MPI_BYTE, there, tag, MPI_COMM_WORLD);
+    else if (what == "post") {
+      posted_.emplace_back();
+      MPI_Isend(out_, bytes, MPI_BYTE, there, tag, MPI_COMM_WORLD, &posted_.back());
+    } else {
+      begun_[request].emplace_back();
+      MPI_Issend(out_, bytes, MPI_BYTE, there, tag, MPI_COMM_WORLD, &begun_[request].back());
+    }
+  }
+
+  void receive(const Instruction& one, long from)
+  {
+    const int tag = label_of(from), there = static_cast<int>(from);
+    if (one.what == "receive")
+      MPI_Recv(in_, largest_, MPI_BYTE, there, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else {
+      begun_[one.request].emplace_back();
+      MPI_Irecv(in_, largest_, MPI_BYTE, there, tag, MPI_COMM_WORLD, &begun_[one.request].back());
+    }
+  }
+
+  void wait(const std::vector<int>& requests)
+  {
+    std::vector<MPI_Request> all;
+    for (int request : requests) {
+      auto& begun = begun_[request];
+      all.insert(all.end(), begun.begin(), begun.end());
+      begun.clear();
+    }
+    MPI_Waitall(static_cast<int>(all.size()), all.data(), MPI_STATUSES_IGNORE);
   }
 
   void run_collective(const Instruction& one, MPI_Comm group, int bytes)
@@ -222,6 +302,12 @@ private:
       MPI_Scatter(out_, bytes, MPI_BYTE, in_, bytes, MPI_BYTE, one.root, group);
     else if (one.what == "gather")
       MPI_Gather(out_, bytes, MPI_BYTE, in_, bytes, MPI_BYTE, one.root, group);
+    else if (one.what == "reduce")
+      MPI_Reduce(out_, in_, bytes, MPI_BYTE, MPI_BOR, one.root, group);
+    else if (one.what == "allreduce")
+      MPI_Allreduce(out_, in_, bytes, MPI_BYTE, MPI_BOR, group);
+    else if (one.what == "allgather")
+      MPI_Allgather(out_, bytes, MPI_BYTE, in_, bytes, MPI_BYTE, group);
     else if (one.what == "alltoall")
       MPI_Alltoall(out_, bytes, MPI_BYTE, in_, bytes, MPI_BYTE, group);
     else if (one.what == "barrier")

@@ -35,6 +35,7 @@ class BlockProgram:
     name: str
     programs: tuple[str, ...]  # distinct texts of instructions
     program_of_rank: tuple[int, ...]  # index of each rank's text in `programs`
+    labels: tuple[int, ...]  # number of ranks of each label, whose ranks follow each other
     groups: tuple[tuple[int, ...], ...]  # ranks of each group with collectives, in the order of their places
     disks: tuple[DiskOf, ...]
     largest_bytes: int  # size of the largest buffer
@@ -43,6 +44,7 @@ class BlockProgram:
         """Return the content of the file."""
         head = [f"{self.largest_bytes}", f"{len(self.disks)}"]
         head += [f"{d.host} {d.name} {d.read_latency_s:.17g} {d.write_latency_s:.17g}" for d in self.disks]
+        head.append(f"{len(self.labels)} {' '.join(map(str, self.labels))}")
         head += [f"{len(self.groups)}", *(f"{len(group)} {' '.join(map(str, group))}" for group in self.groups)]
         head.append(f"{len(self.program_of_rank)}")
         first = sum(len(line) + 1 for line in head) + len(self.program_of_rank) * (_OFFSET_DIGITS + 1)

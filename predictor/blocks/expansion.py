@@ -1,0 +1,206 @@
+"""Expand programs into the steps that evaluators know: loops, conditions and blocks.
+
+Named steps take the place of their calls, ``While`` becomes ``Repeat``, messages that may have no partner get a
+condition, operations are divided by the efficiency, and variables that each process has for itself become parts of
+expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from platforms.errors import UserError
+from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.grid import grid_functions
+from predictor.blocks.processes.progression import Progression
+from predictor.blocks.programs import (
+    Call,
+    Compute,
+    If,
+    Inline,
+    Label,
+    NamedSteps,
+    Receive,
+    Repeat,
+    Send,
+    Step,
+    While,
+    numbered,
+)
+
+MOST_STEPS = 100_000  # of a label's program
+MOST_TURNS = 1_000_000  # of a while loop, whose condition is evaluated for each
+_DEEPEST = 16  # calls of named steps in each other: an argument may be evaluated twice for each
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The named steps and variables that programs are expanded with.
+
+    Attributes:
+        named: The named steps, by name.
+        own: Definitions of the variables that each process has for itself.
+        known: Names of variables and labels.
+    """
+
+    named: Mapping[str, NamedSteps]
+    own: Mapping[str, Expression]
+    known: frozenset[str]
+
+    def expanded(self, label: Label, where: str) -> Label:
+        """Return the label with its program expanded; ``where`` is the file, for error messages."""
+        grid = [Expression.of(extent) for extent in label.grid]
+        own = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
+        efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
+        efficiency = None if efficiency is None else Expression.of(efficiency)
+        place = f"{where}, label {label.name}"
+        program = _Program(self, own, efficiency)
+        return replace(label, program=program.steps(None, label.program, _Names({}, frozenset()), f"{place}, step "),
+                       efficiency=None)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names of a place in a program.
+
+    Attributes:
+        defined: Definitions of parameters and of renamed loop variables.
+        loops: Variables of the enclosing loops, of callers too.
+        depth: Number of calls that enclose the place.
+    """
+
+    defined: Mapping[str, Expression]
+    loops: frozenset[str]
+    depth: int = 0
+
+    def with_loop(self, variable: str, known: frozenset[str]) -> tuple[_Names, str]:
+        """Return the names inside a loop, and its variable: another one if a caller's loop has the same."""
+        new, number = variable, 1
+        while new in self.loops or (new != variable and new in known):
+            number += 1
+            new = f"{variable}_{number}"
+        defined = {**self.defined, variable: Expression.of(new)} if new != variable else self.defined
+        return _Names(defined, self.loops | {new}, self.depth), new
+
+
+class _Program:
+    """Expands one label's program."""
+
+    def __init__(self, expansion: Expansion, own: Mapping[str, Expression], efficiency: Expression | None):
+        self._expansion, self._own, self._efficiency, self._made = expansion, own, efficiency, 0
+
+    def steps(self, owner: Step | None, steps: Sequence[Step], names: _Names, where: str) -> tuple[Step, ...]:
+        """Return the expanded steps inside ``owner``, whose place is ``where``."""
+        return tuple(self._step(step, names, place) for step, place in numbered(owner, steps, where))
+
+    def _step(self, step: Step, names: _Names, where: str) -> Step:
+        self._made += 1
+        if self._made > MOST_STEPS:
+            raise UserError(where, f"more than {MOST_STEPS} steps after all calls", "Use loops, or fewer calls")
+        if isinstance(step, Call):
+            return self._call(step, names, where)
+        if isinstance(step, While):
+            return self._while(step, names, where)
+        if isinstance(step, Compute):
+            return self._compute(step, names)
+        made = self._bound(step, names)
+        if isinstance(made, Repeat):
+            inner = names
+            if made.variable is not None:
+                inner, variable = names.with_loop(made.variable, self._expansion.known)
+                made = replace(made, variable=variable)
+            return replace(made, steps=self.steps(step, made.steps, inner, where))
+        if isinstance(made, If):
+            otherwise = self.steps(step, made.otherwise, names, where)
+            return replace(made, steps=self.steps(step, made.steps, names, where), otherwise=otherwise)
+        if isinstance(made, Send | Receive) and made.at is not None and Expression.of(made.at).may_be_nobody:
+            exists = Expression.of("process != nobody").defined({"process": Expression.of(made.at)})
+            return Inline(exists, (made,))
+        return made
+
+    def _expression(self, expression: Expression, names: _Names) -> Expression:
+        return expression.defined(names.defined).defined(self._own, together=True)
+
+    def _bound(self, step: Step, names: _Names) -> Step:
+        """Return the step with all its own expressions in terms of numbers, loop variables and index."""
+        changed: dict[str, Any] = {}
+        for one in fields(step):
+            value = getattr(step, one.name)
+            if isinstance(value, Expression):
+                bound = self._expression(value, names)
+                if bound is not value:
+                    changed[one.name] = bound
+        return replace(step, **changed) if changed else step
+
+    def _compute(self, step: Compute, names: _Names) -> Step:
+        efficiency = self._efficiency if step.efficiency is None else Expression.of(step.efficiency)
+        inner = names if step.size is None else replace(names, defined=_without(names.defined, "size"))
+        operations = self._expression(Expression.of(step.operations), inner)
+        if efficiency is not None:
+            share = self._expression(efficiency, names if step.efficiency is not None else _Names({}, frozenset()))
+            operations = _slowed(operations, share)
+        size = None if step.size is None else self._expression(Expression.of(step.size), names)
+        if operations is step.operations and size is step.size:
+            return step
+        return replace(step, operations=operations, size=size, efficiency=None)
+
+    def _call(self, step: Call, names: _Names, where: str) -> Step:
+        if names.depth == _DEEPEST:
+            raise UserError(where, f"more than {_DEEPEST} calls in each other", "Give named steps fewer levels")
+        called = self._expansion.named[step.name]
+        arguments = {n: self._expression(Expression.of(value), names) for n, value in step.arguments.items()}
+        inner = _Names(arguments, names.loops, names.depth + 1)
+        inline = Inline("True", called.steps, prefix=step.name)
+        return replace(inline, steps=self.steps(inline, called.steps, inner, where))
+
+    def _while(self, step: While, names: _Names, where: str) -> Step:
+        inner, variable = names.with_loop(step.variable, self._expansion.known)
+        condition = self._expression(Expression.of(step.condition), inner)
+        turns = _turns(condition, variable, self._expression(Expression.of(step.at_most), names))
+        return Repeat(turns, self.steps(step, step.steps, inner, where), variable)
+
+
+def _without(names: Mapping[str, Expression], name: str) -> dict[str, Expression]:
+    return {one: value for one, value in names.items() if one != name}
+
+
+def _unplaced() -> Expression:
+    """Return the efficiency of a process whose processor is not known; ``placed.placed`` replaces it."""
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        raise UserError("efficiency", "efficiencies by processor without a system", "Make a Setting of both")
+
+    return Expression.computed("efficiency by processor", frozenset({"index"}), evaluate)
+
+
+def _slowed(operations: Expression, efficiency: Expression) -> Expression:
+    """Return the operations that take as long at peak speed as these at an efficiency."""
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        share = efficiency.value(scope, "efficiency")
+        if not share > 0 or share > 1:
+            raise UserError("efficiency", f"an efficiency of {share}", "Give more than 0 and at most 1")
+        return operations.value(scope, "operations") / share
+
+    definitions = (("operations", operations), ("efficiency", efficiency))
+    return Expression.computed(operations.text, operations.names | efficiency.names, evaluate, definitions)
+
+
+def _turns(condition: Expression, variable: str, at_most: Expression) -> Expression:
+    """Return the number of turns before the first one for which the condition does not hold."""
+
+    def evaluate(scope: Mapping[str, Any]) -> Value:
+        most = at_most.value(scope, "at_most")
+        if isinstance(most, Progression):
+            raise most.split_all()
+        if most != int(most) or not 0 <= most <= MOST_TURNS:
+            raise UserError("at_most", f"at_most is {most:g}", f"Give a whole number from 0 to {MOST_TURNS}")
+        for turn in range(int(most)):
+            if not condition.value({**scope, variable: turn}, f"turn {turn}"):
+                return turn
+        return int(most)
+
+    names = (condition.names - {variable}) | at_most.names
+    return Expression.computed(condition.text, names, evaluate, (("condition", condition), ("at_most", at_most)))

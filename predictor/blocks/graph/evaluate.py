@@ -1,0 +1,134 @@
+"""Run an application's messages on the network of a machine with the compiled evaluation of graphs (predictor.dpgraph).
+
+A message that waits for its receive begins when both are reached; a buffered one of less than 64 KiB leaves as soon as
+its receive is posted, without its sender.  Collectives are the messages of which SimGrid's MPI makes them.  Where all
+processes go through a loop of the same number of turns, its turns are evaluated until they repeat, and the others are
+extrapolated as in simulation (apps.results.steady).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from apps.recording.events import Kind, Recording
+from platforms.errors import UserError
+from platforms.model.platform import Route
+from platforms.system import System
+from platforms.system.scheduler import Schedule
+from predictor.blocks.graph.disks import Disks
+from predictor.blocks.graph.events import SENT, Events, events_of
+from predictor.blocks.graph.sources import has_choices, settled
+from predictor.blocks.graph.stretch import stretches_of
+from predictor.blocks.machines.machine import Group
+from predictor.blocks.stream.instructions import Compute, Stream, executed
+from predictor.dpgraph.evaluate import estimate, execute
+from predictor.dpgraph.network import NetworkModel
+from predictor.dpgraph.program import Sections
+
+MOST_PROCESSES = 16_384  # as in a simulation
+_KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
+
+
+class Wired(Protocol):
+    """A machine with a network (predictor/blocks/machines/hardware_machine.py)."""
+
+    system: System
+    schedule: Schedule
+    note_bytes: int | None  # as in Disks
+
+    def network(self, routes: Sequence[Route]) -> NetworkModel:
+        """Return the network of these routes."""
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """The ends of all processes, s, and what was evaluated for them."""
+
+    ended_s: np.ndarray  # by process
+    operations: np.ndarray  # by process: of all its computations
+    turns: int  # of the loop of iterations; 0: there is none
+    evaluated: int  # turns that were evaluated
+
+    def operations_of(self, stream: Stream, group: Group) -> float:
+        """Return the operations of all processes of a group."""
+        first = stream.labels.index(group.label)
+        return float(self.operations[[first + member for member in group.members]].sum())
+
+
+def run_graph(stream: Stream, machine: Wired) -> GraphRun:
+    """Return the ends of all processes.
+
+    Args:
+        stream: The instructions.
+        machine: The machine, with the placement of the processes.
+
+    Raises:
+        UserError: If a message is never received, or a process waits forever.
+        OutOfRange: If the graph does not represent an option of the system, or the system has no disks to use.
+    """
+    disks = Disks(stream, machine.system, machine.schedule, machine.note_bytes)
+    events = events_of(stream, disks)
+    placement = machine.schedule.placement()
+    units = [machine.system.find(host)[0].unit for host in placement]
+    stretches = stretches_of(stream, machine.schedule)
+    s_per_flop = [stretch / unit.speed_flops for stretch, unit in zip(stretches, units, strict=True)]
+    hosts = s_per_flop, [unit.cores for unit in units]
+
+    def dates_of(tried: Events) -> list[np.ndarray]:
+        sections = Sections(Recording(tried.of_process, (), ()))
+        network = _network(sections, machine, placement, disks)
+        run = execute(sections.program(), network, placement, *hosts, to_the_end=False)
+        return [dates_s[marks == SENT] for marks, dates_s in zip(run.marks, run.marks_s, strict=True)]
+
+    if has_choices(events):
+        events = settled(stream, events, dates_of)
+    _check_received(stream, events)
+    sections = Sections(Recording(events.of_process, (), ()))
+    network = _network(sections, machine, placement, disks)
+    found = estimate(sections, events.turns, network, placement, *hosts)
+    work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
+    return GraphRun(found.ends_s, np.array(work, float)[list(stream.program_of)], events.turns, found.iterations)
+
+
+def _network(sections: Sections, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
+    pairs = {(placement[a], placement[b]) for a, b in sections.partners} | disks.pairs()
+    return disks.joined(machine.network(machine.system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))))
+
+
+def _check_received(stream: Stream, events: Events) -> None:
+    """Check that every message is received, and every receive has a message.
+
+    Raises:
+        UserError: If a process does not receive a message, or waits forever for one; the error names the step.
+    """
+    sent, received = (_ends(stream, events, kind) for kind in (Kind.SEND, Kind.RECV))
+    for more, less, is_sent in ((sent, received, True), (received, sent, False)):
+        keys, at, counts = np.unique(more[0], return_index=True, return_counts=True)
+        others, theirs = np.unique(less[0], return_counts=True)
+        found = np.searchsorted(others, keys)
+        known = np.append(others, -1)[found] == keys
+        lacking = np.flatnonzero(counts > np.where(known, np.append(theirs, 0)[found], 0))
+        if not len(lacking):
+            continue
+        ends = divmod(int(keys[lacking[0]]) >> _KEY_BITS, len(stream.program_of))
+        source, target = (f"process {stream.indices[i]} of {stream.labels[i]}" for i in ends)
+        where = events.places[int(more[1][at[lacking[0]]]) - 1]
+        if is_sent:
+            raise UserError(where, f"{target} never receives a message of {source}", "Add the receive")
+        raise UserError(where, f"{target} waits forever for {source}", "Check what the other processes do then")
+
+
+def _ends(stream: Stream, events: Events, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """Return a key of source, target, group and tag for each event of this kind, and the places of their steps."""
+    processes, keys, sites = len(stream.program_of), [], []
+    for process, own in enumerate(events.of_process):
+        here = own[own["kind"] == kind]
+        peer = here["peer"].astype(np.int64)
+        pair = process * processes + peer if kind == Kind.SEND else peer * processes + process
+        keys.append(pair << _KEY_BITS | (here["comm"].astype(np.int64) << _TAG_BITS) | (-here["tag"]))
+        sites.append(here["site"])
+    return np.concatenate(keys), np.concatenate(sites)

@@ -1,0 +1,310 @@
+"""Expand an application into the instructions of its processes, once for each distinct process."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, groupby
+from math import ceil
+
+from platforms.errors import UserError
+from predictor.blocks.application import (
+    AllGather,
+    AllReduce,
+    AllToAll,
+    Application,
+    If,
+    Number,
+    ReadDisk,
+    Repeat,
+    Rooted,
+    Step,
+    WriteDisk,
+    members_of,
+    numbered,
+)
+from predictor.blocks.application import Collective as CollectiveStep
+from predictor.blocks.application import Compute as ComputeStep
+from predictor.blocks.application import Receive as ReceiveStep
+from predictor.blocks.application import ReceiveAny as ReceiveAnyStep
+from predictor.blocks.application import Reply as ReplyStep
+from predictor.blocks.application import Send as SendStep
+from predictor.blocks.application import Wait as WaitStep
+from predictor.blocks.constants import check_constants
+from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.processes.progression import Progression
+from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
+from predictor.blocks.stream.instructions import (
+    NONE,
+    Collective,
+    Compute,
+    Disk,
+    Instruction,
+    Loop,
+    Program,
+    Receive,
+    ReceiveAny,
+    Reply,
+    Send,
+    Stream,
+    Wait,
+)
+
+MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
+
+
+class TooManyInstructions(UserError):
+    """Error of an application whose processes have too many instructions."""
+
+
+def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream:
+    """Return the instructions of an application's processes.
+
+    Args:
+        application: The application.
+        most: Largest number of instructions of all distinct processes together.
+
+    Raises:
+        UserError: If an expression has no valid value, or a process named in a step does not exist.
+        TooManyInstructions: If there are more.
+    """
+    check_constants(application)
+    return _Expansion(application, most).stream()
+
+
+@dataclass(frozen=True)
+class _Process:
+    """A process whose instructions are made."""
+
+    label: str
+    index: int  # within the label
+    scope: Mapping[str, Value]  # the application's numbers, loop variables and index
+
+
+@dataclass
+class _Expansion:
+    """Makes the instructions, and collects the groups that they refer to."""
+
+    application: Application
+    most: int
+    counts: dict[str, int] = field(init=False)
+    first: dict[str, int] = field(init=False)  # process 0 of each label
+    groups: dict[tuple[int, ...], int] = field(default_factory=dict)
+    members: dict[tuple[str, ...], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # `_group`, by labels
+    parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
+    requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
+    names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
+    made: int = 0  # instructions so far
+
+    def __post_init__(self) -> None:
+        self.counts = self.application.counts()
+        self.first = dict(zip(self.counts, accumulate(self.counts.values(), initial=0), strict=False))
+        self.names = {label.name: tuple(sorted(set(_requests(label.program)))) for label in self.application.labels}
+        self._actions = StepActions(
+            compute=self._compute,
+            message=self._message,
+            collective=self._collective,
+            disk=self._use_disk,
+            repeat=self._repeat,
+            branch=self._branch,
+            loose=self._loose,
+        )
+
+    def stream(self) -> Stream:
+        programs: dict[Program, int] = {}
+        of_process = []
+        numbers = self.application.numbers()
+        for label in self.application.labels:
+            same = not _looks_at_itself(label.program, label.name)
+            number = 0
+            for index in range(self.counts[label.name]):
+                if index == 0 or not same:
+                    where = f"{self.application.where}, label {label.name}, step "
+                    process = _Process(label.name, index, {**numbers, "index": index})
+                    program = tuple(self._steps(None, label.program, process, where))
+                    number = programs.setdefault(program, len(programs))
+                of_process.append(number)
+        return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
+
+    def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
+        """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
+        for step, place in numbered(owner, steps, where):
+            for one in self._actions.do(process, step, place):
+                self.made += 1
+                if self.made > self.most:
+                    problem = f"more than {self.most} instructions"
+                    remedy = "Take fewer processes, or fewer turns of loops"
+                    raise TooManyInstructions(place, problem, remedy)
+                yield one
+
+    def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
+        scope = process.scope
+        if step.size is not None:
+            scope = {**scope, "size": _value(step.size, scope, where)}
+        operations = _value(step.operations, scope, where)
+        if operations < 0:
+            raise _below_zero(step.operations, where, "operations")
+        return (Compute(operations, where=where),)
+
+    def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterable[Instruction]:
+        return (Disk(isinstance(step, WriteDisk), _whole_bytes(step.bytes, process.scope, where), where=where),)
+
+    def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
+        if _value(step.condition, process.scope, where):
+            return self._steps(step, step.steps, process, where)
+        return self._steps(step, step.otherwise, process, where)
+
+    def _repeat(self, process: _Process, step: Repeat, where: str) -> Iterator[Instruction]:
+        """Yield equal consecutive turns as a loop, and other turns one after the other."""
+        times = Expression.of(step.times).whole(process.scope, where)
+        turns: Iterable[tuple[Program, int]]
+        if turns_are_alike(step):
+            scope = process.scope if step.variable is None else {**process.scope, step.variable: 0}
+            inner = replace(process, scope=scope)
+            turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
+        else:
+            scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
+            made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
+            turns = ((body, len(list(alike))) for body, alike in groupby(made))
+        for body, count in turns:
+            if body and count > 1:
+                yield Loop(count, body, where=where)
+            else:
+                yield from body
+
+    def _message(self, process: _Process, step: SendStep | ReceiveStep, where: str) -> Iterator[Instruction]:
+        partner = step.to if isinstance(step, SendStep) else step.sender
+        for first, count in self._partners(process, step, partner, where):
+            if isinstance(step, ReceiveStep):
+                yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
+            else:
+                size_bytes = _whole_bytes(step.bytes, process.scope, where)
+                waits = not _value(step.buffered, process.scope, where)
+                request = self._request(step.request) if waits else NONE
+                yield Send(self.first[partner] + first, count, size_bytes, waits, request, where=where)
+
+    def _request(self, name: str) -> int:
+        return self.requests.setdefault(name, len(self.requests)) if name else NONE
+
+    def _loose(
+        self, process: _Process, step: ReceiveAnyStep | ReplyStep | WaitStep, where: str
+    ) -> Iterable[Instruction]:
+        if isinstance(step, ReceiveAnyStep):
+            label = list(self.counts).index(step.sender) if step.sender else NONE
+            return (ReceiveAny(label, where=where),)
+        if isinstance(step, ReplyStep):
+            waits = not _value(step.buffered, process.scope, where)
+            return (Reply(_whole_bytes(step.bytes, process.scope, where), waits, where=where),)
+        names = step.requests or self.names[process.label]
+        return (Wait(tuple(self._request(name) for name in names), where=where),)
+
+    def _partners(
+        self, process: _Process, step: SendStep | ReceiveStep, partner: str, where: str
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the rows (first, count) of partners within their label, without the process itself."""
+        count, own = self.counts[partner], process.index if partner == process.label else None
+        if step.at is not None:
+            at = _value(step.at, process.scope, where)
+            if at != int(at) or not 0 <= at < count or at == own:
+                problem = f"process {process.index} of {process.label} names process {at:g} of {partner}, "
+                text = Expression.of(step.at).text
+                remedy = "Count from 0, and name another process"
+                raise UserError(f"{where}, expression {text!r}", f"{problem}which has {count}", remedy)
+            yield int(at), 1
+        elif own is None:
+            yield from ((0, count),) * (count > 0)
+        else:
+            yield from ((row, number) for row, number in ((0, own), (own + 1, count - own - 1)) if number)
+
+    def _collective(self, process: _Process, step: CollectiveStep, where: str) -> Iterable[Instruction]:
+        members = members_of(step, self.application)
+        if process.label not in members:
+            raise UserError(where, f"{process.label} calls it but does not take part", "Name it in `among` too")
+        if step.split is None:
+            ranks, group = self._group(members)
+        else:
+            ranks, group = self._part(step.split, process, members[0], where)
+        size_bytes, root = 0, 0
+        if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
+            size_bytes = _whole_bytes(step.bytes, process.scope, where)
+        if isinstance(step, Rooted) and step.split is not None:
+            root = Expression.of(step.at).whole(process.scope, where)
+            if root >= len(ranks):
+                raise UserError(where, f"no process {root} of {len(ranks)} split processes", "Count from 0")
+        elif isinstance(step, Rooted):
+            label = step.root_label(self.application)
+            index = Expression.of(step.at).whole(process.scope, where)
+            if index >= self.counts[label]:
+                problem = f"no process {index} of {label}, which has {self.counts[label]}"
+                raise UserError(where, problem, "Count from 0")
+            root = ranks.index(self.first[label] + index)
+        if step.block in (
+            "scatter",
+            "gather",
+            "allgather",
+        ):  # the step has the whole buffer; MPI counts each one's part
+            size_bytes = ceil(size_bytes / len(ranks))
+        return (Collective(step.block, group, root, size_bytes, where=where),)
+
+    def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
+        """Return the processes of the label with the same split number, and the number of their group."""
+        expression = Expression.of(split)
+        turns = tuple((name, process.scope[name]) for name in sorted(expression.names - {"index"}))
+        key = (label, id(split), turns)
+        if key not in self.parts:
+            found: dict[float, list[int]] = {}
+            for index in range(self.counts[label]):
+                number = _value(expression, {**process.scope, "index": index}, where)
+                found.setdefault(number, []).append(self.first[label] + index)
+            self.parts[key] = {number: tuple(ranks) for number, ranks in found.items()}
+        ranks = self.parts[key][_value(expression, process.scope, where)]
+        return ranks, self.groups.setdefault(ranks, len(self.groups))
+
+    def _group(self, members: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
+        """Return the processes of the labels, and the number of their group."""
+        if members not in self.members:
+            ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
+            self.members[members] = ranks, self.groups.setdefault(ranks, len(self.groups))
+        return self.members[members]
+
+
+def _requests(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the names of the requests of sends and receives, in order and with repetitions."""
+    for step in steps:
+        if isinstance(step, SendStep | ReceiveStep) and step.request:
+            yield step.request
+        yield from _requests(inner_steps(step))
+
+
+def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
+    """Return the value of an expression for one process, which is always a number."""
+    value = Expression.of(number).value(scope, where)
+    if isinstance(value, Progression):
+        raise value.split_all()
+    return value
+
+
+def _whole_bytes(number: Number, scope: Mapping[str, Value], where: str) -> int:
+    """Return a size rounded up to whole bytes."""
+    value = _value(number, scope, where)
+    if value < 0:
+        raise _below_zero(number, where, "bytes")
+    return ceil(value)
+
+
+def _below_zero(number: Number, where: str, what: str) -> UserError:
+    return UserError(f"{where}, expression {Expression.of(number).text!r}", "below 0", f"Give 0 or more {what}")
+
+
+def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:
+    """Return whether the processes of the label may have different instructions."""
+    for step in steps:
+        if any("index" in expression.names for expression in step.expressions()):
+            return True
+        if isinstance(step, SendStep | ReceiveStep) and label == (
+            step.to if isinstance(step, SendStep) else step.sender
+        ):
+            return True
+        if _looks_at_itself(inner_steps(step), label):
+            return True
+    return False

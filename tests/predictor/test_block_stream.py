@@ -1,0 +1,64 @@
+"""The instructions of an application's processes, against those written by hand."""
+
+import pytest
+
+from platforms.errors import UserError
+from predictor.blocks import application as steps
+from predictor.blocks.application import Application, Label
+from predictor.blocks.stream.expand import expand
+from predictor.blocks.stream.instructions import Collective, Compute, Loop, Receive, Send, executed
+
+HERE = ""  # places do not count when instructions are compared
+
+
+def stream_of(*labels, **variables):
+    return expand(Application("a", labels, variables))
+
+
+def test_equal_processes_share_one_program():
+    made = stream_of(Label("p", 1, (steps.Send("q", 8),)), Label("q", 100_000, (steps.Receive("p"),)))
+    assert made.programs == ((Send(1, 100_000, 8, True, where=HERE),), (Receive(0, 1, where=HERE),))
+    assert made.program_of == (0, *(1,) * 100_000)
+    assert made.labels[:2] == ("p", "q") and made.indices[:3] == (0, 0, 1)
+
+
+def test_turns_that_are_alike_are_a_loop_and_others_follow_each_other():
+    body = (steps.Compute("min(k, 2)"),)
+    made = stream_of(Label("p", 1, (steps.Repeat(10, body, "k"), steps.Repeat(4, (steps.Compute(7),), "j"))))
+    compute = {operations: Compute(operations, where=HERE) for operations in (0, 1, 2, 7)}
+    rest = Loop(8, (compute[2],), where=HERE), Loop(4, (compute[7],), where=HERE)
+    assert made.programs == ((compute[0], compute[1], *rest),)
+    assert [times for _, times in executed(made.programs[0])] == [1, 1, 8, 4]
+
+
+def test_a_billion_turns_are_expanded_once():
+    made = stream_of(Label("p", 1, (steps.Repeat(10**9, (steps.Repeat(10, (steps.Compute(1),)),)),)))
+    assert [times for _, times in executed(made.programs[0])] == [10**10]
+
+
+def test_a_group_has_the_processes_of_its_labels_in_the_order_of_the_application():
+    made = stream_of(
+        Label("p", 2, (steps.Barrier(("r", "p")), steps.Gather(bytes=7, root="r", at=1, among=("p", "r")))),
+        Label("q", 3, ()),
+        Label("r", 2, (steps.Barrier(("p", "r")), steps.Gather(bytes=7, root="r", at=1, among=("p", "r")))),
+    )
+    assert made.groups == ((0, 1, 5, 6),)
+    # Each of the four processes sends its part of the root's seven bytes, in whole bytes.
+    calls = Collective("barrier", 0, 0, 0, where=HERE), Collective("gather", 0, 3, 2, where=HERE)
+    assert made.programs == (calls, ())
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (steps.Send("p", 8, "index"), "label p, step 1, expression 'index': process 0 of p names process 0 of p"),
+        (steps.Send("p", -1), "label p, step 1, expression '-1': below 0. Give 0 or more bytes"),
+        (steps.Compute("index - 1"), "label p, step 1, expression 'index - 1': below 0. Give 0 or more operations"),
+        (steps.Broadcast(bytes=8, at=2), "label p, step 1: no process 2 of p, which has 2. Count from 0"),
+        (steps.Barrier(("q",)), "label p, step 1: p calls it but does not take part"),
+    ],
+)
+def test_impossible_steps_are_refused_before_anything_is_evaluated(step, words):
+    with pytest.raises(UserError) as caught:
+        stream_of(Label("p", 2, (step,)), Label("q", 1, ()))
+    assert words in str(caught.value)
