@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../common/checked.h"
 #include "../../common/json.h"
@@ -144,13 +145,46 @@ static void print_record(const Run *run, const RankRecord *records, const Iterat
   fflush(stdout);
 }
 
-/* Gathers `count` values of every rank, one row per rank; returns NULL on ranks other than 0. */
+/* Gathers the rows of all ranks at rank 0 along a binomial tree.  `rows` has room for the rank's own row, which is there
+ * already, and for those that it passes on; `lowest` is the lowest bit of its number, at rank 0 the number of ranks. */
+static void gather_along_tree(const Run *run, char *rows, size_t bytes, MPI_Datatype row, int lowest)
+{
+  enum { TAG = 0 };
+  int n = run->nranks, rank = run->rank, below = lowest < n - rank ? lowest : n - rank;
+  for (int bit = 1; bit < lowest; bit *= 2)
+    if (rank + bit < n)
+      MPI_Recv(rows + (size_t)bit * bytes, bit, row, rank + bit, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank)
+    MPI_Send(rows, below, row, rank - lowest, TAG, MPI_COMM_WORLD);
+}
+
+/* Gathers `bytes` bytes of every rank, one row per rank; returns NULL on ranks other than 0. */
+static void *gather(const Run *run, const void *mine, size_t bytes)
+{
+  enum { FEW = 512 }; /* SMPI's MPI_Gather takes minutes among thousands of ranks */
+  int n = run->nranks, rank = run->rank, lowest = rank ? rank & -rank : n;
+  bool tree = n > FEW;
+  char *rows = rank == 0 || tree ? checked(malloc((size_t)lowest * bytes + 1)) : NULL;
+  MPI_Datatype row;
+  MPI_Type_contiguous((int)bytes, MPI_BYTE, &row);
+  MPI_Type_commit(&row);
+  if (tree) {
+    if (bytes > 0)
+      memcpy(rows, mine, bytes);
+    gather_along_tree(run, rows, bytes, row, lowest);
+  } else
+    MPI_Gather(mine, 1, row, rows, 1, row, 0, MPI_COMM_WORLD);
+  MPI_Type_free(&row);
+  if (rank == 0)
+    return rows;
+  free(rows);
+  return NULL;
+}
+
+/* Gathers `count` values of every rank. */
 static double *gather_rows(const Run *run, const double *mine, int count)
 {
-  size_t all = (size_t)run->nranks * (size_t)count;
-  double *rows = run->rank == 0 ? checked(malloc((all + 1) * sizeof *rows)) : NULL;
-  MPI_Gather(mine, count, MPI_DOUBLE, rows, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  return rows;
+  return gather(run, mine, (size_t)count * sizeof *mine);
 }
 
 void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool official)
@@ -165,9 +199,7 @@ void run_report(Run *run, const Check *checks, int nchecks, double epsilon, bool
   int length;
   MPI_Get_processor_name(mine.host, &length);
 
-  size_t n = (size_t)run->nranks;
-  RankRecord *records = run->rank == 0 ? checked(malloc(n * sizeof *records)) : NULL;
-  MPI_Gather(&mine, sizeof mine, MPI_BYTE, records, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+  RankRecord *records = gather(run, &mine, sizeof mine);
   Iterations each = {.ends_s = gather_rows(run, run->iteration_end_s, run->iterations_done),
                      .computes_s = gather_rows(run, run->iteration_compute_s, run->iterations_done),
                      .energies_j = gather_rows(run, run->iteration_energy_j, run->iterations_done)};
