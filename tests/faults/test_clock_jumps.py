@@ -19,8 +19,14 @@ from platforms.read.read import materialise
 
 ROOT = Path(__file__).parents[2]
 # These use the clock to tell when an entry was made, which entries are old, and which files of versions without locks,
-# and when a machine was measured.
-MAY_ASK = {"apps/measuring/engine.py", "apps/store/store.py", "apps/store/cli.py", "apps/store/payloads.py"}
+# when a machine was measured, and when the workbench shows that a suite was queued.
+MAY_ASK = {
+    "apps/measuring/engine.py",
+    "apps/store/store.py",
+    "apps/store/cli.py",
+    "apps/store/payloads.py",
+    "validation/workbench/queue/states.py",
+}
 ASKS = re.compile(r"\btime\.time(_ns)?\(|\b(datetime|date)\.(now|utcnow|today)\(")
 CENTURY_S = 100 * 365 * 86400.0
 

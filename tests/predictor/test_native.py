@@ -328,7 +328,11 @@ def cache_without_libraries(folder):
     """A cache folder with all that is compiled in the user's own, except the predictors' libraries: it saves time."""
     kept = cache_folder() / "compiled"
     if kept.is_dir():
-        shutil.copytree(kept, folder / "compiled", ignore=shutil.ignore_patterns("graph-*", "structural-*", ".*"))
+        shutil.copytree(
+            kept,
+            folder / "compiled",
+            ignore=shutil.ignore_patterns("graph-*", "structural-*", "grid-validator-scratch-*", ".*"),
+        )
     return folder
 
 

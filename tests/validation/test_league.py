@@ -241,7 +241,7 @@ def test_choices_are_simulated_judged_and_written(capsys, tmp_path):
     # The whole grid is probed once; no other run is repeated.
     assert main([*DECIDE, "--probed", "grid", "--json", "--store", str(tmp_path / "store")]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert set(data) == {"results", "summary", "league", "pareto", "decisions", "cautions"}
+    assert set(data) == {"results", "summary", "league", "intervals", "pareto", "decisions", "cautions"}
     probe = {r["evidence_node_s"] for r in data["results"] if r["predictor"] == "hcf"}
     (charged,) = {r["evidence_node_s"] for r in data["decisions"] if (r["predictor"], r["app"]) == ("hcf", "all")}
     assert probe == {charged}

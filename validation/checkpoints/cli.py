@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from validation.reliability.checks import Check
 
 MOST_RUNS = 1_000_000
+_LEAST_FAILURES = 30.0  # of all drawn runs of a strategy together, about; the mean of fewer is not nearly normal
 _MOST_FAILURES = 1e7  # of all drawn runs of a strategy together, about; more would take minutes
 
 
@@ -64,7 +65,11 @@ def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> li
     for (row, name), stream in zip(cases, np.random.SeedSequence(seed).spawn(len(cases)), strict=True):
         one, run = row.expected[name], row.run
         about = f"{name}, {run.nodes} nodes"
-        if one.time_s * run.rate_per_s * runs > _MOST_FAILURES:
+        failures = one.time_s * run.rate_per_s * runs
+        if failures < _LEAST_FAILURES:
+            what = f"{failures:.2g} failures expected in {runs} runs, too few to check a mean with"
+            raise UserError(about, what, "Give more --runs, or a higher --failure-rate")
+        if failures > _MOST_FAILURES:
             raise UserError(about, "too many failures to draw", "Give fewer --runs, or a case that fails less often")
         parts = drawn_parts(
             np.random.default_rng(stream), runs, run, interval_s=one.interval_s, restart_s=restart_s

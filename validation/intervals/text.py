@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import significant
 from platforms.wording import number_of
-from validation.comparison.dataframes import Column, rows_of
-from validation.intervals.coverage import coverage
+from validation.comparison.dataframes import Column, grouped, rows_of
+from validation.intervals.coverage import inside_of
 from validation.presentation.tables import table_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def interval_sentence(results: pd.DataFrame) -> str | None:
     told = results[results["interval_low_s"].notna()]
     if told.empty:
         return None
-    each = [f"{row.inside} of {row.intervals} ({row.predictor})" for row in rows_of(coverage(told))]
+    parts = ((name, inside_of(part)) for name, part in grouped(told, "predictor"))
+    each = [f"{inside.sum()} of {len(inside)} ({name})" for name, inside in parts]
     without = int(results["predicted_s"].notna().sum()) - len(told)
     rest = f"; {number_of(without, 'prediction')} had none" if without else ""
     return f"True times inside the 90 % intervals: {', '.join(each)}{rest}."
